@@ -191,6 +191,7 @@ async function latency(): Promise<void> {
   let told: () => void = () => undefined
   const database = new Database({ path: ':memory:', migrations: [ebusMigrations] })
   const service = createEbus({
+    dataRoot: '/nonexistent',
     config: ebusSection.parse({ buses: [{ adapter: `enh:127.0.0.1:${port}`, source: 49, readOnly: true }] }),
     bus: {
       announceResource: (uri) => (uri === 'ebus://main/dhw' ? told() : undefined),

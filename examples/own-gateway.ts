@@ -32,6 +32,8 @@ const watered = await gateway.bus.call(
   { open: true },
   { caller: { kind: 'principal', id: 'gardener', role: 'agent' }, channel: 'service' },
 )
+// Before it says so: whoever reads it may stop it at once.
+const stopped = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 process.stdout.write(`${JSON.stringify(watered)}\n${gateway.ledger.size()} entries in the ledger
 
 Try, in another terminal:
@@ -42,5 +44,5 @@ Try, in another terminal:
   bin/hearthbus --data ${dataRoot} traces
 Agents find it at ${gateway.url}/mcp. Ctrl-C stops it.
 `)
-await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+await stopped
 await gateway.stop()

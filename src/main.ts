@@ -13,22 +13,26 @@ import { dataDirectory } from './config/data-directory.ts'
 import type { DataDirectory } from './config/data-directory.ts'
 import type { Config } from './config/schema.ts'
 import { systemClock } from './core/clock.ts'
-import { Database, DatabaseTooNew } from './core/database-store.ts'
+import { Database, DatabaseTooNew, SchemaAltered } from './core/database-store.ts'
 import { makeFolder } from './core/folder-store.ts'
+import type { JsonObject } from './core/json.ts'
 import type { Logger } from './core/logger.ts'
 import { takeProcessLock } from './core/process-lock-store.ts'
 import { fail, ok } from './core/result.ts'
 import type { Result } from './core/result.ts'
 import { thrownMessage } from './core/thrown.ts'
-import { guardMigrations } from './guard/schema-store.ts'
+import { GuardSecretChanged, guardMigrations } from './guard/schema-store.ts'
 import { CheckpointStore } from './ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from './ledger/fork.ts'
 import type { NodeKey } from './ledger/key-store.ts'
-import { ledgerMigrations } from './ledger/ledger-store.ts'
+import { ledgerMigrations, oldLedgerSentence } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { noteSigner } from './ledger/note-key.ts'
 import { openAccessPoints } from './main/access-points.ts'
+import { VERIFY_EVERY_MS, verifySelf } from './main/self-verification.ts'
+import { NODE_STOP } from './ledger/unsigned-tail.ts'
 import { createCosigning } from './main/cosigning-client.ts'
+import { watchDatabase } from './main/database-watch.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyEnvelopes, familyMigrations } from './main/families.ts'
 import { guardConfig } from './main/guard-config.ts'
@@ -36,7 +40,7 @@ import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
 import { nodeKeyIn } from './main/node-key-store.ts'
 import { originIn } from './main/origin-store.ts'
-import { recordCopies } from './main/record-copies.ts'
+import { recordCaches, recordContents, recordProjections } from './main/record-projections.ts'
 import { everyMs } from './main/regular-job-client.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
@@ -68,10 +72,14 @@ export interface Gateway extends Spine {
 /** What has been started, to be undone last first. */
 type Undo = (() => void | Promise<void>)[]
 
+/** All tables of the database. */
+const allMigrations = [ledgerMigrations, guardMigrations, ...familyMigrations]
 /** How often what has lapsed (approvals, prepared changes, keys) is cleared away: within a second of its time. */
 const SWEEP_MS = 1_000
 /** How soon after a new checkpoint the other nodes are asked to cosign it. */
 const COSIGN_MS = 5_000
+/** The first look at the whole ledger waits until a start is over. */
+const FIRST_VERIFY_MS = 60_000
 
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
   const data = dataDirectory(options.dataRoot)
@@ -116,10 +124,10 @@ async function build(
   // The order from here on is the order of dependence; every start pushes its own undoing.
   const { database, ledger, key } = opened.value
   const { id } = key
-  const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, version, logger }) : ok(undefined)
+  const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, ledger, version, logger }) : ok(undefined)
   if (!mesh.ok) return mesh
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
-  const spine = await openSpine({
+  const opening = openSpine({
     database,
     ledger,
     clock: systemClock,
@@ -127,11 +135,17 @@ async function build(
     guard: guardConfig(config),
     bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
+  const spine = await opening.catch((error: unknown) => {
+    if (error instanceof GuardSecretChanged) return error
+    throw error
+  })
+  if (spine instanceof GuardSecretChanged) return refused(spine.message)
   // Who ran, and when, is part of the record; a start without a stop before it was a crash.
-  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode })
+  const { secretCommitment: guard_secret } = spine.guard
+  const tail = recoveredTail(ledger)
+  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode, guard_secret, ...tail })
   undo.push(async () => {
-    await ledger.append({ kind: 'node.stop', node: id })
-    const signed = await ledger.checkpoint()
+    const signed = await ledger.stop({ kind: NODE_STOP, node: id })
     if (!signed.ok) throw new Error(ledgerFaultSentence(signed.fault))
   })
   const reporters: Pick<Service, 'name' | 'health' | 'examine'>[] = []
@@ -150,6 +164,15 @@ async function build(
   for (const service of services) await startService(service, spine, undo)
   reporters.push(...services)
   undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
+  undo.push(everyMs(SWEEP_MS, watchDatabase({ database, migrations: allMigrations, ledger, logger }), logger))
+  const stopping = new AbortController()
+  const verify = (): Promise<void> => verifySelf({ ledger, clock: systemClock, logger, signal: stopping.signal })
+  undo.push(everyMs(VERIFY_EVERY_MS, verify, logger))
+  const firstVerification = setTimeout(() => void verify().catch(() => undefined), FIRST_VERIFY_MS)
+  undo.push(() => {
+    clearTimeout(firstVerification)
+    stopping.abort()
+  })
   // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.
   const cosign = createCosigning(config, ledger, logger)
   if (!cosign.ok) return cosign
@@ -196,6 +219,14 @@ async function build(
   return ok({ ...gateway, url })
 }
 
+/** After a crash: how long the unsigned tail was, and what was in it. */
+function recoveredTail(ledger: Ledger): JsonObject {
+  const tail = ledger.unsignedTail()
+  if (tail === undefined) return {}
+  const { from, entries, kinds, torn, uncommitted } = tail
+  return { unsigned: { from, entries, kinds, torn_bytes: torn, uncommitted } }
+}
+
 async function openRecords(
   { config }: GatewayOptions,
   data: DataDirectory,
@@ -213,7 +244,9 @@ async function openRecords(
     origin,
     lastSignedPath: data.lastSigned,
     clock: systemClock,
-    copies: recordCopies(database.value),
+    caches: recordCaches,
+    contents: recordContents(database.value),
+    projections: recordProjections,
   })
   const state = ledger.state()
   // A ledger that is not what was signed is not written to: starting would bury the evidence.
@@ -222,12 +255,12 @@ async function openRecords(
 }
 
 function openDatabase(data: DataDirectory): Result<Database, StartFault> {
+  const old = oldLedgerSentence(data.database)
+  if (old !== undefined) return refused(old)
   try {
-    return ok(
-      new Database({ path: data.database, migrations: [ledgerMigrations, guardMigrations, ...familyMigrations] }),
-    )
+    return ok(new Database({ path: data.database, migrations: allMigrations, isWhole: true }))
   } catch (error) {
-    if (error instanceof DatabaseTooNew) return refused(error.message)
+    if (error instanceof DatabaseTooNew || error instanceof SchemaAltered) return refused(error.message)
     throw error
   }
 }

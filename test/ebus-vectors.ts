@@ -42,6 +42,12 @@ interface EbusVectors {
     readonly message: string
     readonly file: string
   }[]
+  /** Answers of an HMU and what ebusd 26.1 prints for them by 08.hmu.csv. */
+  readonly heat_pump_registers: readonly {
+    readonly message: string
+    readonly telegram: string
+    readonly ebusd: string
+  }[]
   /** Which services ebusd's definition file of a product asks for. */
   readonly products: readonly {
     readonly file: string

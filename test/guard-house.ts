@@ -15,17 +15,21 @@ import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { plainOffer } from './plain-offer.ts'
 import type { OfferFacts } from './plain-offer.ts'
+import { LOG_TABLE, tableLog } from './table-log.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
 import type { GuardConfig } from '../src/guard/config.ts'
 import { createGuard } from '../src/guard/guard.ts'
 import type { Guard } from '../src/guard/guard.ts'
+import { guardProjection } from '../src/guard/guard-state.ts'
+import type { GuardState } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
-import type { EventLog } from '../src/guard/transaction-store.ts'
+import type { LedgerEvent } from '../src/ledger/entry.ts'
+import type { StateLog } from '../src/ledger/state-log.ts'
 
-export const AGENT: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
-export const APPROVER: Caller = { kind: 'principal', id: 'anna', role: 'approver' }
+export const AGENT: Caller & { readonly kind: 'principal' } = { kind: 'principal', id: 'claude', role: 'agent' }
+export const APPROVER: Caller & { readonly kind: 'principal' } = { kind: 'principal', id: 'anna', role: 'approver' }
 export const ADMIN: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
 export const OBSERVER: Caller = { kind: 'principal', id: 'screen', role: 'observer' }
 
@@ -40,8 +44,8 @@ export const GUARD_CONFIG: GuardConfig = {
     maxTracked: 1_000,
     maxRestWaitMs: 0,
   },
-  approvals: { openMs: 600_000, useMs: 300_000, maxOpen: 20, maxOpenPerPrincipal: 10, maxKept: 100 },
-  changes: { maxPrepared: 200, maxPreparedPerPrincipal: 50, keepMs: 86_400_000 },
+  approvals: { openMs: 600_000, useMs: 300_000, maxOpen: 20, maxOpenPerPrincipal: 10 },
+  changes: { maxPrepared: 200, maxPreparedPerPrincipal: 50 },
   keys: { ttlMs: 86_400_000, maxKeys: 1_000, maxKeysPerPrincipal: 200, maxOutcomeBytes: 4_096 },
 }
 
@@ -54,6 +58,9 @@ interface LoggedEvent {
 export interface GuardHouse {
   readonly clock: ManualClock
   readonly database: Database
+  readonly log: StateLog
+  /** What the guard decides from. */
+  readonly state: GuardState
   readonly guard: Guard
   /** What the log says, oldest first. */
   readonly events: (prefix?: string) => readonly LoggedEvent[]
@@ -68,6 +75,7 @@ export interface GuardHouse {
 export function openHouse(
   config: Partial<GuardConfig> = {},
   sleep?: (ms: number, clock: ManualClock, signal: AbortSignal) => Promise<void>,
+  approvers = APPROVERS,
 ): GuardHouse & Disposable {
   const directory = mkdtempSync(join(tmpdir(), 'hearthbus-guard-'))
   const clock = manualClock()
@@ -75,9 +83,10 @@ export function openHouse(
   const open = (path: string, settings: Partial<GuardConfig>): GuardHouse => {
     const database = new Database({ path, migrations: [guardMigrations, LOG_TABLE] })
     opened.push(database)
+    const log = tableLog(database, clock, approvers.map(introduction))
     const guard = createGuard({
       database,
-      log: tableLog(database),
+      log,
       clock,
       config: { ...GUARD_CONFIG, ...settings },
       ...(sleep === undefined ? {} : { sleep: (ms, signal) => sleep(ms, clock, signal) }),
@@ -85,6 +94,8 @@ export function openHouse(
     return {
       clock,
       database,
+      log,
+      state: log.projections.state(guardProjection),
       guard,
       events: (prefix = '') => readEvents(database).filter(({ kind }) => kind.startsWith(prefix)),
       everything: () => dump(database),
@@ -113,6 +124,13 @@ export async function around(guard: Guard, call: Call, offer: Offer, execute: Ne
     if (outcome === undefined) throw new Error('nobody dispatched the call')
     return Promise.resolve(outcome)
   })
+}
+
+/** Those of the tests who decide were let in before the first call. */
+const APPROVERS = ['anna', 'narrow']
+
+function introduction(name: string): LedgerEvent {
+  return { kind: 'token.created', name, role: 'approver', token_hash: name, by: 'owner' }
 }
 
 /** Something that can be driven, and remembers how often. */
@@ -170,26 +188,9 @@ export function callOf(offer: Pick<Offer, 'name'>, body: JsonObject = {}, more: 
   }
 }
 
-const LOG_TABLE = {
-  room: 'test-log',
-  steps: ['CREATE TABLE test_event (seq INTEGER PRIMARY KEY, event TEXT NOT NULL, body TEXT) STRICT'],
-}
-
-function tableLog(database: Database): EventLog {
-  return {
-    appendIn: (event, body) => {
-      if (!database.sql.isTransaction) throw new Error('appendIn outside of a transaction')
-      const { lastInsertRowid } = database.sql
-        .prepare('INSERT INTO test_event (event, body) VALUES (?, ?)')
-        .run(JSON.stringify(event), body === undefined ? null : JSON.stringify(body))
-      return { seq: Number(lastInsertRowid) }
-    },
-  }
-}
-
 function readEvents(database: Database): readonly LoggedEvent[] {
   return database.sql
-    .prepare('SELECT seq, event FROM test_event ORDER BY seq')
+    .prepare('SELECT seq, event FROM test_event WHERE seq > 0 ORDER BY seq')
     .all()
     .map((row) => ({ ...(JSON.parse(String(row['event'])) as LoggedEvent), seq: Number(row['seq']) }))
 }

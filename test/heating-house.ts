@@ -35,13 +35,15 @@ export interface HeatingHouseOptions extends EbusSimulatorOptions {
   readonly top?: string
   /** How long it has to listen before it relies on what it hears. */
   readonly warmUpSeconds?: number
+  /** Devices that the owner knows of, as YAML lists them. */
+  readonly addresses?: string
 }
 
 /** A quick bus with a house that stands still, unless told otherwise: then what is read is what is there. */
 export async function heatingHouse(options: HeatingHouseOptions = {}): Promise<HeatingHouse> {
   const simulator = await startEbusSimulator({ speed: 20, house: { speed: 0 }, ...options })
   const home = createHome(
-    `${options.top ?? ''}ebus:\n  pollSeconds: 5\n  warmUpSeconds: ${options.warmUpSeconds ?? 1}\n${options.yaml ?? ''}  buses:\n    - adapter: enh:127.0.0.1:${simulator.port}\n      source: 49\n      warmUpTransactions: 5\n`,
+    `${options.top ?? ''}ebus:\n  pollSeconds: 5\n  warmUpSeconds: ${options.warmUpSeconds ?? 1}\n${options.yaml ?? ''}  buses:\n    - adapter: enh:127.0.0.1:${simulator.port}\n      source: 49\n      warmUpTransactions: 5\n${options.addresses === undefined ? '' : `      addresses: [${options.addresses}]\n`}`,
   )
   const gateway = await startGatewayProcess(home)
   const clients: Client[] = []

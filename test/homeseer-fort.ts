@@ -11,12 +11,12 @@
  *
  * Does I/O.
  */
+import { recordedActions, recordedEntries } from './recorded-calls.ts'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { expect } from 'vitest'
-import { Database } from '../src/core/database-store.ts'
 import { traceIdToUlid } from '../src/core/ids.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { connectHttp, startGatewayProcess } from './gateway-process.ts'
@@ -193,39 +193,20 @@ function expectRecorded({ name, answer }: Tried, tried: readonly Tried[], action
   )
 }
 
-function read<Value>(home: Home, work: (database: Database) => Value): Value {
-  const database = new Database({ path: join(home.data, 'hearthbus.db'), migrations: [], readOnly: true })
-  try {
-    return work(database)
-  } finally {
-    database.close()
-  }
-}
-
 function actionsOf(home: Home, traceId: string): readonly Action[] {
   return allActions(home).filter((action) => action.traceId === traceId)
 }
 
 function allActions(home: Home): readonly (Action & { readonly traceId: string })[] {
-  return read(home, (database) =>
-    database.sql
-      .prepare('SELECT tool, principal, trace_id, outcome, error_code FROM actions ORDER BY sequence_no')
-      .all()
-      .map((row) => ({
-        tool: String(row['tool']),
-        principal: String(row['principal']),
-        traceId: String(row['trace_id']),
-        outcome: String(row['outcome']),
-        errorCode: row['error_code'] === null ? undefined : String(row['error_code']),
-      })),
-  )
+  return recordedActions(home.data).map(({ tool, principal, trace_id, outcome, error_code }) => ({
+    tool,
+    principal,
+    traceId: trace_id,
+    outcome,
+    errorCode: error_code ?? undefined,
+  }))
 }
 
 function eventsOf(home: Home, kind: string): readonly JsonObject[] {
-  return read(home, (database) =>
-    database.sql
-      .prepare('SELECT CAST(bytes AS TEXT) AS event FROM ledger_entry WHERE kind = ? ORDER BY seq')
-      .all(kind)
-      .map((row) => JSON.parse(String(row['event'])) as JsonObject),
-  )
+  return recordedEntries(home.data, kind)
 }

@@ -46,7 +46,7 @@ const nothing = (): Json => ({})
 
 const COSTLY = /could have to be looked at more than/
 const ENDLESS = /refers to itself without end/
-const LARGE = /more than \d+ (?:parts|characters of text|references)/
+const LARGE = /more than \d+ (?:parts|patterns|characters of text|references)/
 const DEEP = /nested deeper than/
 const NOT_TAKEN = /which is not taken from other nodes/
 const NOWHERE = /leads to none of its own definitions/
@@ -208,10 +208,32 @@ export const HURTFUL_SCHEMAS: readonly HurtfulSchema[] = [
   {
     kind: 'slow patterns for the names of members',
     schema: {
-      patternProperties: members(many(200, (index) => [`x*x*y${index}`, {}])),
+      patternProperties: members(many(100, (index) => [`x*x*y${index}`, {}])),
       additionalProperties: false,
     },
     answer: () => members(many(5_000, (index) => [`${'x'.repeat(40)}${index}`, 1])),
+  },
+  {
+    kind: 'five hundred patterns',
+    schema: { patternProperties: members(many(500, (index) => [`^q${index}`, {}])), additionalProperties: true },
+    answer: () => members(many(20_000, (index) => [`k${index}`, 1])),
+    refused: LARGE,
+  },
+  {
+    kind: 'a small constant for a large answer',
+    schema: { const: { a: 1 } },
+    answer: () => members(many(60_000, (index) => [`k${index}`, index])),
+  },
+  {
+    kind: 'a schema for every member of two hundred, each recursive',
+    schema: { anyOf: many(200, (index) => ({ properties: { [`p${index}`]: { $ref: '#' } } })) },
+    answer: () => nested(60, (inner) => ({ p199: inner })),
+    refused: COSTLY,
+  },
+  {
+    kind: 'no more than nothing of what every item is',
+    schema: { contains: {}, minContains: 0, maxContains: 0 },
+    answer: () => many(100_000, () => 1),
   },
   { kind: 'a pattern that is none', schema: { pattern: '(' }, answer: nothing, refused: /no regular expression/ },
   { kind: '$async', schema: { $async: true, type: 'string' }, answer: () => 5 },

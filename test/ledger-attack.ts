@@ -1,20 +1,70 @@
 /**
- * Ledger attack: what somebody with the database file, and without the key, can do to cover their traces.
+ * Ledger attack: what somebody who can write to the log's files can do to cover their traces.
  *
  * Does I/O.
  */
-import type { DatabaseSync } from 'node:sqlite'
-import { Edge } from '../src/ledger/edge.ts'
-import { TILE_BYTES, TILE_HEIGHT, tileNode } from '../src/ledger/tile.ts'
-import { leafHash } from '../src/ledger/tree.ts'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AppendedEntry } from '../src/ledger/group.ts'
+import { LogStore } from '../src/ledger/log-store.ts'
+import { StoredTree } from '../src/ledger/stored-tree.ts'
+import { readTail } from '../src/ledger/tail-store.ts'
 
-/** Makes every tile agree with the entries as they are now. */
-export function rehash(sql: DatabaseSync): void {
-  sql.exec('DELETE FROM ledger_tile')
-  const put = sql.prepare('INSERT INTO ledger_tile VALUES (?, ?, ?, ?)')
-  const edge = new Edge(({ level, index, nodes }) =>
-    put.run(level, index, tileNode(nodes, TILE_HEIGHT, 0), nodes.subarray(0, TILE_BYTES)),
-  )
-  for (const row of sql.prepare('SELECT bytes FROM ledger_entry ORDER BY seq').all())
-    edge.append(leafHash(row['bytes'] as Uint8Array))
+/** Entries with their bodies, as the files have them. */
+export function storedEntries(directory: string): AppendedEntry[] {
+  const log = new LogStore({ directory, key: undefined, readOnly: true })
+  const entries = log.entries(0, log.size).map(({ seq, bytes }) => ({
+    bytes: Uint8Array.from(bytes),
+    body: log.body(seq) && structuredClone(log.body(seq)),
+  }))
+  log.close()
+  return entries
+}
+
+/**
+ * Puts other entries in their place and makes every tile anew. With the node's own `key` all groups are authentic, too:
+ * what is found then is found by signatures.
+ */
+export function rewriteLog(
+  directory: string,
+  key: Uint8Array,
+  change: (entries: AppendedEntry[]) => readonly AppendedEntry[],
+): void {
+  const entries = change(storedEntries(directory))
+  for (const name of ['tile', 'tail', 'bodies', 'nodes'])
+    rmSync(join(directory, name), { recursive: true, force: true })
+  const log = new LogStore({ directory, key })
+  const tree = new StoredTree(log)
+  for (let at = 0; at < entries.length; at += 100) {
+    log.workBegins()
+    for (const entry of entries.slice(at, at + 100)) log.append(entry)
+    log.writeGroup(false)
+    tree.append(log.groupEnds(true))
+  }
+  tree.writePartials(log.size)
+  log.close()
+}
+
+/** The entry with one text in the place of another. */
+export function edited(entry: AppendedEntry, text: string, other: string): AppendedEntry {
+  return { ...entry, bytes: Buffer.from(Buffer.from(entry.bytes).toString().replaceAll(text, other)) }
+}
+
+/** Other words of the same length, wherever they stand in the tail, while the node runs. */
+export function editTail(directory: string, text: string, other: string): void {
+  if (text.length !== other.length) throw new RangeError('nothing may move')
+  for (const { path } of readTail(join(directory, 'tail'), undefined).segments) {
+    const bytes = readFileSync(path)
+    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) bytes.write(other, at)
+    writeFileSync(path, bytes)
+  }
+}
+
+/** All bodies of the tail gone, with nothing that says so. */
+export function zeroBodies(directory: string): void {
+  for (const { path, bytes, groups } of readTail(join(directory, 'tail'), undefined).segments) {
+    for (const { bodies } of groups)
+      for (const { offset, length } of bodies) bytes.fill(0, offset, offset + 32 + length)
+    writeFileSync(path, bytes)
+  }
 }

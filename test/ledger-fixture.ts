@@ -5,28 +5,34 @@
  */
 import { generateKeyPairSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { rewriteLog } from './ledger-attack.ts'
 import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json } from '../src/core/json.ts'
+import { TAIL_SECRET } from '../src/ledger/group.ts'
+import type { AppendedEntry } from '../src/ledger/group.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import type { SignedCheckpoint } from '../src/ledger/checkpoint.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { noteSigner } from '../src/ledger/note-key.ts'
-import type { NoteSigner } from '../src/ledger/note-key.ts'
+import type { LogSigner } from '../src/ledger/note-key.ts'
 
 export const ORIGIN = 'hearthbus.test/ledger'
 
 export class LedgerFixture {
   readonly directory: string
   readonly path: string
+  readonly log: string
   readonly lastSignedPath: string
   readonly clock: ManualClock = manualClock()
-  readonly signer: NoteSigner
+  readonly signer: LogSigner
+  /** Fewer than usual where a test wants the tail to let go of entries. */
+  segmentEntries: number | undefined
   database!: Database
   ledger!: Ledger
 
@@ -35,6 +41,7 @@ export class LedgerFixture {
     this.signer = signer
     this.directory = directory
     this.path = join(directory, 'node.db')
+    this.log = join(directory, 'ledger')
     this.lastSignedPath = join(directory, 'last-signed')
   }
 
@@ -50,7 +57,8 @@ export class LedgerFixture {
       migrations: [ledgerMigrations, { room: 'test', steps: ['CREATE TABLE domain (name TEXT UNIQUE) STRICT'] }],
     })
     const { database, signer, lastSignedPath, clock } = this
-    this.ledger = await Ledger.open({ database, origin: ORIGIN, signer, lastSignedPath, clock })
+    const { segmentEntries } = this
+    this.ledger = await Ledger.open({ database, origin: ORIGIN, signer, lastSignedPath, clock, segmentEntries })
     return this.ledger
   }
 
@@ -59,6 +67,30 @@ export class LedgerFixture {
     this.database.close()
     this.tamper(meanwhile)
     return this.open()
+  }
+
+  /** Closes, puts other entries in the place of those that are stored, as who has the node's key can, and opens. */
+  async rewrite(change: (entries: AppendedEntry[]) => readonly AppendedEntry[]): Promise<Ledger> {
+    this.database.close()
+    rewriteLog(this.log, this.signer.deriveSecret(TAIL_SECRET), change)
+    return this.open()
+  }
+
+  /** Closes, copies everything and opens again; what it answers puts the copy back, once the fixture is closed. */
+  async backup(): Promise<(parts?: { readonly lastSigned?: boolean }) => void> {
+    this.database.close()
+    const copy = mkdtempSync(join(tmpdir(), 'ledger-backup-'))
+    const own = readdirSync(this.directory).filter((name) => /^(?:node\.db|ledger|last-signed)/.test(name))
+    for (const name of own) cpSync(join(this.directory, name), join(copy, name), { recursive: true })
+    await this.open()
+    return ({ lastSigned = false } = {}) => {
+      const kept = lastSigned ? undefined : readFileSync(this.lastSignedPath)
+      for (const name of readdirSync(this.directory).filter((one) => /^(?:node\.db|ledger|last-signed)/.test(one)))
+        rmSync(join(this.directory, name), { recursive: true })
+      cpSync(copy, this.directory, { recursive: true })
+      if (kept !== undefined) writeFileSync(this.lastSignedPath, kept)
+      rmSync(copy, { recursive: true })
+    }
   }
 
   /** Writes past the triggers, as anybody with access to the file can. */
@@ -89,7 +121,8 @@ export class LedgerFixture {
 
   /** Everything in the data directory, as one. */
   bytesOnDisk(): Buffer {
-    return Buffer.concat(readdirSync(this.directory).map((name) => readFileSync(join(this.directory, name))))
+    const files = readdirSync(this.directory, { recursive: true, withFileTypes: true }).filter((file) => file.isFile())
+    return Buffer.concat(files.map(({ parentPath, name }) => readFileSync(join(parentPath, name))))
   }
 
   remove(): void {

@@ -4,11 +4,10 @@
  *
  * Does I/O.
  */
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { call, cli, executions, startAgain, until } from './mesh-house.ts'
 import type { MeshNode } from './mesh-house.ts'
+import { recordedActions } from './recorded-calls.ts'
 import type { NatsProcess } from './nats-process.ts'
 
 export interface ChaosOptions {
@@ -141,14 +140,9 @@ async function inFlight(nodes: readonly MeshNode[]): Promise<number> {
 
 /** What the ledger itself has under each trace, read from its file as an auditor would. */
 function actionsOf({ home }: MeshNode): ReadonlyMap<string, readonly string[]> {
-  const database = new DatabaseSync(join(home.data, 'hearthbus.db'), { readOnly: true })
   const actions = new Map<string, string[]>()
-  for (const row of database.prepare('SELECT trace_id, tool, outcome, principal FROM actions').all()) {
-    const traceId = String(row['trace_id'])
-    const said = `${String(row['tool'])} ${String(row['outcome'])} by ${String(row['principal'])}`
-    actions.set(traceId, [...(actions.get(traceId) ?? []), said])
-  }
-  database.close()
+  for (const { trace_id: traceId, tool, outcome, principal } of recordedActions(home.data))
+    actions.set(traceId, [...(actions.get(traceId) ?? []), `${tool} ${outcome} by ${principal}`])
   return actions
 }
 

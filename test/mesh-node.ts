@@ -241,7 +241,7 @@ const commands: Readonly<Record<string, (said: JsonObject) => Promise<object | v
   hurt: ({ number, part = 'responseSchema' }) => {
     const hurtful = HURTFUL_SCHEMAS[Number(number)]
     if (hurtful === undefined) throw new RangeError('there is no such schema')
-    const facts = { name: `test.hurt${String(number)}`, face: { kind: 'tool' } as const, responseSchema: {} }
+    const facts = { name: `test.hurt${Number(number)}`, face: { kind: 'tool' } as const, responseSchema: {} }
     const capability = answering(facts, async () => ok({ data: hurtful.answer() }))
     gateway.bus.registerCapability(capability, service)
     const { offer } = capability

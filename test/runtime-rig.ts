@@ -15,18 +15,20 @@ import type { CallOptions } from '../src/bus/call-options.ts'
 import type { Call, Outcome } from '../src/bus/call.ts'
 import type { Capability, Offer, Service } from '../src/bus/capability.ts'
 import { openSpine } from '../src/call/spine.ts'
+import { editTail, zeroBodies } from './ledger-attack.ts'
 import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import type { Guard } from '../src/guard/guard.ts'
-import { guardCopies } from '../src/guard/copies-store.ts'
+import { guardProjection } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { noteSigner } from '../src/ledger/note-key.ts'
-import { runtimeCopies } from '../src/runtime/copies.ts'
+import { runtimeCache } from '../src/runtime/runtime-cache-store.ts'
+import { runtimeProjection } from '../src/runtime/runtime-state.ts'
 import { runtimeMigrations } from '../src/runtime/migrations.ts'
 import type { Reporter } from '../src/runtime/system/attention.ts'
 import { createRuntime } from '../src/runtime/runtime.ts'
@@ -60,6 +62,10 @@ export interface Rig {
   readonly error: (name: string, args?: JsonObject, call?: Partial<Call>) => Promise<Record<string, unknown>>
   /** What somebody with the file and an editor can do: triggers are no obstacle. */
   readonly tamper: (sql: string) => void
+  /** The same for the log: other words of the same length. */
+  readonly tamperLog: (text: string, other: string) => void
+  /** And for what stands beside the entries. */
+  readonly loseBodies: () => void
   readonly entries: (kind: string) => readonly JsonObject[]
   readonly close: () => void
 }
@@ -85,7 +91,8 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),
-    copies: [...guardCopies(database, clock), ...runtimeCopies(database)],
+    caches: [runtimeCache],
+    projections: [guardProjection, runtimeProjection],
   })
   const { bus, guard } = await openSpine({
     database,
@@ -147,6 +154,8 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
       database.sql.exec(sql)
       for (const trigger of triggers) database.sql.exec(String(trigger['sql']))
     },
+    tamperLog: (text, other) => editTail(join(folder, 'ledger'), text, other),
+    loseBodies: () => zeroBodies(join(folder, 'ledger')),
     entries: (kind) =>
       ledger
         .entries(0, ledger.size())

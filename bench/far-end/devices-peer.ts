@@ -13,6 +13,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { WebSocket, WebSocketServer } from 'ws'
 import { Database } from '../../src/core/database-store.ts'
 import { devicesMigrations } from '../../src/devices/enrol/enrol-store.ts'
+import { LOG_TABLE, tableLog } from '../../test/table-log.ts'
+import { systemClock } from '../../src/core/clock.ts'
 import { openDevices } from '../../src/devices/enrol/gateway-server.ts'
 import type { Transport } from '../../src/devices/session/session.ts'
 import type { SimulatedFleet } from '../../src/sim/devices/fleet-client.ts'
@@ -74,10 +76,11 @@ function cpuMs(): number {
 }
 
 async function gateway(): Promise<Commands> {
-  const database = new Database({ path: ':memory:', migrations: [devicesMigrations] })
+  const database = new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
   const places = 10_000
   const opened = await openDevices({
     database,
+    log: tableLog(database, systemClock),
     signingKey: randomBytes(32),
     host: '127.0.0.1',
     httpPort: 0,

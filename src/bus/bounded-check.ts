@@ -33,7 +33,7 @@ const TEXT_PER_STEP = 16
 /** Of bringing the names of an object in order. */
 const OBJECT_STEPS = 12
 /** Of beginning to run a pattern. */
-const PATTERN_START = 4
+const PATTERN_START = 16
 /** Steps of a pattern that take as long as one step of the check. */
 const PATTERN_PER_STEP = 4
 /** Of one pattern on one text. */
@@ -278,9 +278,9 @@ function stepsOf(value: Json, most: number): number {
   if (typeof value === 'string') return 1 + value.length / TEXT_PER_STEP
   if (typeof value !== 'object' || value === null) return 1
   let steps = OBJECT_STEPS
-  for (const [name, member] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
     if (steps > most) break
-    steps += 1 + name.length / TEXT_PER_STEP + stepsOf(member, most - steps)
+    steps += 2 + name.length / TEXT_PER_STEP + stepsOf((value as JsonObject)[name] ?? null, most - steps)
   }
   return steps
 }

@@ -9,7 +9,7 @@ import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Call, Caller, Channel, Interaction, OnwardCalls, OnwardOptions } from './call.ts'
 import type { CapabilityName, Offer, Version } from './capability.ts'
-import { callOnward, streamOnward } from './handler-context.ts'
+import { ONWARD } from './handler-context.ts'
 import type { HandlerContext } from './handler-context.ts'
 import { LiveTicket } from './ticket.ts'
 
@@ -96,8 +96,8 @@ export function newCall(
     refusal,
     ticket,
     onward,
-    call: callOnward,
-    stream: streamOnward,
+    call: ONWARD.call,
+    stream: ONWARD.stream,
   }
 }
 
@@ -146,8 +146,8 @@ export function receivedCall(
     ticket,
     refusal,
     onward,
-    call: callOnward,
-    stream: streamOnward,
+    call: ONWARD.call,
+    stream: ONWARD.stream,
   }
 }
 

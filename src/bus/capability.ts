@@ -167,6 +167,8 @@ export interface Service {
   readonly health: () => ServiceHealth
   /** A closer look, by trying, that may take a moment; absent where `health` says it all. */
   readonly examine?: () => Promise<ServiceHealth>
+  /** Of the service itself, whatever its capabilities' versions are; absent for what comes with this program. */
+  readonly version?: string
 }
 
 export interface ServiceHealth {

@@ -146,18 +146,14 @@ describe('a registration', () => {
     },
   )
 
-  it('of a tool that changes something does not compile', () => {
+  it('of what changes something takes a change that says what it would do; anything else does not compile', () => {
     // @ts-expect-error what changes something is no tool but a change
-    defineTool({ ...words, name: 'x', input: z.strictObject({}), effect: 'writes' })
+    const tool = defineTool({ ...words, name: 'x', input: z.strictObject({}), effect: 'writes' })
+    expect(node('a').registerCapability(tool.handledBy(async () => ok({ data: 1 })))).toMatchObject({ ok: false })
+    const steps = { plan: () => ok(1), act: () => ok({ data: 1 }) } as const
     // @ts-expect-error a change says what it would do
-    defineChange({
-      ...words,
-      name: 'x',
-      input: z.strictObject({}),
-      effect: 'writes',
-      plan: () => ok(1),
-      act: () => ok({ data: 1 }),
-    })
+    const forgetful = () => defineChange({ ...words, ...steps, name: 'x', input: z.strictObject({}), effect: 'writes' })
+    expect(forgetful).toThrow('assess is missing')
   })
 })
 

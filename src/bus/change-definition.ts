@@ -75,6 +75,9 @@ export function plannedCapability<Plan>(
 }
 
 function changeCapability<Input extends JsonObject, Plan>(offer: Offer, steps: ChangeSteps<Input, Plan>): Capability {
+  // Types end where a program in JavaScript begins.
+  if (typeof steps.plan !== 'function' || typeof steps.assess !== 'function')
+    throw new TypeError(`${offer.name} changes something and does not say what: plan or assess is missing`)
   if ('actStream' in steps)
     return {
       offer,

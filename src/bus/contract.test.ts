@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { answering, callOf, echo, introduce, ME, node, offered, reply, validating } from '../../test/bus-village.ts'
 import type { OfferFacts } from '../../test/plain-offer.ts'
 import type { CallPipeline } from './call-pipeline.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Offer } from './capability.ts'
-import type { RemoteProvider } from './peer.ts'
+import { busFamily } from './family.ts'
+import type { PeerCapability, RemoteProvider } from './peer.ts'
 import { announce } from './peer.ts'
+import { defineTool } from './tool.ts'
 
 /** A node that asks peers whose announcements the test decides; who was asked, and as what a call was judged. */
 function caller(options: { readonly remote?: RemoteProvider } = {}) {
@@ -138,6 +141,61 @@ describe('a contract', () => {
     expect(ran).toBe(0)
   })
 
+  it('that changed runs nothing of the new one for a session, either', async () => {
+    let [ran, changes] = [0, false]
+    const count = async (): Promise<ReturnType<typeof reply>> => {
+      ran++
+      return reply(null)
+    }
+    const bus = node('a', {
+      admit: (call, _, proceed) => {
+        if (changes) bus.registerCapability(answering({ name: 'x.y', effect: 'sensitive' }, count))
+        return proceed(call)
+      },
+    })
+    bus.registerCapability(answering({ name: 'x.y' }, count))
+    const session = { ...ME, sessionId: 's' }
+    expect(await bus.call('x.y', [1, 0], {}, session)).toMatchObject({ ok: true })
+    changes = true
+    expect(await bus.call('x.y', [1, 0], {}, session)).toMatchObject({ fault: { details: { reason: 'changed' } } })
+    expect(ran).toBe(1)
+  })
+
+  it('of another node that changed while a call was on its way is not asked by the old judgement', async () => {
+    const asked: string[] = []
+    const bus = node('a', {
+      admit: (call, _, proceed) => {
+        meet('b', { effect: 'writes' })
+        return proceed(call)
+      },
+      remote: {
+        call: (entry) => {
+          asked.push(entry.nodeId)
+          return Promise.resolve(reply(1))
+        },
+        stream: () => Promise.reject(new Error('not here')),
+      },
+    })
+    const meet = (nodeId: string, facts: Partial<Offer>): void => {
+      const capabilities = [announce(offered({ name: 'x.y', ...facts }))]
+      bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+    }
+    meet('b', {})
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { details: { reason: 'changed' } } })
+    expect(asked).toEqual([])
+  })
+
+  it('is two where instances that shared one get locks of their own', () => {
+    const bus = node('a')
+    const facts = (n: number): OfferFacts => ({ name: 'x.y', params: { n }, matches: { n: 'equals' } })
+    const lockOf = (n: number): unknown =>
+      bus.router.resolve({ ...callOf('x.y'), body: { params: { n } } }, 0)?.offer.lock
+    for (const n of [1, 2]) bus.registerCapability(answering(facts(n), echo))
+    expect([lockOf(1), lockOf(2), bus.registry.contracts('x.y').contracts.length]).toEqual([undefined, undefined, 1])
+    for (const n of [1, 2]) bus.registerCapability(answering({ ...facts(n), lock: `thing:${n}` }, echo))
+    expect([lockOf(1), lockOf(2), bus.registry.contracts('x.y').contracts.length]).toEqual(['thing:1', 'thing:2', 2])
+  })
+
   it('stays the same when only words or limits of its provider change', async () => {
     const bus = node('a', {
       admit: (call, _, proceed) => {
@@ -160,12 +218,52 @@ describe('a contract', () => {
   })
 })
 
+describe('an answer of a node whose schemas have not come', () => {
+  const answerText: RemoteProvider = {
+    call: () => Promise.resolve(reply('a text')),
+    stream: () => Promise.reject(new Error('not here')),
+  }
+
+  it('is checked by those that another node of the same contract has shown', async () => {
+    const { bus } = caller({ remote: answerText })
+    for (const nodeId of ['b', 'm']) {
+      const { schemas, ...facts } = announce(offered({ name: 'x.y', responseSchema: { type: 'number' } }))
+      const capabilities = [nodeId === 'b' ? { ...facts, schemas } : facts] as PeerCapability[]
+      bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+    }
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'm' })).toMatchObject({
+      fault: { kind: 'failed', begun: true },
+    })
+  })
+
+  it('is that node’s failure, though the schemas are our own', async () => {
+    const { bus } = caller({ remote: answerText })
+    const tool = defineTool({
+      name: 'x.y',
+      title: 'Own',
+      description: 'Counts.',
+      effect: 'reads',
+      family: busFamily,
+      anywhere: true,
+      input: z.strictObject({}),
+      output: z.number(),
+    })
+    bus.registerCapability(tool.handledBy(async () => reply(1)))
+    const { schemas: _, ...facts } = announce(tool.offer)
+    bus.onPeerUpdated({ nodeId: 'm', endpoint: undefined, manifest: { nodeId: 'm', capabilities: [facts] } })
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'm' })).toMatchObject({ fault: { kind: 'failed' } })
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toEqual(reply(1))
+  })
+})
+
 describe('where providers of one name disagree', () => {
   it('nobody lowers what another node demands', async () => {
     const { bus, judged, meet } = caller()
     meet('b', { name: 'lock.open', effect: 'writes', secrets: ['pin'] })
     meet('m', { name: 'lock.open', effect: 'reads' })
     expect(effectOf(bus, 'lock.open')).toBe('writes')
+    // Also in the list of the node that says less of it.
+    expect(bus.offers('m').map(({ effect, secrets }) => [effect, secrets])).toEqual([['writes', ['pin']]])
     for (const nodeId of ['b', 'm']) await bus.call('lock.open', [1, 0], {}, { ...ME, node: nodeId })
     await bus.call('lock.open', [1, 0], {}, ME)
     expect(judged.map(({ effect, secrets }) => [effect, secrets])).toEqual(judged.map(() => ['writes', ['pin']]))

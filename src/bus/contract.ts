@@ -42,7 +42,7 @@ export class Contract {
   }
 
   /** In place of those that it had; this node's own first. */
-  fill(members: readonly CapabilityEntry[]): void {
+  serveBy(members: readonly CapabilityEntry[]): void {
     const local = members.filter(({ isLocal }) => isLocal)
     this.entries = local.length === 0 ? members : [...local, ...members.filter(({ isLocal }) => !isLocal)]
     this.localCount = local.length
@@ -82,7 +82,7 @@ export const NO_CONTRACTS: NamedContracts = { contracts: [], hasBound: false, di
 /** Groups all providers of one name. Contracts that go on keep their identity: calls under way hold them. */
 export function groupContracts(entries: readonly CapabilityEntry[], before: readonly Contract[]): NamedContracts {
   // Whoever still holds one that is no more finds nobody there.
-  for (const contract of before) contract.fill(NO_ENTRIES)
+  for (const contract of before) contract.serveBy(NO_ENTRIES)
   const contracts = entries.length === 1 ? soleContract(entries) : gather(entries)
   const ours = demandOf(contracts.filter(({ isLocal }) => isLocal))
   const everybodys = demandOf(contracts)
@@ -102,7 +102,7 @@ export function groupContracts(entries: readonly CapabilityEntry[], before: read
 function soleContract(entries: readonly CapabilityEntry[]): readonly Contract[] {
   return entries.map((entry) => {
     const contract = entry.contract ?? new Contract(entry.offer)
-    contract.fill(entries)
+    contract.serveBy(entries)
     return contract
   })
 }
@@ -115,7 +115,7 @@ function gather(entries: readonly CapabilityEntry[]): readonly Contract[] {
       const known = members.find(({ contract }) => contract !== undefined && !taken.has(contract))?.contract
       const contract = known ?? new Contract(members[0]?.offer ?? unreachableGroup())
       taken.add(contract)
-      contract.fill(members)
+      contract.serveBy(members)
       return contract
     }),
   )

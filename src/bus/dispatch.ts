@@ -160,7 +160,9 @@ export class Dispatcher {
     const other = contract.isBoundToNode ? undefined : asked.another(call, router, timer.nowMs())
     if (other !== undefined || entry.isLocal || fault.begun !== false || isRefusedUnbegun(fault)) return other
     const pauseMs = Math.max(backoffMs(RETRY_PAUSE, again, random), fault.retryAfterMs ?? 0)
-    if (timer.nowMs() + pauseMs >= ticket.deadlineMs) return undefined
+    // Where it was full, the call has waited over there: not again, and never beyond its deadline.
+    const untilMs = Math.min(ticket.deadlineMs, ticket.startedMs + QUEUE_WAIT_MS)
+    if (timer.nowMs() + pauseMs >= untilMs) return undefined
     await pause(pauseMs, timer, ticket)
     return ticket.isOver(timer.nowMs()) ? undefined : router.route(call, timer.nowMs())
   }

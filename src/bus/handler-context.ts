@@ -13,28 +13,25 @@ import type { CapabilityName } from './capability.ts'
 
 export interface HandlerContext extends Call {
   /** Never rejects. */
-  call(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): Promise<Outcome>
-  stream(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): CallStream
+  readonly call: (this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions) => Promise<Outcome>
+  readonly stream: (this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions) => CallStream
 }
 
 /**
  * The bus makes every call with both functions. They look at the call that they are called on, so that one that a stage
  * has copied with a lock or a parsed body carries these on, and nothing has to be made per handler.
  */
+export const ONWARD: Pick<HandlerContext, 'call' | 'stream'> = { call: callOnward, stream: streamOnward }
+
 export function handlerContext(call: Call | HandlerContext): HandlerContext {
-  return 'call' in call ? call : { ...call, call: callOnward, stream: streamOnward }
+  return 'call' in call ? call : { ...call, ...ONWARD }
 }
 
-export function callOnward(
-  this: Call,
-  name: CapabilityName,
-  body: JsonObject,
-  options?: OnwardOptions,
-): Promise<Outcome> {
+function callOnward(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): Promise<Outcome> {
   return onwardOf(this).call(this, name, body, options)
 }
 
-export function streamOnward(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): CallStream {
+function streamOnward(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): CallStream {
   return onwardOf(this).stream(this, name, body, options)
 }
 

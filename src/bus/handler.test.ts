@@ -68,11 +68,14 @@ describe('a handler that gives', () => {
   })
 
   it('something that only looks like a promise is a mistake inside', async () => {
-    const thenable = {
-      get then(): never {
-        throw new Error('not today')
+    const thenable = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('not today')
+        },
       },
-    }
+    )
     const bus = bound((() => thenable) as unknown as UnaryHandler)
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(MISTAKE)
     expect(slots(bus)).toBe(0)
@@ -119,12 +122,7 @@ describe('a stream that', () => {
         yield { event: 'token', data: 1 }
       },
     ],
-    [
-      'ends with null',
-      async function* () {
-        return null
-      },
-    ],
+    ['ends with null', () => ({ next: async () => ({ done: true, value: null }) })],
     [
       'is an object with a broken next',
       () => ({
@@ -183,10 +181,16 @@ describe('a stream that', () => {
       }),
     )
     bus.registerCapability(answering({ name: 'x.other' }, async () => reply('me, too')))
-    const endless = bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs: 50 })
+    const leaving = new AbortController()
+    let isOver = false
+    const endless = bus.call('x.y', [1, 0], {}, { ...ME, signal: leaving.signal })
+    void endless.finally(() => (isOver = true))
     await new Promise((resolve) => setImmediate(resolve))
     expect(await bus.call('x.other', [1, 0], {}, ME)).toEqual(reply('me, too'))
-    expect(await endless).toMatchObject({ fault: { kind: 'timed-out' } })
+    expect(isOver).toBe(false)
+    leaving.abort()
+    expect(await endless).toMatchObject({ fault: { kind: 'cancelled' } })
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs: 20 })).toMatchObject({ fault: { kind: 'timed-out' } })
     expect(ended).toBe(true)
     bus.close()
   })

@@ -47,6 +47,16 @@ describe('registration', () => {
     })
   })
 
+  it('has nothing to tell of the same that is registered again, and again', async () => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    const events = bus.subscribe()
+    for (let times = 0; times < 3; times++) bus.registerCapability(answering({ name: 'x.y' }, echo))
+    bus.registerCapability(answering({ name: 'x.z' }, echo))
+    expect(await events.next()).toMatchObject({ value: { kind: 'added', entry: { offer: { name: 'x.z' } } } })
+    await events.return?.()
+  })
+
   it('changes nothing and tells nobody when the same is registered again', async () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'x.y' }, echo))

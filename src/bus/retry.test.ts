@@ -221,6 +221,14 @@ describe('the budget', () => {
     expect([budget.withdraw(0), budget.withdraw(0), budget.withdraw(0)]).toEqual([true, true, false])
     expect([budget.withdraw(1_000), budget.withdraw(1_000)]).toEqual([true, false])
   })
+
+  it('does not grow without end in quiet times', () => {
+    const budget = new RetryBudget()
+    for (let call = 0; call < 100_000; call++) budget.deposit()
+    let allowed = 0
+    while (budget.withdraw(0)) allowed++
+    expect(allowed).toBe(100)
+  })
 })
 
 describe('hedging', () => {
@@ -235,6 +243,7 @@ describe('hedging', () => {
     held: Held[]
     meet: (...nodeIds: readonly string[]) => void
     pass: (ms: number) => Promise<void>
+    clock: ReturnType<typeof manualClock>
   }> {
     const held: Held[] = []
     let isSlow = false
@@ -245,11 +254,11 @@ describe('hedging', () => {
           : Promise.resolve(reply('quick')),
       stream: () => Promise.reject(new Error('not here')),
     }
-    const { bus, meet, pass } = scripted([], {}, { remote, config: { hedge } })
+    const { bus, meet, pass, clock } = scripted([], {}, { remote, config: { hedge } })
     meet('b', 'c')
     for (let call = 0; call < 80; call++) await ask(bus)
     isSlow = true
-    return { bus, held, meet, pass }
+    return { bus, held, meet, pass, clock }
   }
 
   it('asks a second provider when the first takes unusually long, and takes the first good answer', async () => {
@@ -327,6 +336,24 @@ describe('hedging', () => {
     await pass(100)
     await pass(5_000)
     expect(bus.stats().inFlight).toBe(0)
+  })
+
+  it('ends the probe of a provider that lost, so that the next call is one again', async () => {
+    const { bus, held, meet, pass, clock } = await slowVillage(true)
+    const entry = bus.registry.named('x.y').find(({ nodeId }) => nodeId === 'b')
+    if (entry === undefined) throw new Error('b is not there')
+    const failure = { outcome: fault('internal'), latencyMs: 1, isProbe: false, isCallersDoing: false } as const
+    for (let count = 0; count < 5; count++) bus.health.record(entry, { ...failure, nowMs: clock.monotonic() })
+    await pass(60_000)
+    meet('b', 'c')
+    const answer = ask(bus)
+    await settled()
+    expect([held[0]?.nodeId, entry.health.isProbing]).toEqual(['b', true])
+    await pass(10)
+    held[1]?.finish(reply('second'))
+    expect(await answer).toMatchObject(reply('second'))
+    expect([entry.health.isProbing, entry.health.isEjected()]).toEqual([false, true])
+    expect(entry.health.isProbeDue(clock.monotonic())).toBe(true)
   })
 
   it('is off unless it was asked for', async () => {

@@ -6,6 +6,7 @@ import type { Offer } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
 import { announce } from './peer.ts'
 import { specScore } from './strategy.ts'
+import { LiveTicket } from './ticket.ts'
 
 /** Node `a`, which may offer `llm.chat` itself, and peers that do. */
 function village(
@@ -173,6 +174,104 @@ describe('the peak-ewma strategy', () => {
     failed(bus, at('a'), 2)
     answered(bus, at('b'), { latencyMs: 100 })
     expect(routes(bus)).toEqual({ b: 200 })
+  })
+
+  it('does not prefer its own provider that fails, however quick it looks', () => {
+    const { bus, at } = village({ here: true, there: ['b'] })
+    answered(bus, at('b'), { latencyMs: 1, times: 20 })
+    // Too few for a quarantine, and never five in a row.
+    for (let times = 0; times < 2; times++) {
+      failed(bus, at('a'), 3)
+      answered(bus, at('a'), { latencyMs: 1, times: 1 })
+    }
+    expect(at('a').health.isEjected()).toBe(false)
+    Object.assign(at('a').latency, { latencyMs: 1, answers: 20, atMs: 0 })
+    expect(at('a').health.successRate).toBeLessThan(0.5)
+    const shares = routes(bus)
+    expect(shares['b']).toBeGreaterThan(50)
+  })
+
+  it('does not prefer its own provider beyond the load that it may have, however quick it is', () => {
+    const { bus, at } = village({ here: true, there: ['b'], facts: { maxConcurrent: 10 } })
+    for (const nodeId of ['a', 'b']) answered(bus, at(nodeId), { latencyMs: 0.1, times: 20 })
+    at('a').inFlight = 7
+    expect(routes(bus)).toEqual({ a: 200 })
+    at('a').inFlight = 8
+    expect(routes(bus)['b']).toBeGreaterThan(150)
+  })
+
+  it('does not prefer its own provider where the owner says so', () => {
+    const { bus, at } = village({ here: true, there: ['b'] }, { config: { preferLocal: false } })
+    for (const nodeId of ['a', 'b']) answered(bus, at(nodeId), { latencyMs: 10, times: 20 })
+    expect(routes(bus)['b']).toBeGreaterThan(50)
+  })
+
+  it('compares many with each other, and not one with itself', () => {
+    const there = Array.from({ length: 64 }, (_, n) => `n${n}`)
+    const { bus, at } = village({ here: false, there })
+    for (const nodeId of there) answered(bus, at(nodeId), { latencyMs: nodeId === 'n7' ? 1_000 : 1 })
+    expect(routes(bus, 2_000)['n7']).toBe(undefined)
+  })
+
+  it('finds the only one of many that can take the call', () => {
+    const there = Array.from({ length: 100 }, (_, n) => `n${n}`)
+    const { bus, at } = village({ here: false, there, facts: { maxConcurrent: 1 } })
+    for (const nodeId of there) at(nodeId).inFlight = nodeId === 'n42' ? 0 : 1
+    expect(routes(bus)).toEqual({ n42: 200 })
+  })
+
+  it('finds the node that was asked for among many, and whoever is on it now', () => {
+    const there = Array.from({ length: 64 }, (_, n) => `n${n}`)
+    const { bus, at } = village({ here: false, there })
+    const asked = (nodeId: string): string | undefined =>
+      bus.router.route(callOf('llm.chat', { node: nodeId }), 0)?.nodeId
+    expect([asked('n9'), asked('n63'), asked('nobody')]).toEqual(['n9', 'n63', undefined])
+    bus.onPeerRemoved('n9')
+    expect(asked('n9')).toBe(undefined)
+    at('n10').inFlight = 8
+    expect(asked('n10')).toBe(undefined)
+  })
+
+  it('does not take its own provider for one that fell silent', () => {
+    const { bus } = village({ here: true, there: [] })
+    expect(bus.router.route(callOf('llm.chat'), 600_000)?.nodeId).toBe('a')
+  })
+
+  it('waits for no provider that is in quarantine', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'], facts: { maxConcurrent: 1 } })
+    failed(bus, at('b'), 5)
+    for (const nodeId of ['b', 'c']) at(nodeId).inFlight = 1
+    at('c').waiting.size = 5
+    expect(bus.router.queueFor(callOf('llm.chat'), 0)?.nodeId).toBe('c')
+  })
+
+  it('does not take the ticket of one call for another that was made out of it', () => {
+    const { bus } = village({ here: true, there: [] })
+    bus.registerCapability(answering({ name: 'x.other' }, echo))
+    const call = callOf('llm.chat')
+    const ticket = new LiveTicket({ startedMs: 0, deadlineMs: 1_000, isHurried: false })
+    ticket.contract = bus.router.resolve(call, 0)
+    expect(bus.router.route({ ...call, ticket, capability: 'x.other' }, 0)?.offer.name).toBe('x.other')
+    expect(bus.router.route({ ...call, ticket }, 0)?.offer.name).toBe('llm.chat')
+  })
+
+  it('lets back whoever’s quarantine ends first, when the others have gone', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c', 'd', 'e'] })
+    failed(bus, at('c'), 5, 0)
+    failed(bus, at('b'), 5, 10_000)
+    for (const nodeId of ['d', 'e']) bus.onPeerRemoved(nodeId)
+    expect(bus.router.route(callOf('llm.chat'), 20_000)?.nodeId).toBe('c')
+    expect([at('b').health.isEjected(), at('c').health.isEjected()]).toEqual([true, false])
+  })
+
+  it('lets nobody back whose probe is under way', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'] })
+    failed(bus, at('b'), 5)
+    bus.onPeerRemoved('c')
+    at('b').health.startProbe()
+    expect(bus.router.route(callOf('llm.chat'), 0)).toBe(undefined)
+    at('b').health.probeEndedOpenly()
+    expect(bus.router.route(callOf('llm.chat'), 0)?.nodeId).toBe('b')
   })
 
   it('says of each provider why it gets no calls', () => {

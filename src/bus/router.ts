@@ -223,11 +223,12 @@ export class Router {
     { nowMs, isLeftOut }: { readonly nowMs: number; readonly isLeftOut: LeftOut | undefined },
   ): CapabilityEntry | undefined {
     if (contract.ejected.size === 0) return undefined
-    const present = contract
-      .placedOn(call.node)
-      .filter((entry) => isEligible(entry, call) && !this.#isStale(entry, nowMs))
-    const ejected = present.filter(({ health }) => health.isEjected())
-    if (ejected.length <= Math.floor(present.length / 2)) return undefined
+    // That a caller wants this one does not make it the only one.
+    const anywhere = { ...call, node: undefined }
+    const present = contract.entries.filter((entry) => isEligible(entry, anywhere) && !this.#isStale(entry, nowMs))
+    const leftAlone = present.filter(({ health }) => health.isEjected())
+    if (leftAlone.length <= Math.floor(present.length / 2)) return undefined
+    const ejected = leftAlone.filter((entry) => isEligible(entry, call))
     const [first] = ejected.toSorted((one, other) => one.health.quarantinedUntilMs - other.health.quarantinedUntilMs)
     if (first === undefined || first.health.isProbing || isLeftOut?.(first) === true) return undefined
     first.health.reset()

@@ -61,10 +61,14 @@ describe('sticky sessions', () => {
     expect(await servedBy(caller, 's')).toBe(second)
   })
 
-  it('are let go when asked', async () => {
+  it('are let go when asked, and no others whose names begin alike', async () => {
     const { caller } = threeNodes()
     await servedBy(caller, 's')
+    const other = await servedBy(caller, 's2')
     caller.router.releaseSession('s')
+    expect(caller.stats().sessions).toBe(1)
+    expect(await servedBy(caller, 's2')).toBe(other)
+    caller.router.releaseSession('s2')
     expect(caller.stats().sessions).toBe(0)
   })
 
@@ -87,6 +91,16 @@ describe('sticky sessions', () => {
     sticky.bind('s', bound, 300_000)
     expect(sticky.bound('s', 'llm.chat', 300_000 + STICKY_IDLE_MS)).toBe(bound)
     expect(sticky.bound('s', 'llm.chat', 300_001 + STICKY_IDLE_MS)).toBeUndefined()
+  })
+
+  it('are swept away with a provider that has gone', () => {
+    const sticky = new Sticky()
+    const [gone, there] = [entry('b'), entry('c')]
+    sticky.bind('s', gone, 0)
+    sticky.bind('t', there, 0)
+    gone.removed = true
+    sticky.sweep(1)
+    expect([sticky.size, sticky.bound('t', 'llm.chat', 1)]).toEqual([1, there])
   })
 
   it('are bound for one capability only', () => {

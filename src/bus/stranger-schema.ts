@@ -11,7 +11,7 @@
  *
  * Pure.
  */
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, isNestedWithin } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -24,10 +24,13 @@ const MAX_PARTS = 4_000
 const MAX_DEPTH = 32
 const MAX_TEXT = 65_536
 const MAX_REFERENCES = 512
+/** The engine compiles each when it is first run, which takes longer than running it. */
+const MAX_PATTERNS = 128
 const MAX_DESCRIPTION = 1_024
 const MAX_TITLE = 128
 const MAX_CHOICE = 1_024
 const MAX_NAME = 128
+const MAX_DEFAULT_DEPTH = 8
 
 /** 2020-12 is MCP's default. Draft-07 is what older programs name; what it shares with 2020-12 is all that is taken. */
 const DIALECT = /^https?:\/\/json-schema\.org\/(?:draft\/2020-12|draft-07)\/schema#?$/
@@ -40,6 +43,7 @@ interface Walk {
   parts: number
   text: number
   references: number
+  patterns: number
 }
 
 /** Thrown and caught in this file: a rebuilt schema is made by thirty small functions, and any of them may refuse. */
@@ -51,7 +55,11 @@ export function rebuildSchema(schema: JsonSchema): Result<JsonSchema, string> {
   if (dialect !== undefined && !(typeof dialect === 'string' && DIALECT.test(dialect)))
     return fail(`its dialect ${quoted(dialect)} is neither 2020-12 nor draft-07`)
   try {
-    const rebuilt = objectSchema(schema as JsonObject, { root: schema, parts: 0, text: 0, references: 0 }, 0)
+    const rebuilt = objectSchema(
+      schema as JsonObject,
+      { root: schema, parts: 0, text: 0, references: 0, patterns: 0 },
+      0,
+    )
     const costly = checkCost(rebuilt)
     return costly === undefined ? ok(rebuilt) : fail(costly)
   } catch (error) {
@@ -87,7 +95,7 @@ const schemaMap: Rebuild = (value, walk, depth) => {
 }
 
 const patternMap: Rebuild = (value, walk, depth) => {
-  if (isJsonObject(value)) for (const pattern of Object.keys(value)) readPattern(pattern)
+  if (isJsonObject(value)) for (const pattern of Object.keys(value)) readPattern(pattern, walk)
   return schemaMap(value, walk, depth)
 }
 
@@ -154,7 +162,7 @@ const flag: Rebuild = (value) => (typeof value === 'boolean' ? value : undefined
 const pattern: Rebuild = (value, walk) => {
   if (typeof value !== 'string') throw new SchemaRefusal('its pattern is no text')
   readText(value, walk)
-  readPattern(value)
+  readPattern(value, walk)
   return value
 }
 
@@ -179,9 +187,11 @@ const words =
   }
 
 /** A default is shown and never used; one that is large, or that nobody could read, is left out. */
-const shownDefault: Rebuild = (value) => {
-  const isShort = typeof value === 'string' ? value.length <= MAX_CHOICE && isVisible(value) : typeof value !== 'object'
-  return isShort ? value : undefined
+const shownDefault: Rebuild = (value, walk) => {
+  const text = isNestedWithin(value, MAX_DEFAULT_DEPTH) ? JSON.stringify(value) : undefined
+  if (text === undefined || text.length > MAX_CHOICE || !isVisible(text)) return undefined
+  walk.text += text.length
+  return value
 }
 
 const format: Rebuild = (value) => (typeof value === 'string' && FORMAT.test(value) ? value : undefined)
@@ -283,7 +293,8 @@ function readChoice(text: string, walk: Walk): void {
     throw new SchemaRefusal(`one of its values is ${quoted(text)}, which nobody could read or spell`)
 }
 
-function readPattern(source: string): void {
+function readPattern(source: string, walk: Walk): void {
+  if (++walk.patterns > MAX_PATTERNS) throw new SchemaRefusal(`it has more than ${MAX_PATTERNS} patterns`)
   const wrong = wrongPattern(source)
   if (wrong !== undefined) throw new SchemaRefusal(wrong)
 }

@@ -108,9 +108,12 @@ export class LiveTicket extends Alarm implements Ticket {
     const earlier = this.stillWorking
     const all = earlier === undefined ? working : Promise.all([earlier, working]).then(() => undefined)
     this.stillWorking = all
-    void all.then(() => {
-      if (this.stillWorking === all) this.stillWorking = undefined
-    })
+    void this.#forgetWhenDone(all)
+  }
+
+  async #forgetWhenDone(working: Promise<void>): Promise<void> {
+    await working
+    if (this.stillWorking === working) this.stillWorking = undefined
   }
 
   end(cause: EndCause, reason?: unknown): void {

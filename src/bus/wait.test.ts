@@ -80,6 +80,17 @@ describe('a full provider on another node', () => {
     expect(asked).toHaveLength(1)
   })
 
+  it('that was waited for over there is not waited for once more', async () => {
+    const { bus, asked, clock } = village({
+      b: () => {
+        clock.advance(10_000)
+        return refused('busy', { retryAfterMs: 100 })
+      },
+    })
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'busy' } })
+    expect(asked).toHaveLength(1)
+  })
+
   it('is waited for where the fewest wait', async () => {
     const { bus } = village({ b: () => reply(1), c: () => reply(1) }, { maxConcurrent: 2 })
     for (const nodeId of ['b', 'c']) entryAt(bus, nodeId).inFlight = 2
@@ -206,6 +217,47 @@ describe('a node that refuses', () => {
     clock.advance(0)
   })
 
+  it('uses up nothing that others need for their second try', async () => {
+    const { bus, asked } = village({ b: () => refused('not-permitted'), c: () => reply('served') })
+    const record = (): void => {
+      const capabilities = [announce(offered({ name: 'x.y' }))]
+      bus.onPeerRemoved('b')
+      bus.onPeerUpdated({ nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'b', capabilities } })
+    }
+    for (let call = 0; call < 100; call++) {
+      // A newcomer each time, whom nobody knows to refuse.
+      record()
+      Object.assign(entryAt(bus, 'c').latency, { latencyMs: 50, answers: 100 })
+      expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('served'))
+    }
+    expect(asked.filter((nodeId) => nodeId === 'b').length).toBeGreaterThan(60)
+  })
+
+  it('certain params like everybody else is still asked', async () => {
+    const nobody = refused('not-found', { details: { reason: 'params' } })
+    const { bus, asked } = village({ b: () => nobody, c: () => nobody })
+    for (let call = 0; call < 3; call++)
+      expect(await bus.call('x.y', [1, 0], { params: { m: 1 } }, ME)).toMatchObject({ fault: { kind: 'not-found' } })
+    expect(asked).toHaveLength(6)
+  })
+
+  it('many params is not remembered for all of them', async () => {
+    const { bus } = village({ b: () => refused('not-found', { details: { reason: 'params' } }), c: () => reply(1) })
+    for (let model = 0; model < 200; model++) {
+      entryAt(bus, 'c').inFlight = 7
+      await bus.call('x.y', [1, 0], { params: { model } }, ME)
+    }
+    expect(entryAt(bus, 'b').refusedParams?.size).toBe(64)
+  })
+
+  it('the same params again keeps them longer than those that nobody asked for since', async () => {
+    const { bus } = village({ b: () => refused('not-found', { details: { reason: 'params' } }) })
+    for (const model of [...Array.from({ length: 64 }, (_, n) => n), 0, 64])
+      await bus.call('x.y', [1, 0], { params: { model } }, ME)
+    const known = [...(entryAt(bus, 'b').refusedParams?.keys() ?? [])]
+    expect([known.includes('{"model":0}'), known.includes('{"model":1}'), known.length]).toEqual([true, false, 64])
+  })
+
   it('after a handler has begun has answered: nobody else is asked', async () => {
     for (const begun of [true, undefined]) {
       const answer: Outcome = {
@@ -246,6 +298,20 @@ describe('a change that its handler has begun', () => {
     for (const nodeId of ['a', 'b', undefined])
       expect(await a?.call('x.y', [1, 0], {}, { ...ME, node: nodeId })).toMatchObject({ fault: { kind, begun: true } })
     expect(runs).toBe(3)
+  })
+
+  it('is not tried at another instance of the same house, which may be another device', async () => {
+    const ran: number[] = []
+    const bus = node('a')
+    for (const n of [1, 2])
+      bus.registerCapability(
+        answering({ name: 'x.y', anywhere: false, idempotent: true, params: { n } }, async () => {
+          ran.push(n)
+          return { ok: false, fault: { kind: 'failed', message: 'no' } }
+        }),
+      )
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'failed' } })
+    expect(ran).toHaveLength(1)
   })
 
   it('is tried elsewhere where its handler says that it did nothing', async () => {
@@ -294,6 +360,9 @@ describe('a quarantine', () => {
 
   it('does not end while there is somebody else', async () => {
     const { bus, asked } = ejected()
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'b' })).toMatchObject({
+      fault: { code: 'quarantined', begun: false },
+    })
     for (let call = 0; call < 20; call++) await bus.call('x.y', [1, 0], {}, ME)
     expect(new Set(asked)).toEqual(new Set(['c']))
     entryAt(bus, 'c').inFlight = 8
@@ -325,6 +394,39 @@ describe('a quarantine', () => {
     expect([health.isEjected(), health.isProbing]).toEqual([true, false])
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject(reply('b'))
     expect([health.isEjected(), health.isProbing, asked.at(-1)]).toEqual([false, false, 'b'])
+  })
+})
+
+describe('an answer', () => {
+  it('of another node says that it is there', async () => {
+    const { bus, clock } = village({ b: () => reply(1) })
+    clock.advance(50_000)
+    await bus.call('x.y', [1, 0], {}, ME)
+    clock.advance(50_000)
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ ok: true })
+    clock.advance(60_001)
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { details: { reason: 'stale' } } })
+  })
+
+  it('to a probe makes a newcomer of the provider', () => {
+    const { bus } = village({ b: () => reply(1), c: () => reply(1) })
+    const entry = entryAt(bus, 'b')
+    const ending = { latencyMs: 5, nowMs: 0, isCallersDoing: false }
+    const outcome = { ok: false, fault: { kind: 'internal', message: 'no' } } as const
+    for (let count = 0; count < 5; count++) bus.health.record(entry, { ...ending, outcome, isProbe: false })
+    expect(bus.health.record(entry, { ...ending, outcome: reply(1), isProbe: true })).toBe('recovered')
+    expect([entry.latency.answers, entry.latency.latencyMs]).toEqual([1, 5])
+  })
+
+  it('that fails is followed by another provider’s, also within a session', async () => {
+    const { bus, asked } = village({
+      b: () => ({ ok: false, fault: { kind: 'internal', message: 'no' } }),
+      c: () => reply('c'),
+    })
+    const session = { ...ME, sessionId: 's' }
+    bus.router.sticky.bind('s', entryAt(bus, 'b'), 0)
+    expect(await bus.call('x.y', [1, 0], {}, session)).toMatchObject(reply('c'))
+    expect(asked).toEqual(['b', 'c'])
   })
 })
 

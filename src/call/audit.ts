@@ -28,10 +28,13 @@ export interface AuditLog {
    * Makes the event and appends it when its turn in the group comes, says its place at once, and resolves when it is
    * durable. Later works of the same group see what `appended` was told.
    */
-  readonly record: (make: () => AuditEvent, appended?: (seq: number) => void) => Promise<void>
+  readonly record: (make: () => AuditEvent, appended?: (seq: number) => void, when?: RecordTime) => Promise<void>
   /** Why it takes nothing, in a sentence; `undefined` while it does. */
   readonly refusal?: () => string | undefined
 }
+
+/** `deferred`: nobody waits for it alone, so it may share the group of what comes next. */
+export type RecordTime = 'now' | 'deferred'
 
 export interface AuditEvent {
   readonly event: { readonly kind: string; readonly [field: string]: Json | undefined }
@@ -73,10 +76,12 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
       },
       body: { salt: hex(salt), args },
     })
-    const durable = log.record(makeEvent, (seq) => {
+    const isRead = offer === undefined || offer.effect === 'reads'
+    const appended = (seq: number): void => {
       sequenceNo = seq
-    })
-    if (offer === undefined || offer.effect === 'reads') {
+    }
+    const durable = log.record(makeEvent, appended, isRead ? 'deferred' : 'now')
+    if (isRead) {
       // Not awaited, yet not forgotten: the exit cannot be recorded unless this was.
       durable.catch(() => undefined)
       return next({ ...context, entered })
@@ -152,10 +157,8 @@ function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions
       fault: kind,
       reasons: reasons?.map(({ rule }) => recordable(rule)),
     }
-    if (reasons === undefined || reasons.length === 0) return { event }
-    // The rules stay for good; their sentences have names of devices and people's words in them, which can be erased.
-    const sentences = reasons.map(({ message }) => message)
-    return { event, body: { reasons: redactResult(context, sentences) } }
+    // The rules stay for good; sentences have names of devices and people's words in them, which can be erased.
+    return { event, body: redactedWords(outcome.fault, (words) => redactResult(context, words)) }
   }
   const event = {
     kind: 'call.exit',
@@ -166,6 +169,25 @@ function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions
   // What a read answered can be asked again; what a change answered cannot.
   if (context.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_LENGTH) return { event }
   return { event, body: { result: redactResult(context, outcome.value.data) } }
+}
+
+/** What a failure said and what was observed, as far as it can be kept: like the result of a success. */
+function redactedWords({ message, reasons = [], details }: Fault, redact: (words: Json) => Json): JsonObject {
+  const sentences = reasons.slice(0, MAX_RECORDED_REASONS).map((reason) => reason.message)
+  return {
+    message: redact(message.slice(0, MAX_STORED_RESULT_LENGTH).toWellFormed()),
+    ...(sentences.length === 0 ? {} : { reasons: redact(sentences) }),
+    ...(details === undefined || !isStorable(details) ? {} : { details: redact(details) }),
+  }
+}
+
+/** A provider may put anything into its details, also what JSON cannot say. */
+function isStorable(details: JsonObject): boolean {
+  try {
+    return canonicalJson(details).length <= MAX_STORED_RESULT_LENGTH
+  } catch {
+    return false
+  }
 }
 
 /** Adds what the enter could not know, because it is written before the guard has looked. */

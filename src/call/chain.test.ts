@@ -198,7 +198,7 @@ describe('chain', () => {
     await chain(callWith({}), offerOf('writes'), async () => ok({ data: 1 }))
     expect(events[1]).toEqual({
       event: expect.objectContaining({ kind: 'call.exit', outcome: 'denied', reasons: ['role'] }),
-      body: { reasons: ['The role observer does not cover what writes.'] },
+      body: { message: expect.any(String), reasons: ['The role observer does not cover what writes.'] },
     })
   })
 

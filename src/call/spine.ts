@@ -72,12 +72,15 @@ export async function openSpine({ database, ledger, clock, logger, ...options }:
 
 function auditLog(database: Database, ledger: Ledger): AuditLog {
   return {
-    record: (make, appended) =>
-      database.commit(() => {
-        const { event, body } = make()
-        const { seq } = ledger.appendIn(event, body)
-        appended?.(seq)
-      }),
+    record: (make, appended, when = 'now') =>
+      database.commit(
+        () => {
+          const { event, body } = make()
+          const { seq } = ledger.appendIn(event, body)
+          appended?.(seq)
+        },
+        { tables: false, deferred: when === 'deferred' },
+      ),
     refusal: () => {
       const state = ledger.state()
       return state.kind === 'refusing' ? ledgerFaultBrief(state.fault) : undefined

@@ -52,7 +52,7 @@ export async function writeDocuments(): Promise<readonly string[]> {
 }
 
 /** Of services that are made and never started: the documents need no sockets and no house. */
-async function everyOffer(): Promise<readonly Offer[]> {
+export async function everyOffer(): Promise<readonly Offer[]> {
   const read = readConfig('everything', EVERYTHING)
   if (!read.ok) throw new Error(JSON.stringify(read.fault))
   const root = mkdtempSync(join(tmpdir(), 'hearthbus-docs-'))

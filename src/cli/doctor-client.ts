@@ -12,11 +12,10 @@ import { problemText } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
 import { dataDirectory, dataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
-import { Database } from '../core/database-store.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isLoopback } from '../core/loopback.ts'
-import { hasTokens } from '../guard/token-store.ts'
+import { guardProjection } from '../guard/guard-state.ts'
 import { findingSentence } from '../ledger/finding.ts'
 import { FORK_WAYS_OUT } from '../ledger/fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
@@ -29,7 +28,7 @@ import { unmatchedSentences } from '../web/unmatched.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findGateway, request } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
-import { verifyFiles } from './ledger-files-client.ts'
+import { stateIn, verifyFiles } from './ledger-files-client.ts'
 import { notifyFacts } from './notify.ts'
 import { startRefusals } from './start-check-client.ts'
 
@@ -61,7 +60,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     services:
       running.ok && status?.ok === true
         ? servicesOf(status.value, await failingNow(running.value))
-        : [...(await familiesAlone(config)), ...notifyFacts(config?.notify ?? [], process.env)],
+        : [...(await familiesAlone(config, root)), ...notifyFacts(config?.notify ?? [], process.env)],
     startRefusals: running.ok ? [] : await startRefusals(root),
     configNotes: loaded.ok ? loaded.value.notes : [],
     idleSettings: loaded.ok ? loaded.value.idle : [],
@@ -69,16 +68,16 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
 }
 
 /** While no gateway runs, nobody has asked the far ends; so the doctor does. */
-async function familiesAlone(config: Config | undefined): Promise<DoctorFacts['services']> {
+async function familiesAlone(config: Config | undefined, root: string): Promise<DoctorFacts['services']> {
   if (config === undefined) return []
-  const [ebus, homeseer] = await Promise.all([ebusAlone(config), homeseerAlone(config)])
+  const [ebus, homeseer] = await Promise.all([ebusAlone(config, root), homeseerAlone(config)])
   return [...ebus, ...homeseer]
 }
 
-async function ebusAlone({ ebus }: Config): Promise<DoctorFacts['services']> {
+async function ebusAlone({ ebus }: Config, root: string): Promise<DoctorFacts['services']> {
   if (ebus.buses.length === 0) return []
   const { examineEbus } = await import('../ebus/doctor-client.ts')
-  return (await examineEbus(ebus)).map((finding) => ({ name: 'ebus', ...finding }))
+  return (await examineEbus(ebus, root)).map((finding) => ({ name: 'ebus', ...finding }))
 }
 
 async function homeseerAlone({ homeseer }: Config): Promise<DoctorFacts['services']> {
@@ -126,13 +125,10 @@ function isTaken(port: number, config: Config | undefined): Promise<boolean> {
 
 function openWithoutToken(root: string, { listen: { host } }: Config): string | undefined {
   if (isLoopback(host)) return undefined
-  const { database: path } = dataDirectory(root)
+  const { ledger: path } = dataDirectory(root)
   if (!existsSync(path)) return host
   try {
-    const database = new Database({ path, migrations: [], readOnly: true })
-    const isReady = hasTokens(database)
-    database.close()
-    return isReady ? undefined : host
+    return stateIn(path, guardProjection).tokens.size > 0 ? undefined : host
   } catch {
     // What is wrong with the database is said of the ledger, which is in it.
     return undefined

@@ -16,10 +16,11 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }))
 
 describe('ledger files', () => {
-  it.each(['ledger', 'guard', 'runtime'])('of a newer program are said to be so: %s', async (room) => {
+  it.each(['log', 'guard', 'runtime'])('of a newer program are said to be so: %s', async (room) => {
     const config = readConfig('inline', '')
     if (!config.ok) throw new Error('an empty configuration is one')
-    const { database: path, nodeKey } = dataDirectory(root)
+    const { database: path, nodeKey, ledger } = dataDirectory(root)
+    mkdirSync(join(ledger, 'tail'), { recursive: true })
     await loadOrCreateKey(nodeKey)
     new Database({ path, migrations: [{ room, steps: Array.from({ length: 99 }, () => '') }] }).close()
     const sentence = expect.stringContaining(`was written by a newer Hearthbus (${room} is at step 99; this program`)

@@ -7,12 +7,15 @@
  * Does I/O.
  */
 import type { KeyObject } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { dataDirectory } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
+import { alteredSchema } from '../core/database-schema-store.ts'
 import { Database } from '../core/database-store.ts'
 import type { Migrations } from '../core/database-store.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
@@ -22,18 +25,24 @@ import { thrownMessage } from '../core/thrown.ts'
 import { CheckpointStore } from '../ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from '../ledger/fork.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
-import { LedgerStore, ledgerMigrations } from '../ledger/ledger-store.ts'
+import { CacheAudit } from '../ledger/entry-cache-store.ts'
+import { TAIL_SECRET } from '../ledger/group.ts'
+import { entriesOfKinds } from '../ledger/kind-reader.ts'
+import { ledgerMigrations, oldLedgerSentence, tablesSize } from '../ledger/ledger-store.ts'
+import { hasLog, LogStore } from '../ledger/log-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { LedgerOptions } from '../ledger/ledger.ts'
 import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
+import { Projections } from '../ledger/projection.ts'
+import type { Projection } from '../ledger/projection.ts'
 import { parsePolicy } from '../ledger/tlog-policy.ts'
 import type { Policy } from '../ledger/tlog-policy.ts'
 import { continueAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
-import type { VerifyReport } from '../ledger/verify.ts'
+import type { VerifyOptions, VerifyReport } from '../ledger/verify.ts'
 import { originIn } from '../main/origin-store.ts'
-import { recordCopies, recordMigrations } from '../main/record-copies.ts'
+import { recordCaches, recordContents, recordProjections } from '../main/record-projections.ts'
 import { troubleSentence } from './data-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
@@ -63,16 +72,26 @@ function newestNoteIn({ database: path }: DataDirectory): string | undefined {
 /** The exact bytes of an entry, beside whoever runs. The fault is a sentence. */
 export function entryIn(dataRoot: string, seq: number): Promise<Result<Uint8Array, string>> {
   return orSentence(dataRoot, async () => {
-    const { database: path } = dataDirectory(dataRoot)
-    if (!existsSync(path)) return fail(`There is no ledger in ${dataRoot}.`)
-    const database = new Database({ path, migrations: [], readOnly: true })
+    const { ledger: directory } = dataDirectory(dataRoot)
+    if (!hasLog(directory)) return fail(`There is no ledger in ${dataRoot}.`)
+    const log = new LogStore({ directory, key: undefined, readOnly: true })
     try {
-      const [row] = new LedgerStore(database.sql).entries(seq, 1)
-      return row?.seq === seq ? ok(row.bytes) : fail(`There is no entry ${seq}; they are numbered from 0.`)
+      const row = log.entry(seq)
+      return row === undefined ? fail(`There is no entry ${seq}; they are numbered from 0.`) : ok(row.bytes)
     } finally {
-      database.close()
+      log.close()
     }
   })
+}
+
+/** What the log in a folder says of something, beside whoever runs. Throws where it cannot be opened. */
+export function stateIn<State>(directory: string, projection: Projection<State>): State {
+  const log = new LogStore({ directory, key: undefined, readOnly: true })
+  try {
+    return new Projections((kinds) => entriesOfKinds(log, kinds)).state(projection)
+  } finally {
+    log.close()
+  }
 }
 
 /** A proof and the entry that it is about, as files. The fault is a sentence. */
@@ -91,6 +110,15 @@ export async function readProof(
 
 const NEWLINE = 0x0a
 
+/** A checkpoint that was kept in a file. The fault is a sentence. */
+export async function readKept(path: string): Promise<Result<Uint8Array, string>> {
+  try {
+    return ok(await readFile(path))
+  } catch (error) {
+    return fail(thrownMessage(error))
+  }
+}
+
 /** Whom a proof has to convince, as C2SP tlog-policy writes it. The fault is a sentence. */
 export async function readPolicy(path: string): Promise<Result<Policy, string>> {
   try {
@@ -104,32 +132,77 @@ export async function readPolicy(path: string): Promise<Result<Policy, string>> 
 }
 
 /** Everything again from the stored bytes. The fault is a sentence. */
-export function verifyFiles(dataRoot: string, config: Config): Promise<Result<VerifyReport, string>> {
-  return orSentence(dataRoot, () => verifyIn(dataRoot, config))
+export function verifyFiles(
+  dataRoot: string,
+  config: Config,
+  options: VerifyOptions = {},
+): Promise<Result<VerifyReport, string>> {
+  return orSentence(dataRoot, () => verifyIn(dataRoot, config, options))
 }
 
-async function verifyIn(dataRoot: string, config: Config): Promise<Result<VerifyReport, string>> {
+async function verifyIn(
+  dataRoot: string,
+  config: Config,
+  options: VerifyOptions,
+): Promise<Result<VerifyReport, string>> {
   const data = dataDirectory(dataRoot)
-  if (!existsSync(data.database)) return fail(`There is no ledger in ${dataRoot}.`)
+  if (!existsSync(data.database) || !hasLog(data.ledger)) return fail(noLedgerSentence(dataRoot))
   const key = await loadKey(data.nodeKey)
   if (!key.ok) return fail(keyFaultSentence(key.fault))
+  // Before the entries are read: what is signed meanwhile must not be missed in them.
+  const text = await readIfThere(data.lastSigned)
   // Read-only, so nothing is migrated: checking must not change what it checks. Tables of a newer program are not
   // understood, and would only be found changed.
-  const database = new Database({ path: data.database, migrations: recordMigrations, readOnly: true })
+  const migrations = await allMigrations()
+  const copy = isWritable(dirname(data.database)) ? undefined : copyDatabase(data.database)
+  const database = new Database({ path: copy?.path ?? data.database, migrations, readOnly: true })
+  // One view of all tables, whoever writes meanwhile; then the log, which is never behind them.
+  database.sql.exec('BEGIN')
+  const checkpoints = new CheckpointStore(database.sql)
+  const tables = { size: tablesSize(database.sql), signed: checkpoints.latest()?.size ?? 0 }
+  const origin = await originIn(config, data, () => checkpoints.latest()?.note)
+  const secret = noteSigner(origin, key.value.privateKey).deriveSecret(TAIL_SECRET)
+  const log = new LogStore({ directory: data.ledger, key: secret, readOnly: true, tables })
   try {
-    const checkpoints = new CheckpointStore(database.sql)
-    const origin = await originIn(config, data, () => checkpoints.latest()?.note)
     const stored = {
-      store: new LedgerStore(database.sql),
+      log,
+      // The tail as it was when the tables were looked at; a gateway that runs appends to it meanwhile.
+      tail: () => log.read,
       checkpoints,
       key: verifierKey(origin, ED25519, key.value.publicKey),
-      lastSigned: { path: data.lastSigned, text: await readIfThere(data.lastSigned) },
-      copies: recordCopies(database),
+      lastSigned: { path: data.lastSigned, text },
+      cacheAudits: () => recordCaches.map((cache) => new CacheAudit(cache, database.sql)),
+      projections: recordProjections,
+      contents: recordContents(database),
+      schema: () => alteredSchema(database.sql, migrations),
     }
-    return ok(await verifyStored(stored))
+    return ok(await verifyStored(stored, options))
   } finally {
+    log.close()
     database.close()
+    copy?.remove()
   }
+}
+
+/** Even to read, SQLite makes a file beside the database, which a write-protected medium does not take. */
+function copyDatabase(path: string): { readonly path: string; readonly remove: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'hearthbus-verify-'))
+  for (const rest of ['', '-wal'])
+    if (existsSync(`${path}${rest}`)) copyFileSync(`${path}${rest}`, join(folder, `copy${rest}`))
+  return { path: join(folder, 'copy'), remove: () => rmSync(folder, { recursive: true }) }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function noLedgerSentence(dataRoot: string): string {
+  return oldLedgerSentence(dataDirectory(dataRoot).database) ?? `There is no ledger in ${dataRoot}.`
 }
 
 /** `even-refusing`: the work is to mend what the ledger refuses over. */
@@ -152,7 +225,13 @@ export function withLedger<Value>(
     const ledger = await Ledger.open(options)
     const state = ledger.state()
     if (state.kind === 'refusing' && place.state === 'sound') return fail(ledgerFaultSentence(state.fault))
-    return ok(await work(ledger))
+    const done = await work(ledger)
+    // Nobody is there to sign later what the work has recorded; and after a stop, nothing unsigned may follow.
+    if (ledger.state().kind !== 'refusing' && ledger.size() > (ledger.latestCheckpoint()?.checkpoint.size ?? 0)) {
+      const signed = await ledger.checkpoint()
+      if (!signed.ok) return fail(ledgerFaultSentence(signed.fault))
+    }
+    return ok(done)
   })
 }
 
@@ -190,7 +269,7 @@ async function workIn<Value>(
   work: (options: LedgerOptions, privateKey: KeyObject) => Promise<Result<Value, string>>,
 ): Promise<Result<Value, string>> {
   const data = dataDirectory(dataRoot)
-  if (!existsSync(data.database)) return fail(`There is no ledger in ${dataRoot}.`)
+  if (!existsSync(data.database) || !hasLog(data.ledger)) return fail(noLedgerSentence(dataRoot))
   const lock = takeProcessLock(data.lock)
   if (lock === undefined) return fail(`A gateway runs for ${dataRoot}; it has the ledger.`)
   try {
@@ -207,7 +286,8 @@ async function workIn<Value>(
         origin,
         lastSignedPath: data.lastSigned,
         clock: systemClock,
-        copies: rooms === 'all' ? recordCopies(database) : [],
+        caches: rooms === 'all' ? recordCaches : [],
+        projections: recordProjections,
       }
       return await work(options, privateKey)
     } finally {

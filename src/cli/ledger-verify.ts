@@ -7,17 +7,21 @@ import type { Command } from 'commander'
 import { hex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { checkpointFaultReason, openCheckpoint } from '../ledger/checkpoint.ts'
+import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import { verifyExport } from '../ledger/export-store.ts'
 import { findingSentence } from '../ledger/finding.ts'
 import type { Finding } from '../ledger/finding.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
+import type { VerifierKey } from '../ledger/note-key.ts'
+import { verifyOpening } from '../ledger/opening.ts'
 import { logOnly } from '../ledger/tlog-policy.ts'
 import type { Policy } from '../ledger/tlog-policy.ts'
-import { verifyTlogProof } from '../ledger/tlog-proof.ts'
+import { parseTlogProof, verifyTlogProof } from '../ledger/tlog-proof.ts'
 import type { TlogProofFault } from '../ledger/tlog-proof.ts'
 import { configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import { readPolicy, readProof, verifyFiles } from './ledger-files-client.ts'
+import { readKept, readPolicy, readProof, verifierKeyIn, verifyFiles } from './ledger-files-client.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
 
@@ -27,6 +31,7 @@ interface VerifyOptions {
   readonly entry?: string
   readonly vkey?: string
   readonly policy?: string
+  readonly checkpoint?: string
 }
 
 export function addVerifyCommand(ledger: Command): void {
@@ -36,6 +41,7 @@ export function addVerifyCommand(ledger: Command): void {
     .option('--export <folder>', 'check an exported copy, with no database')
     .option('--proof <file>', 'check a proof, with the entry that it is about')
     .option('--entry <file>', 'that entry, as `ledger entry` prints it')
+    .option('--checkpoint <file>', 'one that was kept elsewhere: the log, or the copy, has to extend it')
     .option('--vkey <key>', 'the log’s public key, for a copy or a proof')
     .option(
       '--policy <file>',
@@ -43,29 +49,50 @@ export function addVerifyCommand(ledger: Command): void {
     )
     .action((options: VerifyOptions, command: Command) => {
       if (options.proof !== undefined) return verifyProof(command, options)
-      return options.export === undefined ? verifyHere(command) : verifyCopy(command, options.export, options.vkey)
+      return options.export === undefined ? verifyHere(command, options) : verifyCopy(command, options.export, options)
     })
 }
 
-async function verifyHere(command: Command): Promise<void> {
+async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Promise<void> {
   const config = configOf(command)
   if (config === undefined) return
   const running = findGateway(globalOptions(command).data)
-  const report = await verifyFiles(running.ok ? running.value.dataRoot : dataRootOf(command), config)
+  const root = running.ok ? running.value.dataRoot : dataRootOf(command)
+  const key = checkpoint === undefined ? undefined : await verifierKeyIn(root, config)
+  const kept = await keptCheckpoints(checkpoint, key?.ok === true ? key.value : undefined)
+  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT.usage })
+  const report = await verifyFiles(root, config, { kept: kept.value })
   if (!report.ok)
     return say(command, { json: { ok: false, message: report.fault }, text: report.fault, exit: EXIT.integrity })
-  const { root } = report.value
-  say(command, reportAnswer({ ...report.value, about: root === undefined ? '' : `, root ${hex(root)}` }))
+  const { root: hash } = report.value
+  say(command, reportAnswer({ ...report.value, about: hash === undefined ? '' : `, root ${hex(hash)}` }))
 }
 
-async function verifyCopy(command: Command, folder: string, vkey: string | undefined): Promise<void> {
+async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }: VerifyOptions): Promise<void> {
   const key = parseVerifierKey(vkey ?? '')
   if (!key.ok) {
     const text = `--vkey is needed to check a copy: the line that \`hearthbus ledger export\` printed. (${key.fault.reason})`
     return say(command, { json: { ok: false, message: text }, text, exit: EXIT.usage })
   }
-  const { size, findings, more } = await verifyExport(folder, key.value)
-  say(command, reportAnswer({ size, findings, more, about: `, signed by ${key.value.name}` }))
+  const kept = await keptCheckpoints(checkpoint, key.value)
+  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT.usage })
+  const { size, findings, more, erased } = await verifyExport(folder, key.value, { kept: kept.value })
+  say(command, reportAnswer({ size, findings, more, erased, about: `, signed by ${key.value.name}` }))
+}
+
+/** What somebody kept elsewhere, as the log signed it. The fault is a sentence. */
+async function keptCheckpoints(
+  path: string | undefined,
+  key: VerifierKey | undefined,
+): Promise<Result<readonly SignedCheckpoint[], string>> {
+  if (path === undefined) return ok([])
+  const text = await readKept(path)
+  if (!text.ok) return text
+  if (key === undefined) return fail('The key of the log cannot be read, so its checkpoint cannot be checked.')
+  const opened = openCheckpoint(text.value, key)
+  return opened.ok
+    ? ok([opened.value])
+    : fail(`${path} is no checkpoint of this log: ${checkpointFaultReason(opened.fault)}.`)
 }
 
 async function verifyProof(command: Command, { proof = '', entry, vkey, policy }: VerifyOptions): Promise<void> {
@@ -80,10 +107,17 @@ async function verifyProof(command: Command, { proof = '', entry, vkey, policy }
     return say(command, { json: { ok: false, fault: verified.fault.kind }, text, exit: EXIT.integrity })
   }
   const { origin, size } = verified.value.checkpoint.checkpoint
-  say(command, {
-    json: { ok: true, origin, size },
-    text: `The entry is in ${origin}, as it was signed at ${size} entries.`,
-  })
+  const parsed = parseTlogProof(read.value.text)
+  const extra = parsed.ok ? parsed.value.extra : undefined
+  const said = `The entry is in ${origin}, as it was signed at ${size} entries.`
+  if (extra === undefined) return say(command, { json: { ok: true, origin, size }, text: said })
+  const body = verifyOpening(extra, read.value.bytes)
+  if (!body.ok) {
+    const text = `${said} But the content that came with the proof is not what the entry commits to.`
+    return say(command, { json: { ok: false, fault: body.fault }, text, exit: EXIT.integrity })
+  }
+  const text = `${said} It commits to:\n${JSON.stringify(body.value, undefined, 2)}`
+  say(command, { json: { ok: true, origin, size, body: body.value }, text })
 }
 
 const PROOF_NEEDS = 'A proof needs --entry FILE (hearthbus ledger entry) and --vkey KEY (hearthbus ledger key).'
@@ -106,23 +140,22 @@ interface Reported {
   readonly more: number
   /** A copy has no bodies, and so nothing to say of these. */
   readonly erased?: number
-  readonly uncompared?: readonly string[]
   readonly about: string
 }
 
-function reportAnswer({ size, findings, more, erased = 0, uncompared = [], about }: Reported): Answer {
+function reportAnswer({ size, findings, more, erased = 0, about }: Reported): Answer {
   const sentences = findings.map(findingSentence)
   if (findings.length === 0) {
     const gone = erased === 0 ? '' : `, the words of ${erased} erased on request`
     return {
-      json: { ok: true, size, findings: [], erased, uncompared: [...uncompared] },
-      text: [`${size} entries, all in order${gone}${about}.`, ...uncompared].join('\n'),
+      json: { ok: true, size, findings: [], erased },
+      text: `${size} entries, all in order${gone}${about}.`,
     }
   }
   const rest = more === 0 ? [] : [`… and ${more} more.`]
   return {
-    json: { ok: false, size, findings: sentences, more, erased, uncompared: [...uncompared] },
-    text: [...sentences, ...rest, ...uncompared].join('\n'),
+    json: { ok: false, size, findings: sentences, more, erased },
+    text: [...sentences, ...rest].join('\n'),
     exit: EXIT.integrity,
   }
 }

@@ -20,6 +20,7 @@ import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.
 import { findGateway } from './gateway-client.ts'
 import { entryIn, NOTHING_TO_ADOPT, startNewLog, verifierKeyIn, withLedger } from './ledger-files-client.ts'
 import type { LedgerPlace } from './ledger-files-client.ts'
+import { addMonitorCommand } from './ledger-monitor-client.ts'
 import { addVerifyCommand } from './ledger-verify.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
@@ -29,6 +30,7 @@ import { wholeNumber } from './whole-number.ts'
 export function addLedgerCommands(program: Command): void {
   const ledger = program.command('ledger').description('the log of everything that happened')
   addVerifyCommand(ledger)
+  addMonitorCommand(ledger)
   ledger
     .command('entry')
     .description('the exact bytes of an entry, which a proof is about')
@@ -42,7 +44,10 @@ export function addLedgerCommands(program: Command): void {
     .command('proof')
     .description('a proof that an entry is in the log, which anybody can check offline')
     .addArgument(seqArgument())
-    .action((seq: number, _, command: Command) => prove(command, seq))
+    .option('--with-body', 'with what the entry commits to, where it was not erased')
+    .action((seq: number, options: { withBody?: boolean }, command: Command) =>
+      prove(command, seq, options.withBody === true),
+    )
   ledger
     .command('entries')
     .description('what the log says, newest first')
@@ -61,7 +66,10 @@ export function addLedgerCommands(program: Command): void {
   ledger
     .command('export <folder>')
     .description('the whole log as static files (C2SP tiles)')
-    .action((folder: string, _, command: Command) => exportTo(command, resolve(folder)))
+    .option('--with-bodies', 'with what the entries commit to: arguments, answers, titles, intents')
+    .action((folder: string, options: { withBodies?: boolean }, command: Command) =>
+      exportTo(command, resolve(folder), options.withBodies === true),
+    )
   ledger
     .command('erase')
     .description(
@@ -74,12 +82,21 @@ export function addLedgerCommands(program: Command): void {
     .requiredOption('--reason <text>', 'why; the log keeps it for good, so do not repeat what is to go')
     .action((entries: number[], { reason }: { reason: string }, command: Command) => erase(command, entries, reason))
   ledger
+    .command('rebuild')
+    .description('make the tables that repeat the log again, from the log; nothing is decided from them')
+    .action((_, command: Command) => offline(command, rebuild, { rooms: 'all' }))
+  ledger
     .command('adopt')
     .description('go on although the last signed checkpoint is lost; only if you know that this database is the newest')
     .option('--new-log', 'go on with an older copy, because the newest is lost; as a log of another name')
     .action((options: { newLog?: boolean }, command: Command) =>
       options.newLog === true ? adoptAsNewLog(command) : offline(command, adopt, { state: 'even-refusing' }),
     )
+}
+
+async function rebuild(log: Ledger): Promise<Answer> {
+  await log.rebuild()
+  return { json: { ok: true, size: log.size() }, text: `The tables are made again from ${log.size()} entries.` }
 }
 
 async function adopt(log: Ledger): Promise<Answer> {
@@ -132,11 +149,13 @@ async function signNow(command: Command): Promise<void> {
   })
 }
 
-async function prove(command: Command, seq: number): Promise<void> {
+async function prove(command: Command, seq: number, withBody: boolean): Promise<void> {
   if (findGateway(globalOptions(command).data).ok)
-    return ask(command, { path: `/api/ledger/proof/${seq}` }, (value) => textAnswer(value))
+    return ask(command, { path: `/api/ledger/proof/${seq}${withBody ? '?with_body=true' : ''}` }, (value) =>
+      textAnswer(value),
+    )
   await offline(command, async (ledger) => {
-    const proof = await ledger.proofText(seq)
+    const proof = await ledger.proofText(seq, { withBody })
     return proof.ok ? textAnswer(proof.value) : refusal(proof.fault)
   })
 }
@@ -152,15 +171,21 @@ async function showKey(command: Command): Promise<void> {
   say(command, { json: { vkey }, text: vkey })
 }
 
-async function exportTo(command: Command, folder: string): Promise<void> {
+async function exportTo(command: Command, folder: string, withBodies: boolean): Promise<void> {
   if (findGateway(globalOptions(command).data).ok)
     return ask(
       command,
-      { method: 'POST', path: '/api/ledger/export', body: { folder }, asOwner: true, mayTakeLong: true },
+      {
+        method: 'POST',
+        path: '/api/ledger/export',
+        body: { folder, with_bodies: withBodies },
+        asOwner: true,
+        mayTakeLong: true,
+      },
       (value) => ({ json: value, text: exportSentence(value as unknown as ExportView, folder) }),
     )
   await offline(command, async (ledger) => {
-    const exported = await ledger.exportTo(folder)
+    const exported = await ledger.exportTo(folder, { withBodies })
     if (!exported.ok) return refusal(exported.fault)
     const view: ExportView = { ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) }
     return { json: { ...view }, text: exportSentence(view, folder) }
@@ -191,7 +216,11 @@ function erasureAnswer(view: ErasureView): Answer {
     const rows = blanked.map(({ what, id }) => `, and in the ${what} ${id}`).join('')
     return `The words of entry ${entry} are erased${rows}. Entry ${recorded} says so.`
   })
-  const also = view.also.length === 0 ? [] : [`The same sentences are still in: ${view.also.join(' ')}.`]
+  const also = [
+    ...(view.also.length === 0 ? [] : [`The same words are still in: ${view.also.join(' ')}.`]),
+    ...(view.stays.length === 0 ? [] : [`The log itself has them, for good, in: ${view.stays.join(' ')}.`]),
+    ...(view.tables.length === 0 ? [] : [`They are also in the tables: ${view.tables.join(', ')}.`]),
+  ]
   const json = JSON.parse(JSON.stringify({ ok: view.refused === null, ...view })) as Json
   if (view.refused === null) return { json, text: [...lines, ...also].join('\n') }
   return { json, text: [...lines, ...also, view.refused].join('\n'), exit: EXIT.failed }

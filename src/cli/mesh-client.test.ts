@@ -8,6 +8,7 @@ import { takeProcessLock } from '../core/process-lock-store.ts'
 import { loadKey } from '../ledger/key-store.ts'
 import { withMember } from '../mesh/identity/community.ts'
 import type { Community } from '../mesh/identity/community.ts'
+import { meshSealKey } from '../main/membership-log.ts'
 import { MeshStore } from '../mesh/identity/mesh-store.ts'
 import { nodeIdentity } from '../mesh/identity/node-key.ts'
 import { initCommunity, inviteNode, joinCommunity, listMembers, membersCalled } from './mesh-client.ts'
@@ -133,10 +134,10 @@ async function invitationOf(command: MeshCommand): Promise<string> {
 
 /** Lets a node in that is nowhere. */
 async function admit({ dataRoot }: MeshCommand): Promise<void> {
-  const store = new MeshStore(join(dataRoot, 'mesh.db'))
   const root = await loadKey(join(dataRoot, 'keys', 'community.key'))
   const self = await loadKey(join(dataRoot, 'keys', 'node.key'))
   if (!root.ok || !self.ok) throw new Error('there are no keys')
+  const store = new MeshStore(join(dataRoot, 'mesh.db'), { sealKey: meshSealKey(self.value.privateKey) })
   const authority = { self: nodeIdentity(self.value.privateKey), root: nodeIdentity(root.value.privateKey) }
   const guest = {
     nodeId: nodeIdentity(generateKeyPairSync('ed25519').privateKey).id,

@@ -9,12 +9,14 @@ import { dataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { chanceBytes } from '../core/chance.ts'
 import { systemClock } from '../core/clock.ts'
+import { SchemaAltered } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
 import { ulid } from '../core/ids.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { keyFaultSentence, loadKey, loadOrCreateKey } from '../ledger/key-store.ts'
+import { meshSealKey } from '../main/membership-log.ts'
 import { nodeKeyIn } from '../main/node-key-store.ts'
 import { joinByInvitation } from '../main/joining-client.ts'
 import { meshFiles } from '../main/mesh.ts'
@@ -24,7 +26,7 @@ import { foundCommunity, mayDecide, withoutMember } from '../mesh/identity/commu
 import type { Authority, Community, CommunityFault, Level } from '../mesh/identity/community.ts'
 import { readInvitation, writeInvitation } from '../mesh/identity/invitation.ts'
 import type { InvitationFault } from '../mesh/identity/invitation.ts'
-import { MeshStore } from '../mesh/identity/mesh-store.ts'
+import { MembershipAltered, MeshStore } from '../mesh/identity/mesh-store.ts'
 import { nodeIdentity, shortId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import { userNkey } from '../mesh/nats/nkey.ts'
@@ -216,7 +218,14 @@ export async function withStore(command: MeshCommand, work: (opened: Opened) => 
   const key = await nodeKeyIn(data)
   if (!key.ok) return refusal(key.fault)
   const root = await rootAt(files.rootKey)
-  const store = new MeshStore(files.database)
+  const sealKey = meshSealKey(key.value.privateKey)
+  let store: MeshStore
+  try {
+    store = new MeshStore(files.database, { sealKey })
+  } catch (error) {
+    if (error instanceof MembershipAltered || error instanceof SchemaAltered) return refusal(error.message)
+    throw error
+  }
   try {
     const result = await work({ store, authority: { self: nodeIdentity(key.value.privateKey), root } })
     return result.ok ? result.value : refusal(result.fault)

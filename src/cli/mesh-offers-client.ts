@@ -15,6 +15,7 @@ import type { Answer } from './print.ts'
 const WHY: Readonly<Record<WithheldOffer['why'], string>> = {
   changed: 'is described otherwise than when it was first seen',
   'had-here': 'has a name of a family that this node had itself',
+  'many-names': 'comes after thousands of other names',
 }
 
 export function listWithheld(command: MeshCommand, which: string | undefined): Promise<Answer> {

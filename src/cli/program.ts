@@ -10,6 +10,7 @@ import { addChangesCommand } from './changes.ts'
 import { addConsoleCommands } from './console.ts'
 import { addDecidingCommands } from './deciding.ts'
 import { addDevicesCommands } from './devices.ts'
+import { addEbusCommands } from './ebus.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addMeshCommands } from './mesh.ts'
 import { addNotifyCommand } from './notify.ts'
@@ -42,6 +43,7 @@ export const sim = program.command('sim').description('parts of the virtual hous
 program.commandsGroup('Set up:')
 addSettingUpCommands(program)
 addNotifyCommand(program)
+addEbusCommands(program)
 program.commandsGroup('Look and use:')
 addAskingCommands(program)
 addChangesCommand(program)

@@ -9,6 +9,7 @@
  */
 import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
+import type { GeneratedDevice } from './defined-device.ts'
 import { EXIT } from './print.ts'
 import { addressOf, obeyUntilSignal } from './sim-typed-client.ts'
 import type { Address } from './sim-typed-client.ts'
@@ -24,7 +25,10 @@ interface SimOptions {
   readonly speed: number
   readonly houseSpeed: number
   readonly regulator: '720' | '700'
+  readonly heatSource: 'boiler' | 'heat-pump'
   readonly quiet?: boolean
+  readonly definitions?: string
+  readonly device: readonly string[]
 }
 
 const PORT = wholeNumber(0, 65_535)
@@ -45,16 +49,51 @@ export function addEbusSim(sim: Command): void {
     .option('--speed <x>', 'how much faster than 2400 Bd', positive, 1)
     .option('--house-speed <x>', 'seconds of the house per second of the bus', positive, 1)
     .addOption(new Option('--regulator <family>', 'which regulator').choices(['720', '700']).default('720'))
+    .addOption(
+      new Option('--heat-source <kind>', 'what makes the heat').choices(['boiler', 'heat-pump']).default('boiler'),
+    )
+    .option('--definitions <folder>', 'definition files in ebusd’s layout, for --device')
+    .option(
+      '--device <name>',
+      'instead of the built-in heating: a device that a file describes, e.g. 08.bai',
+      collected,
+      [],
+    )
     .option('--quiet', 'devices answer, but say nothing by themselves')
     .action(async (options: SimOptions) => {
       process.exitCode = await runEbusSim(options)
     })
 }
 
+function collected(value: string, all: readonly string[]): readonly string[] {
+  return [...all, value]
+}
+
+/** Devices that definition files describe; a sentence when one cannot be made. */
+async function definedDevices({ definitions, device }: SimOptions): Promise<readonly GeneratedDevice[] | string> {
+  if (device.length === 0) return []
+  if (definitions === undefined) return '--device needs --definitions'
+  const { DefinitionFolder } = await import('../ebus/definitions/definition-folder-store.ts')
+  const { createDefinedDevice } = await import('./defined-device.ts')
+  const folder = new DefinitionFolder(definitions, 'en')
+  const devices: GeneratedDevice[] = []
+  for (const spec of device) {
+    const made = createDefinedDevice(folder, spec)
+    if (!made.ok) return made.fault
+    devices.push(made.value)
+  }
+  return devices
+}
+
 async function runEbusSim(options: SimOptions): Promise<number> {
+  const devices = await definedDevices(options)
+  if (typeof devices === 'string') {
+    process.stderr.write(`${devices}\n`)
+    return EXIT.usage
+  }
   const { startEbusSimulator } = await import('../sim/ebus/simulator-server.ts')
   const { control } = await import('../sim/ebus/control.ts')
-  const { plainPort, udpPort, ebusdPort, seed, speed, houseSpeed, regulator } = options
+  const { plainPort, udpPort, ebusdPort, seed, speed, houseSpeed, regulator, heatSource } = options
   const simulator = await startEbusSimulator({
     listen: {
       ...options.listen,
@@ -65,8 +104,10 @@ async function runEbusSim(options: SimOptions): Promise<number> {
     seed,
     speed,
     regulator,
+    heatSource,
     house: { speed: houseSpeed },
     chatter: options.quiet !== true,
+    ...(devices.length === 0 ? {} : { devices }),
   }).catch(thrownMessage)
   if (typeof simulator === 'string') {
     process.stderr.write(`The heating system cannot listen there: ${simulator}\n`)
@@ -79,6 +120,8 @@ async function runEbusSim(options: SimOptions): Promise<number> {
     ...(simulator.udpPort === undefined ? [] : [`udp:${host}:${simulator.udpPort}`]),
     ...(simulator.ebusdPort === undefined ? [] : [`ebusd:${host}:${simulator.ebusdPort}`]),
   ]
+  for (const { address, deviceId, file, messages } of devices)
+    process.stdout.write(`${deviceId} at ${address.toString(16).padStart(2, '0')}: ${messages} messages of ${file}\n`)
   process.stdout.write(`A heating system answers at ${ways.join(', ')}. Type \`help\`; Ctrl-C stops it.\n`)
   await obeyUntilSignal((line) => control(simulator, line))
   await simulator.stop()

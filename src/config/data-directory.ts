@@ -1,7 +1,8 @@
 /**
  * Data directory: where a node keeps what it must not lose, and the names of the files in it.
  *
- *   hearthbus.db           everything recorded: ledger, tasks, tokens, approvals
+ *   ledger/                the log: tiles, entries and their tail; bodies beside them
+ *   hearthbus.db           what follows from the log, to be looked up: tasks, tokens, approvals; and checkpoints
  *   gateway.lock           held while a gateway runs; the system lets go of it when the process dies
  *   gateway.json           where that gateway listens
  *   checkpoint.signed      the last checkpoint that was signed, kept apart from the database on purpose
@@ -18,6 +19,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 export interface DataDirectory {
   readonly root: string
+  readonly ledger: string
   readonly database: string
   readonly lock: string
   readonly gateway: string
@@ -43,6 +45,7 @@ export function dataDirectory(root: string): DataDirectory {
   const keys = join(root, 'keys')
   return {
     root,
+    ledger: join(root, 'ledger'),
     database: join(root, 'hearthbus.db'),
     lock: join(root, 'gateway.lock'),
     gateway: join(root, 'gateway.json'),

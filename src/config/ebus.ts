@@ -16,6 +16,9 @@ function mayInitiate(address: number): boolean {
 const ADAPTER =
   /^((enh|ens|tcp|udp|ebusd):(\[[0-9a-f:]+\]|[^:/\s]+)(:\d{1,5})?|(enh|ens|serial):(\/\S+|COM\d+)|mdns:([0-9a-f]{12})?(@[0-9a-f.:]+)?)$/i
 
+/** An address is fetched once and kept; plain http could be changed on its way. */
+const DEFINITIONS = /^(?:\/.*|[a-z]:[\\/].*|https:\/\/[^\s/]+(?:\/\S*)?)$/i
+
 const bus = z.strictObject({
   id: z
     .string()
@@ -60,6 +63,13 @@ export const ebusSection = z
       .refine((buses) => new Set(buses.map(({ id }) => id)).size === buses.length, 'every bus needs an id of its own')
       .default([])
       .describe('The buses; none switches the family off.'),
+    definitions: z
+      .string()
+      .regex(DEFINITIONS, 'an absolute path or an https address')
+      .optional()
+      .describe(
+        'ebusd’s message definitions: a folder in its layout, or an https address in the layout that ebusd downloads, which is fetched once. Without it only the built-in registers are known.',
+      ),
     snapshotSeconds: z.int().min(10).default(300).describe('How long a captured snapshot is kept.'),
     pollSeconds: z.int().min(1).default(60).describe('How often values that nobody broadcasts are read.'),
     observe: z

@@ -78,10 +78,12 @@ describe('database', () => {
   it('undoes only the work that throws', async () => {
     const database = new Database({ path, migrations })
     const undone: string[] = []
-    database.follow({
+    database.useJournal({
       workBegins: () => undone.push('begins'),
       workUndone: () => undone.push('undone'),
+      writeGroup: (changedRows) => void undone.push(`written ${changedRows}`),
       groupEnds: (committed) => undone.push(`ends ${committed}`),
+      close: () => undefined,
     })
     const results = await Promise.allSettled([
       database.commit((sql) => sql.exec("INSERT INTO item (name) VALUES ('a')")),
@@ -93,7 +95,7 @@ describe('database', () => {
     ])
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(names(database)).toEqual(['a', 'c'])
-    expect(undone).toEqual(['begins', 'begins', 'undone', 'begins', 'ends true'])
+    expect(undone).toEqual(['begins', 'begins', 'undone', 'begins', 'written true', 'ends true'])
     database.close()
   })
 

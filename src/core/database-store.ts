@@ -1,25 +1,28 @@
 /**
- * Database: the node's one SQLite file, with durability paid once per group.
+ * Database: the node's SQLite file and the journal before it, with durability paid once per group.
  *
  *   commit(work) ─┐
- *   commit(work) ─┼─▶ BEGIN IMMEDIATE ▸ work ▸ work ▸ work ▸ COMMIT ─▶ fdatasync of the WAL ─▶ every caller hears
- *   commit(work) ─┘                     the next group runs meanwhile
+ *   commit(work) ─┼─▶ works, in order ─▶ journal: one write, one fdatasync ─▶ COMMIT of the tables ─▶ callers hear
+ *   commit(work) ─┘                      whatever is queued meanwhile is the next group
  *
- * A group that wrote nothing is not synced: a node looks at its tables every second, and each flush wears out a card.
+ * The journal (the ledger's log) is durable before the tables commit, so that the tables never hold what the log lacks.
+ * A group whose works changed rows syncs the write-ahead log too, before its callers are answered; a group that only
+ * appended to the journal opens no transaction at all; a group that wrote nothing syncs nothing. Answers keep the order
+ * of the groups: a caller who read what another one wrote hears of it only when that is on the disk.
  *
  * Each work runs in its own savepoint: one that throws undoes only itself. Works run in the order they were given, so
- * what a later one reads is what an earlier one wrote. A caller is answered only after its group is on the disk.
+ * what a later one reads is what an earlier one wrote.
  *
- * SQLite's own sync (synchronous = FULL) would hold up the whole process for as long as the disk takes, on a small
- * computer's card tens of milliseconds. So it is left to write the WAL (NORMAL), and the WAL is synced here, beside the
- * event loop, before anybody hears: the same promise, kept without standing still. What one caller reads of another's
- * unsynced work is covered by its own sync, which comes later in the same file.
+ * No sync holds up the event loop: SQLite only writes its WAL (synchronous = NORMAL), and both files are synced beside
+ * the event loop. A transaction therefore stays open while the journal is synced. What reads the tables meanwhile sees
+ * a group that is not durable yet; what needs one consistent state of journal and tables uses `view`.
  *
  * Does I/O.
  */
 import { closeSync, existsSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
+import { alteredSchema, ROOM_VERSION } from './database-schema-store.ts'
 
 /** Rooms bring their own tables; a room's steps are numbered from 1 without gaps and never edited once landed. */
 export interface Migrations {
@@ -31,9 +34,14 @@ export interface OpenOptions {
   readonly path: string
   readonly migrations: readonly Migrations[]
   readonly readOnly?: boolean
+  /** These are all the migrations there are: a file with anything else in it is refused before it is touched. */
+  readonly isWhole?: boolean
 }
 
 export class DatabaseTooNew extends Error {}
+
+/** Somebody changed what this program made. */
+export class SchemaAltered extends Error {}
 
 /** Bumped when an older program must not touch the file at all, whatever rooms it knows. */
 const FORMAT = 1
@@ -44,9 +52,12 @@ const GROUP_LIMIT = 512
 /** How often to check that the file was not removed. */
 const LOOK_EVERY_MS = 1_000
 
+/** How long a work that nobody waits for may wait for others to share its group with. */
+const DEFERRED_MS = 20
+
 /**
- * Something in memory that must follow the transaction: the ledger's tree, which grows while a work runs and has to
- * shrink again when that work, or its whole group, is undone.
+ * Something in memory that must follow the transaction: a state that changes while a work runs and has to change back
+ * when that work, or its whole group, is undone.
  */
 export interface Follower {
   /** A work is about to run. */
@@ -57,8 +68,32 @@ export interface Follower {
   readonly groupEnds: (committed: boolean) => void
 }
 
+/** An append-only log that is durable before the tables are. */
+export interface Journal extends Follower {
+  /**
+   * All works have run. Writes what they appended; `undefined` when that is nothing. With `changedRows` a transaction
+   * is open, and its tables differ from what they were before the group.
+   */
+  readonly writeGroup: (changedRows: boolean) => JournalSync | undefined
+  readonly close: () => void
+}
+
+export interface JournalSync {
+  readonly later: (done: (error: Error | null) => void) => void
+  /** For a close that cannot wait. */
+  readonly now: () => void
+}
+
+export interface CommitOptions {
+  /** `false` for a work that only appends to the journal: no transaction is opened for it. */
+  readonly tables?: boolean
+  /** Nobody waits for it alone: it runs with the next group, or after a short while. */
+  readonly deferred?: boolean
+}
+
 interface Pending {
   readonly work: (db: DatabaseSync) => unknown
+  readonly tables: boolean
   readonly resolve: (value: never) => void
   readonly reject: (reason: unknown) => void
 }
@@ -69,27 +104,44 @@ interface Settled {
   readonly value: unknown
 }
 
+interface Group {
+  readonly pending: readonly Pending[]
+  readonly settled: readonly Settled[]
+  readonly tables: boolean
+  readonly changedRows: boolean
+  readonly sync: JournalSync | undefined
+}
+
 export class Database {
   readonly sql: DatabaseSync
+  /** What its tables are made of. */
+  readonly migrations: readonly Migrations[]
   #queue: Pending[] = []
+  readonly #views: (() => void)[] = []
   #scheduled = false
+  #deferral: NodeJS.Timeout | undefined
   #closed = false
+  #journal: Journal | undefined
   readonly #followers: Follower[] = []
+  /** Written to the journal and not yet committed to the tables. */
+  #group: Group | undefined
   readonly #path: string
   #lookedMs = -Infinity
   /** The write-ahead log, to be synced; `undefined` for a database in memory. */
   readonly #wal: number | undefined
-  /** Committed and not yet synced. */
+  /** Committed and not yet synced, or behind something that is not. */
   #unsynced: Settled[] = []
+  #walIsDirty = false
   #syncing = false
   readonly #total: StatementSync
-  /** Rows changed so far, as of the last group that is or will be synced. */
+  /** Rows changed so far, as of the last group. */
   #changes: unknown
   /** A disk that failed to sync may have lost what it was given: nothing is promised after that. */
   #broken: Error | undefined
 
   constructor(options: OpenOptions) {
     this.#path = options.path
+    this.migrations = options.migrations
     this.sql = new DatabaseSync(options.path, { readOnly: options.readOnly ?? false })
     this.sql.exec('PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000')
     this.#total = this.sql.prepare('SELECT total_changes() AS total')
@@ -113,16 +165,43 @@ export class Database {
   }
 
   /** Resolves after the work's group is durable; rejects, with the work undone, when it throws or the disk refuses. */
-  commit<Value>(work: (db: DatabaseSync) => Value): Promise<Value> {
+  commit<Value>(work: (db: DatabaseSync) => Value, options: CommitOptions = {}): Promise<Value> {
     if (this.#closed) return Promise.reject(new Error('the database is closed'))
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
     return new Promise<Value>((resolve, reject) => {
-      this.#queue.push({ work, resolve, reject })
-      if (this.#scheduled) return
-      this.#scheduled = true
-      // setImmediate, not a microtask: everything that this turn of the event loop wants to write shares one fsync.
-      setImmediate(() => this.#runGroup())
+      this.#queue.push({ work, tables: options.tables ?? true, resolve, reject })
+      if (options.deferred === true) this.#defer()
+      else this.#schedule()
     })
+  }
+
+  /**
+   * A number that changes when another program writes into the file. Nobody but the process that holds the lock should.
+   */
+  foreignWrites(): number {
+    return Number(this.sql.prepare('PRAGMA data_version').get()?.['data_version'])
+  }
+
+  /** Runs between two groups, when journal and tables say the same and no transaction is open. */
+  view<Value>(read: (db: DatabaseSync) => Value): Promise<Value> {
+    if (this.#closed) return Promise.reject(new Error('the database is closed'))
+    return new Promise<Value>((resolve, reject) => {
+      this.#views.push(() => {
+        try {
+          resolve(read(this.sql))
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)))
+        }
+      })
+      this.#schedule()
+    })
+  }
+
+  /** One journal at a time; the next one takes the place of the last. */
+  useJournal(journal: Journal): void {
+    if (this.#journal !== undefined) this.#followers.splice(this.#followers.indexOf(this.#journal), 1)
+    this.#journal = journal
+    this.#followers.push(journal)
   }
 
   follow(follower: Follower): void {
@@ -132,7 +211,12 @@ export class Database {
   /** Commits and syncs what is queued, then closes the file. Throws, after closing, if the file was removed. */
   close(): void {
     if (this.#closed) return
-    while (this.#queue.length > 0) this.#runGroup()
+    clearTimeout(this.#deferral)
+    if (this.#group !== undefined) this.#finishNow(this.#group)
+    while (this.#queue.length > 0 || this.#views.length > 0) {
+      this.#runGroup()
+      if (this.#group !== undefined) this.#finishNow(this.#group)
+    }
     this.#closed = true
     const removed = this.#removed()
     if (this.#wal !== undefined) {
@@ -141,39 +225,103 @@ export class Database {
       if (!this.#syncing) closeSync(this.#wal)
     }
     answer(this.#unsynced.splice(0))
+    this.#journal?.close()
     this.sql.close()
     if (removed !== undefined) throw removed
   }
 
+  #schedule(): void {
+    if (this.#scheduled || this.#group !== undefined) return
+    this.#scheduled = true
+    // setImmediate, not a microtask: everything that this turn of the event loop wants to write shares one fsync.
+    setImmediate(() => this.#runGroup())
+  }
+
+  #defer(): void {
+    this.#deferral ??= setTimeout(() => {
+      this.#deferral = undefined
+      if (this.#queue.length > 0) this.#schedule()
+    }, DEFERRED_MS)
+  }
+
   #runGroup(): void {
-    const group = this.#queue.splice(0, GROUP_LIMIT)
-    this.#scheduled = this.#queue.length > 0
-    if (this.#scheduled) setImmediate(() => this.#runGroup())
-    if (group.length === 0 || this.#closed) return
+    this.#scheduled = false
+    if (this.#closed || this.#group !== undefined) return
+    for (const view of this.#views.splice(0)) view()
+    const pending = this.#queue.splice(0, GROUP_LIMIT)
+    if (pending.length === 0) return
     if (this.#broken !== undefined) {
       // They waited while the sync failed: a later one that succeeds would cover nothing of what was lost before it.
-      for (const pending of group) pending.reject(this.#broken)
+      for (const { reject } of pending) reject(this.#broken)
       return
     }
-    let settled: readonly Settled[]
+    const group = this.#runWorks(pending)
+    if (group === undefined) return this.#next()
+    if (group.sync === undefined) return this.#commitGroup(group)
+    this.#group = group
+    group.sync.later((error) => {
+      // A close has finished it meanwhile.
+      if (this.#group !== group) return
+      if (error === null) this.#commitGroup(group)
+      else {
+        this.#undoGroup(group.pending, (this.#broken = unkept(error)))
+        this.#next()
+      }
+    })
+  }
+
+  #runWorks(pending: readonly Pending[]): Group | undefined {
+    const tables = pending.some((one) => one.tables)
     try {
-      this.sql.exec('BEGIN IMMEDIATE')
-      settled = group.map((pending) => this.#runOne(pending))
-      this.sql.exec('COMMIT')
+      if (tables) this.sql.exec('BEGIN IMMEDIATE')
+      const settled = pending.map((one) => this.#runOne(one))
+      const changes = tables ? this.#countChanges() : this.#changes
+      const changedRows = changes !== this.#changes
+      const sync = this.#journal?.writeGroup(changedRows)
+      return { pending, settled, tables, changedRows, sync }
     } catch (error) {
       // A full disk, a locked or broken file: nobody in this group was recorded, and everybody must hear so.
-      if (this.sql.isTransaction) this.sql.exec('ROLLBACK')
-      for (const follower of this.#followers) follower.groupEnds(false)
-      for (const pending of group) pending.reject(error)
-      return
+      this.#undoGroup(pending, error)
+      return undefined
     }
+  }
+
+  #commitGroup(group: Group): void {
+    try {
+      if (group.tables) this.sql.exec('COMMIT')
+    } catch (error) {
+      this.#undoGroup(group.pending, error)
+      return this.#next()
+    }
+    this.#group = undefined
     for (const follower of this.#followers) follower.groupEnds(true)
-    const changes = this.#countChanges()
-    // A group that wrote nothing has nothing to sync; but what it read must be on the disk before anybody hears of it.
-    if (changes === this.#changes && !this.#syncing && this.#unsynced.length === 0) return answer(settled)
-    this.#changes = changes
-    this.#unsynced.push(...settled)
-    this.#sync()
+    if (group.changedRows) this.#changes = this.#countChanges()
+    this.#walIsDirty ||= group.changedRows
+    if (this.#walIsDirty || this.#syncing) {
+      this.#unsynced.push(...group.settled)
+      this.#sync()
+    } else answer(group.settled)
+    this.#next()
+  }
+
+  #undoGroup(pending: readonly Pending[], error: unknown): void {
+    if (this.sql.isTransaction) this.sql.exec('ROLLBACK')
+    this.#group = undefined
+    for (const follower of this.#followers) follower.groupEnds(false)
+    for (const { reject } of pending) reject(error)
+  }
+
+  #finishNow(group: Group): void {
+    try {
+      group.sync?.now()
+    } catch (error) {
+      return this.#undoGroup(group.pending, error)
+    }
+    this.#commitGroup(group)
+  }
+
+  #next(): void {
+    if (this.#queue.length > 0 || this.#views.length > 0) this.#schedule()
   }
 
   #countChanges(): unknown {
@@ -184,7 +332,9 @@ export class Database {
   #sync(): void {
     if (this.#syncing || this.#unsynced.length === 0) return
     const covered = this.#unsynced.splice(0)
-    if (this.#wal === undefined) {
+    const isDirty = this.#walIsDirty
+    this.#walIsDirty = false
+    if (this.#wal === undefined || !isDirty) {
       answer(covered)
       return
     }
@@ -222,16 +372,16 @@ export class Database {
   }
 
   #runOne(pending: Pending): Settled {
-    this.sql.exec('SAVEPOINT work')
+    if (pending.tables) this.sql.exec('SAVEPOINT work')
     for (const follower of this.#followers) follower.workBegins()
     try {
       const value = pending.work(this.sql)
-      this.sql.exec('RELEASE work')
+      if (pending.tables) this.sql.exec('RELEASE work')
       return { pending, failed: false, value }
     } catch (error) {
       // Some errors (disk full, out of memory) make SQLite end the whole transaction: then the group has failed.
-      if (!this.sql.isTransaction) throw error
-      this.sql.exec('ROLLBACK TO work; RELEASE work')
+      if (pending.tables && !this.sql.isTransaction) throw error
+      if (pending.tables) this.sql.exec('ROLLBACK TO work; RELEASE work')
       for (const follower of this.#followers) follower.workUndone()
       return { pending, failed: true, value: error }
     }
@@ -267,11 +417,21 @@ function refuseNewer(sql: DatabaseSync, { path, migrations }: OpenOptions): void
   }
 }
 
+/** Before the first statement that writes: a planted trigger would run with it. */
+function refuseAltered(sql: DatabaseSync, { path, migrations, isWhole }: OpenOptions): void {
+  const names = isWhole === true ? alteredSchema(sql, migrations) : []
+  if (names.length > 0)
+    throw new SchemaAltered(
+      `${path} was changed by somebody else: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not what this program made. Put back the newest copy of the database, or see what is wrong with it: hearthbus ledger verify.`,
+    )
+}
+
 function migrate(sql: DatabaseSync, options: OpenOptions): void {
   refuseNewer(sql, options)
+  refuseAltered(sql, options)
   sql.exec('BEGIN IMMEDIATE')
   try {
-    sql.exec('CREATE TABLE IF NOT EXISTS room_version (room TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT')
+    sql.exec(ROOM_VERSION)
     for (const migrations of options.migrations) migrateRoom(sql, migrations)
     sql.exec(`PRAGMA user_version = ${FORMAT}`)
     sql.exec('COMMIT')

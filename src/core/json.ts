@@ -28,18 +28,20 @@ const NOT_PLAIN = Symbol('not plain')
  * everything that is less than plain; the library knows what to make of it.
  */
 function plainText(value: unknown): string | undefined {
-  const ordered = inOrder(value, PLAIN_DEPTH, { given: [], names: [] })
+  const ordered = inOrder(value, PLAIN_DEPTH, LAST_NAMES)
   if (ordered === NOT_PLAIN) return undefined
   const text = JSON.stringify(ordered)
   // The engine escapes half a character where RFC 8785 forbids it.
   return text.includes(String.raw`\ud`) ? undefined : text
 }
 
-/** The keys of the previous object: rows of a list share them, so they need not be sorted again. */
+/** The keys of the previous object: rows of a list share them, and so do events of a kind, so they need not be sorted again. */
 interface LastNames {
   given: readonly string[]
   names: readonly string[]
 }
+
+const LAST_NAMES: LastNames = { given: [], names: [] }
 
 /** The same data with its keys in order; the very same value where they already are. */
 function inOrder(value: unknown, depth: number, last: LastNames): unknown {
@@ -82,11 +84,18 @@ function membersInOrder(object: object, depth: number, last: LastNames): unknown
 }
 
 function sorted(given: readonly string[], last: LastNames): readonly string[] {
+  if (isSorted(given)) return given
   if (given.length !== last.given.length || given.some((name, index) => name !== last.given[index])) {
     last.given = given
     last.names = given.toSorted()
   }
   return last.names
+}
+
+/** What was canonical when it was read still is. */
+function isSorted(names: readonly string[]): boolean {
+  for (let index = 1; index < names.length; index++) if ((names[index - 1] ?? '') > (names[index] ?? '')) return false
+  return true
 }
 
 function startsWithDigit(name: string): boolean {

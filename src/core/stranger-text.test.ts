@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 import { visibleJson, visibleText } from './stranger-text.ts'
 
 describe('a stranger’s text', () => {
@@ -42,6 +42,12 @@ describe('a stranger’s answer', () => {
   it('keeps its lines and loses what cannot be seen, in texts and in names', () => {
     const answer = { 'na\u200Bme': ['one\n\ttwo\u202E', { deep: 'tag\u{E0041}s' }], count: 3, none: null, yes: true }
     expect(visibleJson(answer)).toEqual({ name: ['one\n\ttwo', { deep: 'tags' }], count: 3, none: null, yes: true })
+  })
+
+  it('is cleaned in one pass, however deep the invisible is', () => {
+    let answer: Json = 'hid\u200Bden'
+    for (let level = 0; level < 64; level++) answer = { before: 1, inner: answer, after: [answer === '' ? 1 : 2] }
+    expect(JSON.stringify(visibleJson(answer))).toContain('"inner":"hidden"')
   })
 
   it('is the same object where there is nothing to clean', () => {

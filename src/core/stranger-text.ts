@@ -7,7 +7,8 @@
  *
  * Pure.
  */
-import type { Json } from './json.ts'
+import { receivedJson } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 
 const INVISIBLE =
   '\\p{Cc}\\p{Cf}\\p{Co}\\p{Cn}\\p{Cs}\\u{FE00}-\\u{FE0F}\\u{E0100}-\\u{E01EF}\\u{115F}\\u{1160}\\u{17B4}\\u{17B5}\\u{3164}\\u{FFA0}\\u{2800}'
@@ -46,17 +47,44 @@ export function isVisible(text: string): boolean {
   return visibleLines(text) === text
 }
 
+const HIDDEN_IN_JSON = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}\\u2028\\u2029]|\\\\u`, 'u')
+
+/** What a stranger's text spells, as `receivedJson` has it. One look at the text says whether there is work to do. */
+export function visibleJsonIn(text: string | undefined): Json | undefined {
+  const value = receivedJson(text)
+  return value !== undefined && text !== undefined && HIDDEN_IN_JSON.test(text) ? visibleJson(value) : value
+}
+
 /** Every text in a value, and every name of a member. What is visible already stays the same object. */
 export function visibleJson(value: Json): Json {
   if (typeof value === 'string') return visibleLines(value)
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    const items = value as readonly Json[]
-    const shown = items.map(visibleJson)
-    return shown.every((item, index) => item === items[index]) ? items : shown
+  return Array.isArray(value) ? visibleItems(value as readonly Json[]) : visibleMembers(value as JsonObject)
+}
+
+/** Copied only where something changes: most answers are long lists in which nothing does. */
+function visibleItems(items: readonly Json[]): readonly Json[] {
+  let copy: Json[] | undefined
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index] as Json
+    const shown = visibleJson(item)
+    if (shown === item) continue
+    copy ??= [...items]
+    copy[index] = shown
   }
-  const members = Object.entries(value)
-  const shown = members.map(([name, member]): [string, Json] => [visibleLines(name), visibleJson(member)])
-  const isSame = shown.every(([name, member], index) => name === members[index]?.[0] && member === members[index]?.[1])
-  return isSame ? value : Object.fromEntries(shown)
+  return copy ?? items
+}
+
+/** Each member is looked at once: looked at twice, it would be 2ⁿ times at n levels. */
+function visibleMembers(object: JsonObject): JsonObject {
+  const names = Object.keys(object)
+  let copy: [string, Json][] | undefined
+  for (const [index, name] of names.entries()) {
+    const member = object[name] as Json
+    const [shownName, shown] = [visibleLines(name), visibleJson(member)]
+    if (copy === undefined && shownName === name && shown === member) continue
+    copy ??= names.slice(0, index).map((each) => [each, object[each] as Json])
+    copy.push([shownName, shown])
+  }
+  return copy === undefined ? object : Object.fromEntries(copy)
 }

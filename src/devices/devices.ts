@@ -66,7 +66,7 @@ export function createDevices(options: DevicesOptions): Service {
     ...announceTools(parts, urlRules(config)),
     waitingResource(parts),
     refusedResource(parts),
-    ...enrolmentTools({ ...parts, transports, record: async (event) => void (await options.ledger.append(event)) }),
+    ...enrolmentTools({ ...parts, transports }),
   ]
   return {
     name: 'devices',
@@ -110,12 +110,13 @@ class Doors {
   }
 
   async open(): Promise<void> {
-    const { config, database, clock, logger } = this.#options
+    const { config, database, ledger, clock, logger } = this.#options
     const settings = gatewaySettings(config)
     try {
       this.#gateway = await openDevices({
         ...settings,
         database,
+        log: ledger,
         clock,
         signingKey: openSigningKey(this.#options.signingKeyPath),
         registrar: { ...settings.registrar, onWaiting: this.#waiting.changed },

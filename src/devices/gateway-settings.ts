@@ -12,7 +12,7 @@ import { DEFAULT_TOOL_TIMES } from './session/tool-time.ts'
 import type { UrlRule } from './tools/url-rule.ts'
 import { parseUrlRule } from './tools/url-rule.ts'
 
-type GatewaySettings = Omit<GatewayOptions, 'database' | 'signingKey'>
+type GatewaySettings = Omit<GatewayOptions, 'database' | 'log' | 'signingKey'>
 
 /** What the configuration says about the gateway, in the gateway's words. */
 export function gatewaySettings(config: DevicesConfig): GatewaySettings {

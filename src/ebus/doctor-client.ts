@@ -10,6 +10,9 @@ import type { EbusConfig } from '../config/ebus.ts'
 import { openBus } from './adapter/bus-client.ts'
 import { parseEndpoint } from './adapter/endpoint.ts'
 import { reachAdvice } from './advice.ts'
+import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
+import { fileFaultText } from './definitions/definition-error.ts'
+import { DefinitionSet } from './definitions/definition-set.ts'
 
 export interface EbusFinding {
   readonly status: 'ok' | 'failing'
@@ -22,13 +25,41 @@ const LOOK_EVERY_MS = 50
 /** Never used: to find a free address one would have to ask for it. */
 const UNUSED_ADDRESS = 0xff
 
-export function examineEbus({ buses }: EbusConfig): Promise<readonly EbusFinding[]> {
-  return Promise.all(
+export async function examineEbus(
+  { buses, definitions }: EbusConfig,
+  dataRoot: string,
+): Promise<readonly EbusFinding[]> {
+  const found = await Promise.all(
     buses.map(async ({ id, adapter }) => {
       const { status, advice } = await busFinding(id, adapter)
       return { status, advice: buses.length > 1 ? `${id}: ${advice}` : advice }
     }),
   )
+  return definitions === undefined ? found : [...found, ...(await definitionFindings(definitions, dataRoot))]
+}
+
+/** Every file is read, whatever devices there are: the owner asked what is wrong with them. */
+async function definitionFindings(definitions: string, dataRoot: string): Promise<readonly EbusFinding[]> {
+  const catalog = await openCatalog(definitions, { dataRoot, now: Date.now })
+  if (!catalog.ok) return [{ status: 'failing', advice: catalog.fault }]
+  const { folder } = catalog.value
+  let messages = 0
+  const faults = folder.files().flatMap((file) => {
+    const set = new DefinitionSet({ source: folder, mode: 'all', language: DEFINITION_LANGUAGE })
+    set.load(file)
+    messages += set.messages.length
+    return set.faults
+  })
+  const told = new Set([...folder.templateFaults, ...faults].map(fileFaultText))
+  return [
+    messages === 0
+      ? { status: 'failing', advice: `${definitions} has no message definitions; it should be in ebusd’s layout.` }
+      : { status: 'ok', advice: `${messages} messages are defined in ${definitions}.` },
+    ...[...told].map((text): EbusFinding => ({
+      status: 'failing',
+      advice: `A definition file is not read to its end: ${text}.`,
+    })),
+  ]
 }
 
 async function busFinding(id: string, adapter: string): Promise<EbusFinding> {

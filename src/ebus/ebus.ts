@@ -13,24 +13,31 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
+import { thrownMessage } from '../core/thrown.ts'
 import type { BusStatus } from './adapter/bus.ts'
 import { openBus } from './adapter/bus-client.ts'
 import { parseEndpoint } from './adapter/endpoint.ts'
+import { BusDefinitions } from './definitions/bus-definitions.ts'
+import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
+import { fileFaultText } from './definitions/definition-error.ts'
 import { SharedPort } from './adapter/shared-port-server.ts'
 import { adviceFor } from './advice.ts'
 import { HeatingBus } from './heating-bus-client.ts'
 import type { FeatureFlags } from './observe/status.ts'
 import { WARM_UP } from './observe/warm-up.ts'
 import { busTools, watchTools } from './tools/bus-tools.ts'
-import type { House } from './tools/house.ts'
+import type { DefinitionsOrigin, House } from './tools/house.ts'
+import { messageTools } from './tools/message-tools.ts'
 import { OLD_NAMES } from './tools/old-names.ts'
 import { planeTools } from './tools/plane-tools.ts'
 import { registryTools } from './tools/registry-tools.ts'
 import { changedUris, resources } from './tools/resources.ts'
 import { rpcTools } from './tools/rpc-tools.ts'
 import { scheduleTools } from './tools/schedule-tools.ts'
+import { settingTools } from './tools/setting-tools.ts'
 import { SNAPSHOT_LIMITS, Snapshots } from './tools/snapshots.ts'
 import { snapshotTools } from './tools/snapshot-tools.ts'
+import { vaillantTools } from './tools/vaillant-tools.ts'
 import { createValueStore } from './values-store.ts'
 
 export interface EbusOptions {
@@ -40,18 +47,23 @@ export interface EbusOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly version: string
+  /** Where fetched definitions are kept. */
+  readonly dataRoot: string
 }
 
 const MS_PER_SECOND = 1_000
 const LOOPBACK = '127.0.0.1'
 const UNUSED_ADDRESS = 0xff
+const FAULTS_TOLD = 3
 
 /** Nothing is contacted before `start`, and `start` waits for nobody. */
 export function createEbus(options: EbusOptions): Service {
   const { config, clock, version, logger } = options
   const buses = config.buses.map((bus) => heatingBus(bus, options))
   const snapshots = new Snapshots({ ...SNAPSHOT_LIMITS, ttlMs: config.snapshotSeconds * MS_PER_SECOND })
-  const capabilities = [...allCapabilities({ buses, snapshots, clock, version }, config), ...OLD_NAMES]
+  const definitions = definitionsOrigin(config)
+  const house = { buses, snapshots, clock, version, definitions }
+  const capabilities = [...allCapabilities(house, config), ...OLD_NAMES]
   const ports: SharedPort[] = []
   return {
     name: 'ebus',
@@ -59,6 +71,8 @@ export function createEbus(options: EbusOptions): Service {
     capabilities: () => capabilities,
     start: async () => {
       for (const heating of buses) heating.start()
+      // The house is heard before its words are known.
+      if (definitions !== undefined) void loadDefinitions(definitions, buses, options)
       for (const { id, sharedPort } of config.buses) {
         const seats = buses.find((heating) => heating.id === id)?.seatHost
         if (sharedPort === undefined || seats === undefined) continue
@@ -71,7 +85,31 @@ export function createEbus(options: EbusOptions): Service {
       for (const port of ports.splice(0)) await port.close()
       await Promise.all(buses.map((heating) => heating.stop()))
     },
-    health: () => healthOf(buses),
+    health: () => healthOf(buses, definitions),
+  }
+}
+
+function definitionsOrigin({ definitions }: EbusConfig): DefinitionsOrigin | undefined {
+  if (definitions === undefined) return undefined
+  return { source: definitions, state: 'loading', problem: undefined, sha256: undefined }
+}
+
+async function loadDefinitions(
+  origin: DefinitionsOrigin,
+  buses: readonly HeatingBus[],
+  { clock, logger, dataRoot }: EbusOptions,
+): Promise<void> {
+  try {
+    const catalog = await openCatalog(origin.source, { dataRoot, now: clock.now })
+    if (!catalog.ok) throw new Error(catalog.fault)
+    for (const { installation } of buses)
+      installation.define(new BusDefinitions(catalog.value.folder, DEFINITION_LANGUAGE))
+    origin.sha256 = catalog.value.sha256
+    origin.state = 'loaded'
+  } catch (error) {
+    origin.state = 'failed'
+    origin.problem = thrownMessage(error)
+    logger.error({ definitions: origin.source }, origin.problem)
   }
 }
 
@@ -132,15 +170,25 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
     ...planeTools(house),
     ...registryTools(house),
     ...scheduleTools(house, pause),
+    ...settingTools(house, pause),
+    ...vaillantTools(house),
     ...snapshotTools(house, pause),
     ...rpcTools(house),
+    ...messageTools(house),
     ...(config.observe ? busTools(house) : []),
     ...(config.observe && config.passiveValues !== 'off' ? watchTools(house) : []),
     ...resources(house),
   ]
 }
 
-function healthOf(buses: readonly HeatingBus[]): ServiceHealth {
+/** A file that was not read to its end costs what stands behind the bad line, so its owner should know. */
+function definitionAdvice(buses: readonly HeatingBus[], origin: DefinitionsOrigin | undefined): readonly string[] {
+  if (origin?.problem !== undefined) return [origin.problem]
+  const faults = new Set(buses.flatMap(({ installation }) => installation.definitions?.faults ?? []).map(fileFaultText))
+  return [...faults].slice(0, FAULTS_TOLD).map((text) => `A definition file was not read to its end: ${text}.`)
+}
+
+function healthOf(buses: readonly HeatingBus[], origin: DefinitionsOrigin | undefined): ServiceHealth {
   const looked = buses.map((heating) => {
     const status = heating.status()
     const { id, adapter, readOnly, installation } = heating
@@ -150,6 +198,7 @@ function healthOf(buses: readonly HeatingBus[]): ServiceHealth {
   const advice = looked
     .filter((each) => each.advice !== undefined)
     .map((each) => (buses.length > 1 ? `${each.id}: ${each.advice}` : `${each.advice}`))
+    .concat(definitionAdvice(buses, origin))
   const well = looked.filter(({ status }) => status.connected && status.signal).length
   return {
     status: advice.length === 0 ? 'ok' : 'degraded',

@@ -15,6 +15,10 @@ import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Bus, BusFault, BusRequest, BusStatus } from './adapter/bus.ts'
 import type { AdapterInfo } from './adapter/info.ts'
+import type { LastData } from './definitions/bus-definitions.ts'
+import type { DefinitionErrorCode } from './definitions/definition-error.ts'
+import { encodeCommands } from './definitions/encode.ts'
+import type { MessageDefinition } from './definitions/message-definition.ts'
 import { reachAdvice } from './advice.ts'
 import type { SeatHost } from './adapter/shared-seat.ts'
 import type { Change } from './installation.ts'
@@ -57,6 +61,9 @@ export interface SendWish {
 }
 
 const TICK_MS = 1_000
+/** ebusd's default: one message in five seconds. */
+const DEFINITION_POLL_TICKS = 5
+const DEFINITION_DEADLINE_MS = 2_000
 const COMPACT_EVERY_TICKS = 60
 const SAVE_EVERY_TICKS = 600
 /** A connection takes a moment, and so does a first sign of life. */
@@ -83,6 +90,8 @@ export class HeatingBus {
   #running: Promise<unknown> | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #ticks = 0
+  #saved = false
+  #asksDefinition = false
   /** Ticks without adapter or signal. */
   #away = 0
 
@@ -161,6 +170,21 @@ export class HeatingBus {
     return this.readOnly || this.#poller.isThrough()
   }
 
+  /**
+   * For a tool that is asked for planes: where they have nothing to say, or not what people ask for first, that is read
+   * now, ahead of the schedule.
+   */
+  async makeReady(planes: readonly HeatingPlane[], signal: AbortSignal): Promise<void> {
+    if (this.readOnly) return
+    const isEmpty = (plane: HeatingPlane): boolean =>
+      this.installation.plane(plane, this.#options.clock.now()).data === null
+    await this.#poller.readFirst(
+      planes,
+      () => !planes.some(isEmpty) && this.#poller.hasEssentials(planes),
+      AbortSignal.any([signal, this.#stopping.signal]),
+    )
+  }
+
   /** For a tool: from what is known if it is fresh enough, else from the bus. */
   async read(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {
     this.#toolReads.delete(key)
@@ -223,8 +247,53 @@ export class HeatingBus {
     this.installation.tick(this.situation(), nowMs)
     this.#tellReach()
     if (this.#ticks % COMPACT_EVERY_TICKS === 0) this.installation.shadow.compact(nowMs)
-    if (this.#ticks % SAVE_EVERY_TICKS === 0) void this.#save()
+    // As soon as everything was read once, for whoever pulls the plug soon after; then now and then.
+    const isFirstSave = !this.#saved && this.#ticks % COMPACT_EVERY_TICKS === 0 && this.isThrough()
+    if (isFirstSave || this.#ticks % SAVE_EVERY_TICKS === 0) void this.#save()
+    void this.#pollDefinition()
     this.#announce()
+  }
+
+  /** One message by ebusd's priorities now and then, within ebusd's own budget of the bus. */
+  async #pollDefinition(): Promise<void> {
+    const { definitions } = this.installation
+    const { connected, signal, source } = this.status()
+    if (definitions === undefined || this.#asksDefinition || !connected || !signal) return
+    if (!this.readOnly && source !== 'admitted') return
+    const isTurn = this.#ticks % DEFINITION_POLL_TICKS === 0
+    const message = definitions.nextAwaited() ?? (isTurn ? definitions.nextPoll() : undefined)
+    if (message === undefined) return
+    this.#asksDefinition = true
+    try {
+      const wish = { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true }
+      const read = await this.readDefined(message, '', wish)
+      if (!read.ok) definitions.giveUp(message)
+    } catch (error) {
+      this.#options.logger.error({ err: error, bus: this.id }, 'a message could not be polled')
+    } finally {
+      this.#asksDefinition = false
+    }
+  }
+
+  /** Asks for a message by its definition, part by part; what came of it is known to the definitions. */
+  async readDefined(
+    message: MessageDefinition,
+    values: string,
+    wish: SendWish,
+  ): Promise<Result<LastData, ReadFault | DefinitionErrorCode>> {
+    const commands = encodeCommands(message, values)
+    if (!commands.ok) return commands
+    const definitions = this.installation.definitions
+    for (const { target, data } of commands.value) {
+      const request = { target, primary: message.pb, secondary: message.sb, data }
+      const sent = await this.send(request, wish)
+      if (!sent.ok) return sent
+      const telegram = { ...request, source: this.status().address ?? 0 }
+      const exchange = { telegram, response: sent.value, commandRepeats: 0, responseRepeats: 0 }
+      definitions?.store(message, exchange, this.#options.clock.now())
+    }
+    const last = definitions?.last(message)
+    return last === undefined ? fail<DefinitionErrorCode>('end-of-input') : ok(last)
   }
 
   /** Once when adapter or signal are away, at the start or later, and once when they are back. */
@@ -280,6 +349,7 @@ export class HeatingBus {
   }
 
   async #save(): Promise<void> {
+    this.#saved = true
     try {
       await this.#options.values?.save(this.installation.shadow.entries())
     } catch (error) {

@@ -395,6 +395,20 @@ describe('energy', () => {
     expect(climate(heating, AT - 86_400_000)).toMatchObject({ today: null })
   })
 
+  it('knows after a restart who was there, so that what was read of them can be shown', () => {
+    const heating = house()
+    identify(heating, 0x08, 'BAI00')
+    hear(heating, {
+      telegram: { source: 0xf1, target: 0x08, primary: 0xb5, secondary: 0x09, data: fromHex('0d1800') },
+      response: fromHex('c80200'),
+    })
+    const again = installation()
+    again.remember(heating.shadow.entries())
+    expect(data(again, 'boiler_status', AT + 3_600_000)).toMatchObject({ state: { flow_temperature_c: 44.5 } })
+    const field = again.plane('boiler_status', AT).fields.get('state.flow_temperature_c')
+    expect(field).toMatchObject({ source: 'cache', atMs: AT })
+  })
+
   it('calls old what the last run knew, inside the data and beside it', () => {
     const heating = installation()
     heating.remember([

@@ -9,6 +9,7 @@
  * Pure, but for the installation it is given.
  */
 import type { BusEvent } from './adapter/bus.ts'
+import type { BusDefinitions } from './definitions/bus-definitions.ts'
 import type { Classified } from './observe/dedup.ts'
 import { observeExchange } from './observe/observation.ts'
 import { Observatory } from './observe/observatory.ts'
@@ -25,7 +26,7 @@ import type { Plane } from './semantic/plane-reader.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
 import { planesOf, projectPlane } from './semantic/planes.ts'
 import type { ReadKey } from './semantic/read-key.ts'
-import { KIND, bytesOf, kindOf, meaningOf } from './semantic/read-key.ts'
+import { KIND, addressOf, bytesOf, kindOf, meaningOf } from './semantic/read-key.ts'
 import { findRegister, HOT_WATER, ZONE } from './semantic/register-map.ts'
 import type { ValueSource } from './semantic/shadow.ts'
 import { Shadow } from './semantic/shadow.ts'
@@ -56,6 +57,8 @@ export class Installation {
   readonly specimens = new SpecimenBook()
   readonly flags: FeatureFlags
   readonly pollMs: number
+  /** There once the owner's definition files are read, where there are any. */
+  #definitions: BusDefinitions | undefined
   /** What is known about the devices at these addresses, as long as nothing new is known about any. */
   readonly #asked = new Map<number, Asked>()
   #askedRevision = -1
@@ -76,6 +79,17 @@ export class Installation {
 
   get startup(): Startup {
     return this.#startup
+  }
+
+  get definitions(): BusDefinitions | undefined {
+    return this.#definitions
+  }
+
+  /** Devices that are known already get theirs at once. */
+  define(definitions: BusDefinitions): void {
+    this.#definitions = definitions
+    this.#identifyDevices()
+    this.#changes.add('devices')
   }
 
   hear(event: BusEvent, situation: Situation): void {
@@ -117,7 +131,10 @@ export class Installation {
   /** What an earlier run knew, before anything is heard. */
   remember(values: Iterable<{ readonly key: ReadKey; readonly payload: Uint8Array; readonly atMs: number }>): void {
     let some = false
-    for (const { key, payload, atMs } of values) {
+    // Devices first: what registers mean depends on whose they are.
+    const known = [...values].toSorted((left, right) => Number(isIdentity(right.key)) - Number(isIdentity(left.key)))
+    for (const { key, payload, atMs } of known) {
+      if (isIdentity(key)) this.registry.remember(addressOf(key), payload)
       this.learn(key, payload, { atMs, nowMs: 0, source: 'cache' })
       some = true
     }
@@ -130,7 +147,7 @@ export class Installation {
 
   /** What a telegram says, by what is known now about the device it went to; `undefined` if nobody knows. */
   decode(exchange: Exchange): DecodedTelegram | undefined {
-    return decodeTelegram(exchange, this.#askedAt(exchange.telegram.target))
+    return this.#definitions?.decode(exchange) ?? decodeTelegram(exchange, this.#askedAt(exchange.telegram.target))
   }
 
   /** Whether B524 at this address is a regulator's: only there do its registers mean what our tables say. */
@@ -152,13 +169,23 @@ export class Installation {
       const own = disposition === 'own'
       const revision = this.registry.revision
       this.registry.hear(event.exchange, own, event.atMs)
-      if (this.registry.revision !== revision) this.#changes.add('devices')
+      if (this.registry.revision !== revision) {
+        this.#changes.add('devices')
+        this.#identifyDevices()
+      }
+      const defined = this.#definitions?.hear(event.exchange, event.atMs)
       // What we asked ourselves comes back to whoever asked, with more care than can be taken here.
       if (own) continue
       this.#takeOver(event, nowMs)
-      if (!isKnownTelegram(event.exchange, this.#askedAt(event.exchange.telegram.target)))
+      if (defined === undefined && !isKnownTelegram(event.exchange, this.#askedAt(event.exchange.telegram.target)))
         this.specimens.see(observeExchange(event, address))
     }
+  }
+
+  #identifyDevices(): void {
+    if (this.#definitions === undefined) return
+    for (const { address, identity } of this.registry.slots())
+      if (identity !== undefined) this.#definitions.identify(address, identity)
   }
 
   #askedAt(address: number): Asked {
@@ -213,6 +240,10 @@ export class Installation {
   #knowsHotWater(): boolean {
     return projectPlane('dhw', this, 0).data !== null
   }
+}
+
+function isIdentity(key: ReadKey): boolean {
+  return kindOf(key) === KIND.identity
 }
 
 const NO_CHANGES: ReadonlySet<Change> = new Set()

@@ -14,8 +14,11 @@ import type { Installation } from './installation.ts'
 import type { DiscoveryMode, Probe, ProbeOutcome } from './registry/discovery.ts'
 import { Discovery } from './registry/discovery.ts'
 import { VAILLANT, serialRequest } from './registry/identity.ts'
+import type { HeatingPlane } from './semantic/planes.ts'
+import { planesOf } from './semantic/planes.ts'
+import { identityKey } from './semantic/read-key.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
-import { cadenceMs, nextDue, readPlan } from './semantic/read-plan.ts'
+import { cadenceMs, isUnknown, nextAsked, nextDue, readPlan } from './semantic/read-plan.ts'
 import type { ReadScheduler } from './semantic/read-scheduler.ts'
 
 export interface PollerOptions {
@@ -43,6 +46,9 @@ export class Poller {
   readonly #discovery: Discovery
   #planned: { readonly plan: readonly PlannedRead[]; readonly revision: number; readonly atMs: number } | undefined
   #asksDevices = true
+  /** Planes that somebody waits for, and how many do. */
+  readonly #waitedFor = new Map<HeatingPlane, number>()
+  #step: PromiseWithResolvers<void> | undefined
 
   constructor(options: PollerOptions) {
     this.#options = options
@@ -79,6 +85,8 @@ export class Poller {
       } catch (error) {
         this.#options.logger.error({ err: error }, 'reading the heating failed because of a mistake inside')
       }
+      this.#step?.resolve()
+      this.#step = undefined
       await rest(worked ? SPACING_MS : IDLE_MS, signal)
     }
   }
@@ -88,8 +96,65 @@ export class Poller {
     return connected && signal && source === 'admitted'
   }
 
+  #nextAsked(): PlannedRead | undefined {
+    if (this.#waitedFor.size === 0) return undefined
+    const { installation, scheduler } = this.#options
+    return nextAsked(this.plan(), installation.shadow, {
+      isAsked: (key) => planesOf(key).some((plane) => this.#waitedFor.has(plane)),
+      isOpen: (key) => scheduler.isResting(key),
+    })
+  }
+
+  /**
+   * Somebody waits for these planes: what they lack is read ahead of everything else, until `done` says so or the
+   * signal does. Resolves at once where waiting is in vain: nobody can be asked, or everything was.
+   */
+  async readFirst(planes: readonly HeatingPlane[], done: () => boolean, signal: AbortSignal): Promise<void> {
+    for (const plane of planes) this.#waitedFor.set(plane, (this.#waitedFor.get(plane) ?? 0) + 1)
+    try {
+      while (!signal.aborted && this.#canHope(planes) && !done()) await this.#nextStep(signal)
+    } finally {
+      for (const plane of planes) {
+        const others = (this.#waitedFor.get(plane) ?? 1) - 1
+        if (others > 0) this.#waitedFor.set(plane, others)
+        else this.#waitedFor.delete(plane)
+      }
+    }
+  }
+
+  /** Whether everything of these planes that people ask for first was read, or cannot be. */
+  hasEssentials(planes: readonly HeatingPlane[]): boolean {
+    const { installation, scheduler } = this.#options
+    return this.plan()
+      .filter(({ key, essential }) => essential === true && planesOf(key).some((plane) => planes.includes(plane)))
+      .every(({ key }) => !isUnknown(installation.shadow, key) || scheduler.isResting(key))
+  }
+
+  /** Somebody can be asked, and either there is something left to ask about these planes, or somebody is unknown. */
+  #canHope(planes: readonly HeatingPlane[]): boolean {
+    const { installation, scheduler } = this.#options
+    const { connected, signal, source } = this.#options.status()
+    const willSpeak = source === 'admitted' || source === 'listening' || source === 'probing'
+    if (!connected || !signal || !willSpeak) return false
+    if (!this.#discovery.isThrough(installation.registry)) return true
+    const isLeft = ({ key }: PlannedRead): boolean =>
+      isUnknown(installation.shadow, key) &&
+      !scheduler.isResting(key) &&
+      (installation.topology.regulator === undefined || planesOf(key).some((plane) => planes.includes(plane)))
+    return this.plan().some(isLeft)
+  }
+
+  /** Until something was read or asked, or some time has passed in which nothing was. */
+  #nextStep(signal: AbortSignal): Promise<unknown> {
+    this.#step ??= Promise.withResolvers<void>()
+    return Promise.race([this.#step.promise, rest(IDLE_MS, signal)])
+  }
+
   /** Devices and values take turns, so that a long scan does not hold up what people look at. */
   async #once(signal: AbortSignal): Promise<boolean> {
+    // A value that somebody waits for goes before a device, but for those whose absence would make the plane empty.
+    const knowsDevices = this.#discovery.isThrough(this.#options.installation.registry)
+    if (knowsDevices && this.#nextAsked() !== undefined) return this.#readDue(signal)
     this.#asksDevices = !this.#asksDevices
     return this.#asksDevices
       ? (await this.#askDevice()) || (await this.#readDue(signal))
@@ -100,9 +165,16 @@ export class Poller {
     const { installation, clock, status, send } = this.#options
     const probe = this.#discovery.next(installation.registry, status().address, clock.monotonic())
     if (probe === undefined) return false
-    const sent = await send(requestOf(probe), { deadlineMs: DEADLINE_MS, caller: 'poll', repeatable: true })
+    // Said once: who is not there is asked again later, and most of the usual addresses are nobody's.
+    const sent = await send(requestOf(probe), { deadlineMs: DEADLINE_MS, caller: 'poll', repeatable: false })
     if (sent === undefined) return false
     this.#discovery.settle(probe, outcomeOf(sent), clock.monotonic())
+    if (probe.kind === 'identity' && sent.ok && sent.value.response !== undefined)
+      installation.learn(identityKey(probe.address), sent.value.response, {
+        atMs: clock.now(),
+        nowMs: clock.monotonic(),
+        source: 'poll',
+      })
     return true
   }
 
@@ -110,7 +182,7 @@ export class Poller {
     const { installation, scheduler, clock, afterRead } = this.#options
     const { shadow, pollMs } = installation
     const isOpen = (key: number): boolean => scheduler.isResting(key)
-    const due = nextDue(this.plan(), shadow, { pollMs, nowMs: clock.now(), isOpen })
+    const due = this.#nextAsked() ?? nextDue(this.plan(), shadow, { pollMs, nowMs: clock.now(), isOpen })
     if (due === undefined) return false
     // What only the last run knew is no answer, however young it looks.
     const maxAgeMs = shadow.get(due.key)?.source === 'cache' ? 0 : cadenceMs(due.freshness, pollMs)

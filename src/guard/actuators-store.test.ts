@@ -3,6 +3,7 @@ import { actuator, assessedOffer, callOf, GUARD_CONFIG, openHouse, around } from
 import type { GuardHouse } from '../../test/guard-house.ts'
 import type { Clock } from '../core/clock.ts'
 import { createActuators } from './actuators-store.ts'
+import { guardProjection } from './guard-state.ts'
 import { createLimits } from './limits.ts'
 
 const HOUR_MS = 3_600_000
@@ -17,7 +18,11 @@ async function change(house: GuardHouse): Promise<string> {
 /** The process that starts after `house`: its monotonic clock begins anew, its wall clock says whatever it says. */
 function laterVerdict(house: GuardHouse, wallMs: number): string {
   const clock: Clock = { now: () => wallMs, monotonic: () => 7 }
-  const later = createLimits(limits, clock.monotonic, createActuators(house.database, clock).remembered())
+  const later = createLimits(
+    limits,
+    clock.monotonic,
+    createActuators(house.log.projections.state(guardProjection), clock).remembered(),
+  )
   const verdict = later.peek({ caller: undefined, effect: 'writes', target: 'homeseer:ref:101' })
   return verdict.ok ? 'ok' : verdict.reasons.map(({ rule }) => rule).join()
 }
@@ -37,11 +42,11 @@ describe('actuator store', () => {
     using house = openHouse({ limits })
     const rows: unknown[] = []
     const device = actuator(() => {
-      rows.push(...house.database.sql.prepare('SELECT target, acts FROM guard_actuator').all())
+      rows.push(...house.afterPowerCut().events('actuator'))
       return { ok: true, value: { data: 1 } }
     })
     await around(house.guard, callOf(offer), offer, device.proceed)
-    expect(rows).toMatchObject([{ target: 'homeseer:ref:101', acts: 1 }])
+    expect(rows).toMatchObject([{ kind: 'actuator.used', target: 'homeseer:ref:101' }])
   })
 
   it('dates what an earlier process did by the wall clock', async () => {
@@ -73,7 +78,6 @@ describe('actuator store', () => {
     using house = openHouse({ limits })
     await change(house)
     house.clock.advance(27 * HOUR_MS)
-    await house.guard.sweep()
-    expect(house.database.sql.prepare('SELECT * FROM guard_actuator').all()).toEqual([])
+    expect(createActuators(house.log.projections.state(guardProjection), house.clock).remembered().size).toBe(0)
   })
 })

@@ -66,7 +66,9 @@ export function hasLapsed(span: { readonly fromMs: number; readonly untilMs: num
   return nowMs >= span.untilMs || nowMs < span.fromMs - CLOCK_SLACK_MS
 }
 
-function isOver(approval: Approval, nowMs: number): boolean {
+type Timed = Pick<Approval, 'state' | 'binding' | 'requestedAtMs' | 'decidedAtMs' | 'expiresAtMs'>
+
+function isOver(approval: Timed, nowMs: number): boolean {
   return hasLapsed({ fromMs: approval.decidedAtMs ?? approval.requestedAtMs, untilMs: approval.expiresAtMs }, nowMs)
 }
 
@@ -105,7 +107,7 @@ export function standingOf(past: readonly Approval[], made: Binding, nowMs: numb
 }
 
 /** Why an open question or an unused yes is closed now, or `undefined`. */
-export function lapseOf(approval: Approval, policyVersion: string, nowMs: number): string | undefined {
+export function lapseOf(approval: Timed, policyVersion: string, nowMs: number): string | undefined {
   if (approval.binding.policyVersion !== policyVersion) return 'the rules have changed'
   if (!isOver(approval, nowMs)) return undefined
   return approval.state === 'approved' ? 'the call was not made in time' : 'nobody answered in time'

@@ -8,22 +8,25 @@
  */
 import type { Caller } from '../bus/call.ts'
 import { accountOf, callerKey } from '../bus/caller-key.ts'
-import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
-import type { JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { OF_ACCOUNT } from './account.ts'
 import { approverFlaw, CLOCK_SLACK_MS, lapseOf, standingOf } from './approval.ts'
 import type { Approval, ApproverRequest, ApprovalStandingWithNotes, OpenCall, ShownCall } from './approval.ts'
-import { toApproval } from './approval-row.ts'
+import { isClosed } from './approval-state.ts'
+import type { ApprovalRecord } from './approval-state.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
 import { isReworded } from './grant.ts'
 import type { GrantStore } from './grants-store.ts'
+import type { GuardState } from './guard-state.ts'
 import { redactText } from './secret-text.ts'
+import { ERASED, erasableText, isoOf, wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
 /** What the guard itself uses, inside its transactions. */
@@ -63,28 +66,38 @@ const MAX_PAST = 20
 const MAX_DENIALS = 200
 
 export function createApprovals(options: {
-  readonly database: Database
+  readonly state: GuardState
+  readonly log: Pick<StateLog, 'body'>
   readonly transact: Transact
   readonly config: ApprovalsConfig
   readonly policyVersion: string
   readonly grants: GrantStore
   readonly report: (error: unknown, message: string) => void
 }): ApprovalStore {
-  const { database, transact, config, policyVersion, grants, report } = options
+  const { state, log, transact, config, policyVersion, grants, report } = options
   const listeners = new Set<(event: ApprovalEvent) => void>()
   /** Of open questions only, so there are no more than `maxOpen`. */
   const openCalls = new Map<string, OpenCall>()
 
-  /** One state change: the row, the ledger and the listeners. */
-  function announce(transaction: Transaction, id: string, fields: JsonObject, body?: JsonObject): Approval {
-    const approval = readIn(transaction, id)
+  const read = (id: string): Approval | undefined => {
+    const record = state.approvals.get(id)
+    return record && withWords(record, log)
+  }
+  /** Newest first: ids sort by time. */
+  const newest = (wanted: (record: ApprovalRecord) => boolean, limit: number): readonly Approval[] =>
+    [...state.approvals.values()]
+      .filter(wanted)
+      .toSorted((left, right) => (left.id < right.id ? 1 : -1))
+      .slice(0, limit)
+      .map((record) => withWords(record, log))
+
+  /** One state change: the ledger, what follows from it, and the listeners. */
+  function announce(transaction: Transaction, event: AnnouncedEvent, body?: JsonObject): Approval {
+    const { kind, approval: id, binding, ...fields } = event
+    const { principal, tool, target } = binding
+    transaction.record({ kind, approval: id, principal, tool, target, ...fields }, body)
+    const approval = read(id)
     if (approval === undefined) throw new Error(`approval ${id} is gone`)
-    const kind = `approval.${approval.state}` as const
-    const { binding } = approval
-    transaction.record(
-      { kind, approval: id, principal: binding.principal, tool: binding.tool, target: binding.target, ...fields },
-      body,
-    )
     transaction.afterwards(() => {
       if (approval.state !== 'requested') openCalls.delete(id)
       for (const listener of listeners) tell(listener, { kind, approval })
@@ -101,25 +114,8 @@ export function createApprovals(options: {
     }
   }
 
-  function expireIn(transaction: Transaction, { id, state }: Approval, because: string): void {
-    transaction.sql.prepare(`UPDATE guard_approval SET state = 'expired', reason = ? WHERE id = ?`).run(because, id)
-    announce(transaction, id, { was: state, because })
-  }
-
-  /** Where questions are added, old ones go; a no that still holds stays. */
-  function pruneIn({ sql, nowMs }: Transaction): void {
-    const closed = `state IN ('denied', 'expired', 'used')`
-    sql
-      .prepare(
-        `DELETE FROM guard_approval WHERE expires_at <= ? AND id IN
-         (SELECT id FROM guard_approval WHERE ${closed} ORDER BY id DESC LIMIT -1 OFFSET ?)`,
-      )
-      .run(nowMs, config.maxKept)
-  }
-
-  function readIn({ sql }: Pick<Transaction, 'sql'>, id: string): Approval | undefined {
-    const row = sql.prepare('SELECT * FROM guard_approval WHERE id = ?').get(id)
-    return row === undefined ? undefined : toApproval(row)
+  function expireIn(transaction: Transaction, { id, state: was, binding }: ApprovalRecord, because: string): void {
+    announce(transaction, { kind: 'approval.expired', approval: id, binding, was, because })
   }
 
   function decide(
@@ -129,7 +125,7 @@ export function createApprovals(options: {
   ): Promise<Result<Approval, Fault>> {
     return transact((transaction) => {
       store.sweepIn(transaction)
-      const approval = readIn(transaction, id)
+      const approval = read(id)
       if (approval === undefined) return fail({ kind: 'not-found', message: `There is no approval ${id}.` } as const)
       const flaw = approverFlaw(by, decidable(approval))
       if (flaw !== undefined) {
@@ -141,22 +137,21 @@ export function createApprovals(options: {
     })
   }
 
-  function alreadyDecided({ id, state }: Approval): Result<never, Fault> {
-    return fail({ kind: 'conflict', message: `Approval ${id} is already ${state}.` })
+  function alreadyDecided({ id, state: reached }: Approval): Result<never, Fault> {
+    return fail({ kind: 'conflict', message: `Approval ${id} is already ${reached}.` })
   }
 
   const store: ApprovalStore = {
-    list: ({ state, principal, before, limit } = {}) =>
-      database.sql
-        .prepare(
-          `SELECT * FROM guard_approval
-           WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR principal = ?2) AND (?3 IS NULL OR id < ?3)
-           ORDER BY id DESC LIMIT ?4`,
-        )
-        .all(state ?? null, principal ?? null, before ?? null, Math.max(1, Math.min(limit ?? MAX_LIST, MAX_LIST)))
-        .map(toApproval),
+    list: ({ state: wanted, principal, before, limit } = {}) =>
+      newest(
+        (record) =>
+          (wanted === undefined || record.state === wanted) &&
+          (principal === undefined || record.binding.principal === principal) &&
+          (before === undefined || record.id < before),
+        Math.max(1, Math.min(limit ?? MAX_LIST, MAX_LIST)),
+      ),
 
-    get: (id) => readIn(database, id),
+    get: read,
 
     shownTo: (approval, by) => {
       const open = approval.state === 'requested' ? openCalls.get(approval.id) : undefined
@@ -167,34 +162,24 @@ export function createApprovals(options: {
     approve: (id, by, { grant } = {}) =>
       decide(id, by, (transaction, approval) => {
         if (approval.state !== 'requested') return alreadyDecided(approval)
-        const { sql, nowMs } = transaction
         const granted = grant === undefined ? ok(undefined) : grants.createIn(transaction, { grant, approval, by })
         if (!granted.ok) return granted
-        sql
-          .prepare(
-            `UPDATE guard_approval SET state = 'approved', decided_at = ?, decided_by = ?, expires_at = ?, grant_id = ?
-             WHERE id = ?`,
-          )
-          .run(nowMs, callerKey(by), nowMs + config.useMs, granted.value ?? null, id)
-        const until = new Date(nowMs + config.useMs).toISOString()
-        return ok(announce(transaction, id, { by: callerKey(by), grant: granted.value ?? null, expires_at: until }))
+        const decision = { by: callerKey(by), grant: granted.value ?? null }
+        const until = { expires_at: isoOf(transaction.nowMs + config.useMs) }
+        const { binding } = approval
+        return ok(announce(transaction, { kind: 'approval.approved', approval: id, binding, ...decision, ...until }))
       }),
 
     deny: (id, by, reason) =>
       decide(id, by, (transaction, approval) => {
-        const { state, grantId, expiresAtMs } = approval
-        if (state !== 'requested' && state !== 'approved') return alreadyDecided(approval)
+        const { state: reached, grantId, expiresAtMs, binding } = approval
+        if (reached !== 'requested' && reached !== 'approved') return alreadyDecided(approval)
         if (grantId !== undefined) grants.takeBackIn(transaction, grantId, by)
         const kept = redactText(reason.slice(0, MAX_REASON)).toWellFormed()
-        transaction.sql
-          .prepare(
-            `UPDATE guard_approval SET state = 'denied', decided_at = ?, decided_by = ?, reason = ? WHERE id = ?`,
-          )
-          .run(transaction.nowMs, callerKey(by), kept, id)
         // A yes that is taken back is a no for as long as the yes would have held.
-        const instead =
-          state === 'approved' ? { grant: grantId ?? null, expires_at: new Date(expiresAtMs).toISOString() } : {}
-        return ok(announce(transaction, id, { by: callerKey(by), ...instead }, { reason: kept }))
+        const instead = reached === 'approved' ? { grant: grantId ?? null, expires_at: isoOf(expiresAtMs) } : {}
+        const denial = { kind: 'approval.denied', approval: id, binding, by: callerKey(by), ...instead } as const
+        return ok(announce(transaction, denial, { reason: kept }))
       }),
 
     subscribe: (listener) => {
@@ -202,25 +187,27 @@ export function createApprovals(options: {
       return () => listeners.delete(listener)
     },
 
-    standingIn: ({ sql, nowMs }, binding, leaves) => {
-      const past = sql
-        .prepare(
-          `SELECT * FROM guard_approval WHERE principal = ? AND tool = ? AND args_hash = ?
-           ORDER BY id DESC LIMIT ${MAX_PAST}`,
-        )
-        .all(binding.principal, binding.tool, binding.argsHash)
-        .map(toApproval)
+    standingIn: ({ nowMs }, binding, leaves) => {
+      const { principal, tool, argsHash } = binding
+      const past = newest(
+        ({ binding: asked }) => asked.principal === principal && asked.tool === tool && asked.argsHash === argsHash,
+        MAX_PAST,
+      )
       const exact = standingOf(past, binding, nowMs)
       if (exact.standing.state !== 'none' || leaves === undefined) return exact
       // A no to a node is one to everybody it speaks for.
-      const denials = sql
-        .prepare(
-          `SELECT * FROM guard_approval WHERE principal IN (?, ?) AND tool = ? AND state = 'denied' AND expires_at > ?
-           AND leaves IS NOT NULL ORDER BY id DESC LIMIT ${MAX_DENIALS}`,
-        )
-        .all(binding.principal, accountOf(binding.principal), binding.tool, nowMs)
-        .filter((row) => isReworded(JSON.parse(String(row['leaves'])) as Leaves, leaves))
-        .map(toApproval)
+      const account = accountOf(principal)
+      const denials = newest(
+        ({ binding: asked, state: reached, expiresAtMs }) =>
+          reached === 'denied' &&
+          expiresAtMs > nowMs &&
+          asked.tool === tool &&
+          (asked.principal === principal || asked.principal === account),
+        MAX_DENIALS,
+      ).filter(({ id }) => {
+        const said = leavesOf(state, id, log)
+        return said !== undefined && isReworded(said, leaves)
+      })
       const { standing } = standingOf(denials, binding, nowMs)
       return { standing, notes: exact.notes }
     },
@@ -228,95 +215,69 @@ export function createApprovals(options: {
     remindIn: (transaction, id, open) => transaction.afterwards(() => openCalls.set(id, open)),
 
     requestIn: (transaction, { binding, shown, open, leaves }) => {
-      const { sql, nowMs } = transaction
+      const { nowMs } = transaction
       store.sweepIn(transaction)
-      pruneIn(transaction)
-      const waiting = sql.prepare(
-        `SELECT COUNT(*) AS n FROM guard_approval WHERE state = 'requested' AND (?1 IS NULL OR ${OF_ACCOUNT})`,
-      )
-      if (Number(waiting.get(null)?.['n']) >= config.maxOpen) return fail(queueFull('this node', config))
-      if (Number(waiting.get(accountOf(binding.principal))?.['n']) >= config.maxOpenPerPrincipal)
-        return fail(queueFull('this caller', config))
+      const waiting = [...state.approvals.values()].filter(({ state: reached }) => reached === 'requested')
+      if (waiting.length >= config.maxOpen) return fail(queueFull('this node', config))
+      const account = accountOf(binding.principal)
+      const own = waiting.filter(({ binding: asked }) => accountOf(asked.principal) === account)
+      if (own.length >= config.maxOpenPerPrincipal) return fail(queueFull('this caller', config))
       const id = ulid(nowMs)
-      const { principal, tool, argsHash } = binding
-      sql
-        .prepare(
-          `INSERT INTO guard_approval (id, state, principal, tool, args_hash, leaves, binding, shown, requested_at, expires_at)
-           VALUES (?, 'requested', ?, ?, ?, ?, ?, ?, ?, ?)`,
-        )
-        .run(
-          id,
-          principal,
-          tool,
-          argsHash,
-          leaves === undefined ? null : JSON.stringify(leaves),
-          JSON.stringify(binding),
-          JSON.stringify(shown),
-          nowMs,
-          nowMs + config.openMs,
-        )
       // Before whoever listens hears of the question.
       store.remindIn(transaction, id, open)
       return ok(
         announce(
           transaction,
-          id,
           {
-            args_hash: argsHash,
+            kind: 'approval.requested',
+            approval: id,
+            binding,
+            args_hash: binding.argsHash,
             definition_hash: binding.definitionHash,
             policy_version: binding.policyVersion,
             promise_hash: binding.promiseHash,
             leaves_hash: leaves === undefined ? null : sha256(leaves),
             preview_hash: shown.previewHash ?? null,
-            expires_at: new Date(nowMs + config.openMs).toISOString(),
+            expires_at: isoOf(nowMs + config.openMs),
             trace_id: shown.traceId,
           },
-          { arguments: shown.arguments, preview: shown.preview ?? null, label: shown.label ?? null },
+          { ...(shown as unknown as JsonObject), ...(leaves === undefined ? {} : { leaves }) },
         ),
       )
     },
 
     useIn: (transaction, id, { traceId }) => {
-      const used = transaction.sql
-        .prepare(
-          `UPDATE guard_approval SET state = 'used', used_at = ?1, used_trace = ?2
-           WHERE id = ?3 AND state = 'approved' AND expires_at > ?1`,
-        )
-        .run(transaction.nowMs, traceId, id)
-      if (Number(used.changes) !== 1) throw new Error(`approval ${id} cannot be used`)
-      announce(transaction, id, { trace_id: traceId })
+      const approval = state.approvals.get(id)
+      if (approval === undefined) throw new Error(`approval ${id} is gone`)
+      const { binding } = approval
+      announce(transaction, { kind: 'approval.used', approval: id, binding, trace_id: traceId })
     },
 
     giveBackIn: (transaction, id, { traceId }) => {
-      const returned = transaction.sql
-        .prepare(
-          `UPDATE guard_approval SET state = 'approved', used_at = NULL, used_trace = NULL
-           WHERE id = ? AND state = 'used' AND used_trace = ?`,
-        )
-        .run(id, traceId)
-      if (Number(returned.changes) === 1) announce(transaction, id, { given_back_by: traceId })
+      const approval = state.approvals.get(id)
+      if (approval?.state !== 'used' || approval.usedTrace !== traceId) return
+      const { binding } = approval
+      announce(transaction, { kind: 'approval.approved', approval: id, binding, given_back_by: traceId })
     },
 
     sweepIn: (transaction) => {
-      const { sql, nowMs } = transaction
-      const lapsed = sql
-        .prepare(
-          `SELECT * FROM guard_approval WHERE state IN ('requested', 'approved')
-           AND (expires_at <= ?1 OR requested_at > ?1 + ${CLOCK_SLACK_MS} OR binding ->> 'policyVersion' <> ?2)`,
-        )
-        .all(nowMs, policyVersion)
-        .map(toApproval)
+      const { nowMs } = transaction
+      const lapsed = [...state.approvals.values()].filter(
+        (approval) =>
+          !isClosed(approval) &&
+          (approval.expiresAtMs <= nowMs ||
+            approval.requestedAtMs > nowMs + CLOCK_SLACK_MS ||
+            approval.binding.policyVersion !== policyVersion),
+      )
       for (const approval of lapsed)
         expireIn(transaction, approval, lapseOf(approval, policyVersion, nowMs) ?? 'the clock was set back')
       return lapsed.length
     },
 
     forgetIn: (transaction, principal) => {
-      const open = transaction.sql
-        .prepare(`SELECT * FROM guard_approval WHERE principal = ? AND state IN ('requested', 'approved')`)
-        .all(principal)
-        .map(toApproval)
-      for (const approval of open) expireIn(transaction, approval, 'the credential is gone')
+      for (const approval of state.approvals.values())
+        if (!isClosed(approval) && approval.binding.principal === principal)
+          expireIn(transaction, approval, 'the credential is gone')
     },
   }
   return store
@@ -324,6 +285,42 @@ export function createApprovals(options: {
 
 function decidable({ binding, shown }: Approval): ApproverRequest {
   return { principal: binding.principal, target: binding.target, effect: shown.effect }
+}
+
+interface AnnouncedEvent {
+  readonly kind: ApprovalEvent['kind']
+  readonly approval: string
+  readonly binding: Binding
+  readonly [field: string]: Json | Binding | undefined
+}
+
+/** With what people were shown and said, unless it was erased. */
+function withWords(record: ApprovalRecord, log: Pick<StateLog, 'body'>): Approval {
+  const { askedSeq, saidSeq, because, usedTrace: _, ...approval } = record
+  const asked = wordsOf(log, askedSeq)
+  const { leaves: __, ...shown } = asked ?? ERASED_CALL
+  const reason =
+    record.state === 'expired'
+      ? because
+      : saidSeq === undefined
+        ? undefined
+        : erasableText(wordsOf(log, saidSeq), 'reason')
+  return { ...approval, shown: shown as unknown as ShownCall, reason }
+}
+
+/** The hashes of the single arguments, which are erased with the words: they could be guessed. */
+export function leavesOf(state: GuardState, id: string, log: Pick<StateLog, 'body'>): Leaves | undefined {
+  const leaves = wordsOf(log, state.approvals.get(id)?.askedSeq)?.['leaves']
+  return isJsonObject(leaves) ? (leaves as Leaves) : undefined
+}
+
+const ERASED_CALL: JsonObject = {
+  title: ERASED,
+  label: ERASED,
+  effect: 'sensitive',
+  arguments: {},
+  channel: 'api',
+  traceId: '',
 }
 
 function queueFull(whose: string, config: ApprovalsConfig): Fault {

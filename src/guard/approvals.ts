@@ -17,8 +17,6 @@ export interface ApprovalsConfig {
   readonly maxOpen: number
   /** Of one caller, or of a node with all it speaks for. */
   readonly maxOpenPerPrincipal: number
-  /** Answered questions that stay readable here; the ledger keeps all of them. */
-  readonly maxKept: number
 }
 
 export interface ApprovalEvent {

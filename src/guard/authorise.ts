@@ -38,15 +38,11 @@ export type UsedYes = Extract<ApprovalStanding, { readonly state: 'approved' | '
 const REHEARSAL: Authorization = { kind: 'rehearsal' }
 
 export function authorise(assessed: AssessedCall, parts: PlanParts): Authorization {
-  const { mistake } = assessed
   const decision = decideOn(assessed, NO_RECORD, parts)
-  // Whoever may not make this call does not learn from its mistakes what is in the house.
-  if (mistake !== undefined) return isRefusal(decision) ? refuse(assessed, decision) : answer(mistake)
-  if (decision.verdict === 'rehearse') return REHEARSAL
-  if (!isRefusal(decision)) return { kind: 'open', decision }
-  // A repeat is answered without approval, so only what holds regardless of that refuses it here.
-  const repeat = isKeyed(assessed) ? decideOn(assessed, { ...NO_RECORD, repeat: true }, parts) : decision
-  return isRefusal(repeat) ? refuse(assessed, decision) : { kind: 'open', decision }
+  // First: a caller that may not make this call does not learn from its mistakes what is in the house.
+  if (isRefusal(decision)) return refuse(assessed, decision)
+  if (assessed.mistake !== undefined) return answer(assessed.mistake)
+  return decision.verdict === 'rehearse' ? REHEARSAL : { kind: 'open', decision }
 }
 
 export function isKeyed({ assessment, effect }: AssessedCall): boolean {

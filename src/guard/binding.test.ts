@@ -50,6 +50,14 @@ describe('binding', () => {
     expect(promiseHash(KEY, undefined)).toBe(promiseHash(KEY, {}))
   })
 
+  it('names up to 256 arguments, with pointers of up to 256 characters', () => {
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, 1]))
+    expect(Object.keys(leafHashes(KEY, many(256)) ?? {})).toHaveLength(256)
+    expect(leafHashes(KEY, many(257))).toBeUndefined()
+    expect(leafHashes(KEY, { ['a'.repeat(255)]: 1 })).toBeDefined()
+    expect(leafHashes(KEY, { ['a'.repeat(256)]: 1 })).toBeUndefined()
+  })
+
   it('names arguments by pointer and takes lists whole', () => {
     expect(leavesOf({ a: { 'b/c': 1, 'd~': {} }, e: [{ f: 1 }] })).toEqual([
       ['/a/b~1c', 1],

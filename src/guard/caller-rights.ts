@@ -6,8 +6,9 @@
  */
 import type { Caller, Role, TrustLevel } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'
-import type { CapabilityDescriptor, Effect } from '../bus/capability.ts'
+import type { CapabilityDescriptor, Effect, Offer } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
+import type { GuardConfig } from './config.ts'
 import { matchesAny } from './pattern.ts'
 
 const ROLE_EFFECTS: Readonly<Record<Role, readonly Effect[]>> = {
@@ -88,4 +89,10 @@ function peerReasons(level: TrustLevel, { effect, trustRequired }: Standing): re
   if (known && LEVELS.indexOf(level) >= needed) return []
   const wanted = LEVELS[needed] ?? 'anchor'
   return [{ rule: 'trust', message: `A peer must be at least ${wanted} for this; the caller is ${level}.` }]
+}
+
+/** Whether the tool is in one of the profiles that the caller's credential was narrowed to, if it was. */
+export function holdsTool({ profileHolds }: Pick<GuardConfig, 'profileHolds'>, caller: Caller, offer: Offer): boolean {
+  const profiles = caller.kind === 'principal' ? caller.restrictions?.profiles : undefined
+  return profiles === undefined || profiles.some((profile) => profileHolds?.(profile, offer) === true)
 }

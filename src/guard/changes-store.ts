@@ -8,19 +8,23 @@
  */
 import { accountOf } from '../bus/caller-key.ts'
 import type { Offer } from '../bus/capability.ts'
-import type { Database } from '../core/database-store.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
+import { base64url, fromBase64url, hex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { OF_ACCOUNT } from './account.ts'
 import { hasLapsed } from './approval.ts'
 import { argumentsHash } from './binding.ts'
 import { changeHash, isChangeToken, mintChangeToken, openArguments, sealArguments } from './change.ts'
-import type { ChangeEnd, ChangeState, PreparedChange } from './change.ts'
+import type { ChangeEnd, PreparedChange } from './change.ts'
+import { isOver } from './change-state.ts'
+import type { ChangeRecord } from './change-state.ts'
+import type { GuardState } from './guard-state.ts'
 import { redactArguments } from './redact.ts'
 import { redactText } from './secret-text.ts'
+import { isoOf, wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
 export interface ChangesConfig {
@@ -28,8 +32,6 @@ export interface ChangesConfig {
   readonly maxPrepared: number
   /** Of one caller, or of a node with all it speaks for; the oldest make room, the caller's own first. */
   readonly maxPreparedPerPrincipal: number
-  /** How long it is remembered how a change ended. */
-  readonly keepMs: number
 }
 
 export interface ChangeRequest {
@@ -65,7 +67,6 @@ export interface Changes {
 
 export interface ChangeStore extends Changes {
   readonly recoverIn: (transaction: Transaction) => number
-  readonly sweepIn: (transaction: Transaction) => void
   /** Drops what a caller prepared whose credential is gone. */
   readonly forgetIn: (transaction: Transaction, principal: string) => void
 }
@@ -73,36 +74,62 @@ export interface ChangeStore extends Changes {
 const MAX_SUMMARY = 1_000
 
 export function createChanges(options: {
-  readonly database: Database
+  readonly state: GuardState
+  readonly log: Pick<StateLog, 'body'>
   readonly transact: Transact
   readonly clock: Clock
   readonly config: ChangesConfig
   readonly hashKey: Uint8Array
 }): ChangeStore {
-  const { database, transact, clock, config, hashKey } = options
-  const select = database.sql.prepare('SELECT * FROM guard_change WHERE hash = ?')
+  const { state, log, transact, clock, config, hashKey } = options
 
-  function makeRoomIn({ sql }: Transaction, principal: string): boolean {
-    const held = `SELECT hash FROM guard_change WHERE ${OF_ACCOUNT} AND state = 'prepared'`
-    // The caller's own oldest go first.
-    sql
-      .prepare(
-        `DELETE FROM guard_change WHERE hash IN (${held} ORDER BY principal = ?2, prepared_at DESC LIMIT -1 OFFSET ?3)`,
-      )
-      .run(accountOf(principal), principal, config.maxPreparedPerPrincipal - 1)
-    const all = sql.prepare(`SELECT COUNT(*) AS n FROM guard_change WHERE state = 'prepared'`).get()?.['n']
-    return Number(all) < config.maxPrepared
+  const waiting = (nowMs: number): readonly ChangeRecord[] =>
+    [...state.changes.values()].filter((change) => change.state === 'prepared' && change.expiresAtMs > nowMs)
+
+  function dropIn({ record }: Transaction, { name, principal }: ChangeRecord, because: string): void {
+    record({ kind: 'change.dropped', change: name, principal, because })
   }
 
-  function find(token: string, principal: string, nowMs: number): Result<PreparedChange, Fault> {
-    const row = isChangeToken(token) ? select.get(changeHash(token)) : undefined
+  function makeRoomIn(transaction: Transaction, principal: string): boolean {
+    const account = accountOf(principal)
+    const held = waiting(transaction.nowMs).filter((change) => accountOf(change.principal) === account)
+    // The caller's own oldest go first.
+    const oldest = held.toSorted((left, right) => {
+      const [isLeftOwn, isRightOwn] = [left.principal === principal, right.principal === principal]
+      return isLeftOwn === isRightOwn ? left.preparedSeq - right.preparedSeq : isLeftOwn ? -1 : 1
+    })
+    for (const change of oldest.slice(0, Math.max(0, held.length - config.maxPreparedPerPrincipal + 1)))
+      dropIn(transaction, change, 'to make room')
+    return waiting(transaction.nowMs).length < config.maxPrepared
+  }
+
+  function find(token: string, principal: string, nowMs: number): Result<ChangeRecord, Fault> {
+    const change = isChangeToken(token) ? state.changes.get(nameOf(token)) : undefined
     // To anybody but its owner, a token looks like one that does not exist.
-    if (row === undefined || row['principal'] !== principal) return fail(noSuchChange())
-    const state = row['state'] as ChangeState
-    if (state !== 'prepared') return fail(alreadyTaken(state, row['finished_at']))
-    const change = toChange(token, row)
+    if (change?.principal !== principal || isOver(change, nowMs)) return fail(noSuchChange())
+    if (change.state !== 'prepared') return fail(alreadyTaken(change))
     if (hasLapsed({ fromMs: change.preparedAtMs, untilMs: change.expiresAtMs }, nowMs)) return fail(noSuchChange())
     return ok(change)
+  }
+
+  function opened(token: string, { tool, preparedAtMs, expiresAtMs, preparedSeq }: ChangeRecord): PreparedChange {
+    const words = wordsOf(log, preparedSeq)
+    const [kept, summary] = [words?.['sealed'], words?.['summary']]
+    const sealed = typeof kept === 'string' ? fromBase64url(kept) : undefined
+    if (sealed === undefined || typeof summary !== 'string')
+      throw new Error('the arguments of a prepared change are gone')
+    return { tool, args: openArguments(token, sealed), summary, preparedAtMs, expiresAtMs, preparedSeq }
+  }
+
+  /** What was erased meanwhile cannot be carried out. */
+  function read(token: string, change: ChangeRecord): Result<PreparedChange, Fault> {
+    return wordsOf(log, change.preparedSeq) === undefined ? fail(noSuchChange()) : ok(opened(token, change))
+  }
+
+  function committing(token: string): ChangeRecord {
+    const change = state.changes.get(nameOf(token))
+    if (change?.state !== 'committing') throw new RangeError(`change ${nameOf(token)} is not being committed`)
+    return change
   }
 
   const store: ChangeStore = {
@@ -113,132 +140,74 @@ export function createChanges(options: {
         return fail({ kind: 'invalid-arguments', message: 'The arguments hold text that is not valid Unicode.' })
       const token = mintChangeToken()
       const kept = redactText(summary.slice(0, MAX_SUMMARY)).toWellFormed()
+      const sealed = base64url(sealArguments(token, args))
       return transact((transaction): Result<ChangeTicket, Fault> => {
-        const { sql, nowMs, record } = transaction
-        store.sweepIn(transaction)
+        const { nowMs, record } = transaction
         if (!makeRoomIn(transaction, principal))
           return fail({ kind: 'busy', message: 'Too many prepared changes wait already.', retryAfterMs: ttlMs })
         const expiresAtMs = nowMs + ttlMs
-        const shown = redactArguments(args, offer)
+        const named = { change: nameOf(token), principal, tool, args_hash: argsHash }
         const preparedSeq = record(
-          {
-            kind: 'change.prepared',
-            change: nameOf(token),
-            principal,
-            tool,
-            args_hash: argsHash,
-            expires_at: new Date(expiresAtMs).toISOString(),
-          },
-          { arguments: shown, summary: kept },
+          { kind: 'change.prepared', ...named, expires_at: isoOf(expiresAtMs) },
+          { arguments: redactArguments(args, offer), summary: kept, sealed },
         )
-        sql
-          .prepare(
-            `INSERT INTO guard_change (hash, state, principal, tool, sealed, summary, prepared_at, expires_at, prepared_seq)
-             VALUES (?, 'prepared', ?, ?, ?, ?, ?, ?, ?)`,
-          )
-          .run(changeHash(token), principal, tool, sealArguments(token, args), kept, nowMs, expiresAtMs, preparedSeq)
         return ok({ token, expiresAtMs, preparedSeq })
       })
     },
 
-    peek: (token, principal) => find(token, principal, clock.now()),
+    peek: (token, principal) => {
+      const found = find(token, principal, clock.now())
+      return found.ok ? read(token, found.value) : found
+    },
 
     take: (token, principal) =>
-      transact(({ sql, nowMs }) => {
+      transact(({ nowMs, record }) => {
         const found = find(token, principal, nowMs)
         if (!found.ok) return found
-        const taken = sql
-          .prepare(`UPDATE guard_change SET state = 'committing', taken_at = ? WHERE hash = ? AND state = 'prepared'`)
-          .run(nowMs, changeHash(token))
-        if (Number(taken.changes) !== 1) throw new Error('a prepared change was taken by nobody')
-        return found
+        const change = read(token, found.value)
+        if (change.ok) record({ kind: 'change.taken', change: found.value.name, principal, tool: change.value.tool })
+        return change
       }),
 
-    finish: (token, end) =>
-      transact((transaction) => ({
-        finishedSeq: finishIn(transaction, { name: nameOf(token), hash: changeHash(token), end }),
-      })),
+    finish: (token, end) => transact((transaction) => ({ finishedSeq: finishIn(transaction, committing(token), end) })),
 
     release: (token) =>
-      transact(({ sql, record }) => {
-        const row = takenRow(sql, { name: nameOf(token), hash: changeHash(token) })
-        const releasedSeq = record({ kind: 'change.released', change: nameOf(token), ...row })
-        sql.prepare(`UPDATE guard_change SET state = 'prepared', taken_at = NULL WHERE hash = ?`).run(changeHash(token))
-        return { releasedSeq }
+      transact(({ record }) => {
+        const { name: change, principal, tool } = committing(token)
+        return { releasedSeq: record({ kind: 'change.released', change, principal, tool }) }
       }),
 
     recoverIn: (transaction) => {
-      const cutOff = transaction.sql.prepare(`SELECT hash FROM guard_change WHERE state = 'committing'`).all()
-      for (const row of cutOff) {
-        const hash = row['hash'] as Uint8Array
-        finishIn(transaction, { name: shortName(hash), hash, end: 'unknown' })
-      }
+      const cutOff = [...state.changes.values()].filter((change) => change.state === 'committing')
+      for (const change of cutOff) finishIn(transaction, change, 'unknown')
       return cutOff.length
     },
 
-    sweepIn: ({ sql, nowMs }) => {
-      sql.prepare(`DELETE FROM guard_change WHERE state = 'prepared' AND expires_at <= ?`).run(nowMs)
-      sql
-        .prepare(`DELETE FROM guard_change WHERE finished_at IS NOT NULL AND finished_at <= ?`)
-        .run(nowMs - config.keepMs)
-    },
-
-    forgetIn: ({ sql }, principal) => {
-      sql.prepare(`DELETE FROM guard_change WHERE principal = ? AND state = 'prepared'`).run(principal)
+    forgetIn: (transaction, principal) => {
+      for (const change of waiting(transaction.nowMs))
+        if (change.principal === principal) dropIn(transaction, change, 'the credential is gone')
     },
   }
   return store
 }
 
-function finishIn(
-  { sql, nowMs, record }: Transaction,
-  change: { readonly name: string; readonly hash: Uint8Array; readonly end: ChangeEnd },
-): number {
-  const { name, hash, end } = change
-  const seq = record({ kind: `change.${end}`, change: name, ...takenRow(sql, { name, hash }) })
-  sql
-    .prepare('UPDATE guard_change SET state = ?, finished_at = ?, finished_seq = ? WHERE hash = ?')
-    .run(end, nowMs, seq, hash)
-  return seq
-}
-
-function takenRow(
-  sql: Transaction['sql'],
-  { name, hash }: { readonly name: string; readonly hash: Uint8Array },
-): { readonly principal: string; readonly tool: string } {
-  const row = sql.prepare(`SELECT principal, tool FROM guard_change WHERE hash = ? AND state = 'committing'`).get(hash)
-  if (row === undefined) throw new RangeError(`change ${name} is not being committed`)
-  return { principal: String(row['principal']), tool: String(row['tool']) }
+function finishIn({ record }: Transaction, { name, principal, tool }: ChangeRecord, end: ChangeEnd): number {
+  return record({ kind: `change.${end}`, change: name, principal, tool })
 }
 
 /** What the ledger calls a change: nothing that could be used to commit it. */
 function nameOf(token: string): string {
-  return shortName(changeHash(token))
-}
-
-function shortName(hash: Uint8Array): string {
-  return Buffer.from(hash).toString('hex').slice(0, 32)
-}
-
-function toChange(token: string, row: Readonly<Record<string, unknown>>): PreparedChange {
-  return {
-    tool: String(row['tool']),
-    args: openArguments(token, row['sealed'] as Uint8Array),
-    summary: String(row['summary']),
-    preparedAtMs: Number(row['prepared_at']),
-    expiresAtMs: Number(row['expires_at']),
-    preparedSeq: Number(row['prepared_seq']),
-  }
+  return hex(changeHash(token)).slice(0, 32)
 }
 
 function noSuchChange(): Fault {
   return { kind: 'not-found', message: 'There is no such prepared change, or its time is over. Prepare it again.' }
 }
 
-function alreadyTaken(state: ChangeState, finishedAt: unknown): Fault {
+function alreadyTaken({ state, finishedAtMs }: ChangeRecord): Fault {
   const details = {
     state,
-    finished_at: typeof finishedAt === 'number' ? new Date(finishedAt).toISOString() : null,
+    finished_at: finishedAtMs === undefined ? null : isoOf(finishedAtMs),
   }
   if (state === 'unknown')
     return {

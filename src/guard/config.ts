@@ -3,7 +3,6 @@
  *
  * Pure.
  */
-import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { ApprovalsConfig } from './approvals.ts'
 import { sha256 } from './binding.ts'
@@ -26,12 +25,6 @@ export interface GuardConfig {
   readonly keys: KeysConfig
   /** Whether a profile holds a tool. Absent: a credential that is narrowed to profiles can call nothing. */
   readonly profileHolds?: (profile: string, offer: Offer) => boolean
-}
-
-/** Whether the tool is in one of the profiles that the caller's credential was narrowed to, if it was. */
-export function holdsTool({ profileHolds }: GuardConfig, caller: Caller, offer: Offer): boolean {
-  const profiles = caller.kind === 'principal' ? caller.restrictions?.profiles : undefined
-  return profiles === undefined || profiles.some((profile) => profileHolds?.(profile, offer) === true)
 }
 
 /** What is wrong, as sentences; the node does not start with any. */

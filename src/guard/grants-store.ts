@@ -7,19 +7,24 @@
  */
 import type { Caller } from '../bus/call.ts'
 import { accountOf, callerKey, peerOf } from '../bus/caller-key.ts'
-import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
+import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { leavesOf } from './approvals-store.ts'
 import { approverFlaw, CLOCK_SLACK_MS, hasLapsed } from './approval.ts'
 import type { Approval } from './approval.ts'
-import { toGrant } from './approval-row.ts'
 import { sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
 import { covers, frameOf, grantFlaw, pointerOf } from './grant.ts'
 import type { Grant, GrantRequest } from './grant.ts'
+import { USED_UP } from './grant-state.ts'
+import type { GrantRecord } from './grant-state.ts'
+import type { GuardState } from './guard-state.ts'
+import { isoOf, wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
 /** What faces and the CLI use. */
@@ -54,50 +59,57 @@ export interface GrantStore extends Grants {
 }
 
 const MAX_IN_FORCE = 500
-const MAX_ENDED_KEPT = 1_000
 const MAX_LIST = 500
-const USED_UP = 'used up'
 
 export function createGrants(options: {
-  readonly database: Database
+  readonly state: GuardState
+  readonly log: Pick<StateLog, 'body'>
   readonly transact: Transact
   readonly policyVersion: string
 }): GrantStore {
-  const { database, transact, policyVersion } = options
+  const { state, log, transact, policyVersion } = options
 
-  function endIn({ sql, nowMs, record }: Transaction, id: string, because: string, said: JsonObject = {}): void {
-    sql.prepare('UPDATE guard_grant SET ended_at = ?, ended_because = ? WHERE id = ?').run(nowMs, because, id)
+  /** `undefined` once the hashes of its arguments were erased: then it covers nothing. */
+  const frameOfGrant = ({ createdSeq }: GrantRecord): Leaves | undefined => {
+    const frame = wordsOf(log, createdSeq)?.['frame']
+    return isJsonObject(frame) ? (frame as Leaves) : undefined
+  }
+  const shown = (record: GrantRecord): Grant => {
+    const { createdSeq: _, usedBy: __, ...grant } = record
+    return { ...grant, frame: frameOfGrant(record) ?? {} }
+  }
+  const inForce = (): readonly GrantRecord[] =>
+    [...state.grants.values()].filter(({ endedAtMs }) => endedAtMs === undefined)
+
+  function endIn({ record }: Transaction, id: string, because: string, said: JsonObject = {}): void {
     record({ kind: 'grant.ended', grant: id, because, ...said })
   }
 
-  function endedByIn(transaction: Transaction, { id, principal, tool, target = 'any' }: Grant, caller: Caller): void {
+  function endedByIn(transaction: Transaction, grant: GrantRecord, caller: Caller): void {
+    const { id, principal, tool, target = 'any' } = grant
     const by = callerKey(caller)
     endIn(transaction, id, `ended by ${by}`, { by, principal, tool, target })
   }
 
-  function inForceIn({ sql }: Transaction, id: string): Grant | undefined {
-    const row = sql.prepare('SELECT * FROM guard_grant WHERE id = ? AND ended_at IS NULL').get(id)
-    return row && toGrant(row)
-  }
-
-  return {
+  const store: GrantStore = {
     list: (which = 'in-force') =>
-      database.sql
-        .prepare(`SELECT * FROM guard_grant WHERE ?1 OR ended_at IS NULL ORDER BY id DESC LIMIT ${MAX_LIST}`)
-        .all(which === 'all' ? 1 : 0)
-        .map(toGrant),
+      (which === 'all' ? [...state.grants.values()] : inForce())
+        .toSorted((left, right) => (left.id < right.id ? 1 : -1))
+        .slice(0, MAX_LIST)
+        .map(shown),
 
     end: (id, by) =>
       transact((transaction): Result<void, Fault> => {
-        const grant = inForceIn(transaction, id)
-        if (grant === undefined) return fail({ kind: 'not-found', message: `There is no grant ${id} in force.` })
+        const grant = state.grants.get(id)
+        if (grant === undefined || grant.endedAtMs !== undefined)
+          return fail({ kind: 'not-found', message: `There is no grant ${id} in force.` })
         const flaw = approverFlaw(by, { principal: grant.principal, target: grant.target })
         if (flaw !== undefined) return fail(flaw)
         endedByIn(transaction, grant, by)
         return ok(undefined)
       }),
 
-    createIn: ({ sql, nowMs, record }, { grant, approval, by: approver }) => {
+    createIn: ({ nowMs, record }, { grant, approval, by: approver }) => {
       const scope = grant.target === 'same' ? approval.binding.target : undefined
       // Nobody gives away more than they may decide about one by one.
       const excess = approverFlaw(approver, {
@@ -108,138 +120,101 @@ export function createGrants(options: {
       if (excess !== undefined) return fail(excess)
       const asker = approval.binding.principal
       if (grant.caller === 'node' && peerOf(asker) === undefined) return fail(invalid('no other node asked'))
-      const by = callerKey(approver)
-      const kept = sql.prepare('SELECT leaves FROM guard_approval WHERE id = ?').get(approval.id)?.['leaves']
-      if (typeof kept !== 'string') return fail(invalid('the call has too many arguments for a grant'))
-      const leaves = JSON.parse(kept) as Leaves
+      const leaves = leavesOf(state, approval.id, log)
+      if (leaves === undefined) return fail(invalid('the call has too many arguments for a grant'))
       const flaw = grantFlaw(grant, leaves)
       if (flaw !== undefined) return fail(invalid(flaw))
-      const inForce = Number(sql.prepare('SELECT COUNT(*) AS n FROM guard_grant WHERE ended_at IS NULL').get()?.['n'])
-      if (inForce >= MAX_IN_FORCE)
+      if (inForce().length >= MAX_IN_FORCE)
         return fail({ kind: 'busy', message: `This node keeps ${MAX_IN_FORCE} grants; end some first.` })
-      sql
-        .prepare(
-          `DELETE FROM guard_grant WHERE id IN
-           (SELECT id FROM guard_grant WHERE ended_at IS NOT NULL ORDER BY id DESC LIMIT -1 OFFSET ${MAX_ENDED_KEPT})`,
-        )
-        .run()
       const id = ulid(nowMs)
       const { tool, definitionHash } = approval.binding
-      const principal = grant.caller === 'node' ? accountOf(asker) : asker
       const bounds = Object.fromEntries(
         Object.entries(grant.bounds).map(([name, span]) => [pointerOf(name), { ...span }]),
       )
       const free = grant.free.map(pointerOf)
       const frame = frameOf(leaves, [...Object.keys(bounds), ...free])
-      sql
-        .prepare(
-          `INSERT INTO guard_grant (id, principal, tool, target, definition_hash, policy_version, frame, bounds, free,
-             approval_id, granted_by, granted_at, expires_at, max_uses) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        )
-        .run(
-          id,
-          principal,
+      record(
+        {
+          kind: 'grant.created',
+          grant: id,
+          approval: approval.id,
+          by: callerKey(approver),
+          principal: grant.caller === 'node' ? accountOf(asker) : asker,
           tool,
-          scope ?? null,
-          definitionHash,
-          policyVersion,
-          JSON.stringify(frame),
-          JSON.stringify(bounds),
-          JSON.stringify(free),
-          approval.id,
-          by,
-          nowMs,
-          nowMs + grant.durationMs,
-          grant.maxUses,
-        )
-      record({
-        kind: 'grant.created',
-        grant: id,
-        approval: approval.id,
-        by,
-        principal,
-        tool,
-        target: scope ?? 'any',
-        definition_hash: definitionHash,
-        policy_version: policyVersion,
-        frame_hash: sha256(frame),
-        bounds,
-        free,
-        max_uses: grant.maxUses,
-        expires_at: new Date(nowMs + grant.durationMs).toISOString(),
-      })
+          target: scope ?? 'any',
+          definition_hash: definitionHash,
+          policy_version: policyVersion,
+          frame_hash: sha256(frame),
+          bounds,
+          free,
+          max_uses: grant.maxUses,
+          expires_at: isoOf(nowMs + grant.durationMs),
+        },
+        { frame },
+      )
       return ok(id)
     },
 
-    findIn: ({ sql, nowMs }, { binding, body, leaves }) => {
+    findIn: ({ nowMs }, { binding, body, leaves }) => {
       const { principal, tool, target, definitionHash } = binding
-      // One to a node is for everybody it speaks for; their own names are longer and come first.
-      return sql
-        .prepare(
-          `SELECT * FROM guard_grant WHERE principal IN (?, ?) AND tool = ? AND ended_at IS NULL AND uses < max_uses
-           ORDER BY principal DESC, id`,
-        )
-        .all(principal, accountOf(principal), tool)
-        .map(toGrant)
-        .find(
-          (grant) =>
-            grant.definitionHash === definitionHash &&
-            grant.policyVersion === binding.policyVersion &&
-            !hasLapsed({ fromMs: grant.grantedAtMs, untilMs: grant.expiresAtMs }, nowMs) &&
-            covers(grant, { target, body, leaves }),
-        )?.id
+      const account = accountOf(principal)
+      return inForce()
+        .filter((grant) => (grant.principal === principal || grant.principal === account) && grant.tool === tool)
+        .toSorted(ownFirst)
+        .find((grant) => {
+          if (grant.uses >= grant.maxUses || grant.definitionHash !== definitionHash) return false
+          if (grant.policyVersion !== binding.policyVersion) return false
+          if (hasLapsed({ fromMs: grant.grantedAtMs, untilMs: grant.expiresAtMs }, nowMs)) return false
+          const frame = frameOfGrant(grant)
+          return frame !== undefined && covers({ ...grant, frame }, { target, body, leaves })
+        })?.id
     },
 
-    useIn: ({ sql, nowMs, record }, id, { traceId }) => {
-      const used = sql
-        .prepare(
-          `UPDATE guard_grant SET uses = uses + 1
-           WHERE id = ? AND ended_at IS NULL AND uses < max_uses AND expires_at > ? RETURNING uses, max_uses`,
-        )
-        .get(id, nowMs)
-      if (used === undefined) throw new Error(`grant ${id} cannot be used`)
-      record({ kind: 'grant.used', grant: id, trace_id: traceId, use: Number(used['uses']) })
+    useIn: ({ record }, id, { traceId }) => {
+      record({ kind: 'grant.used', grant: id, trace_id: traceId, use: (state.grants.get(id)?.uses ?? 0) + 1 })
     },
 
-    giveBackIn: ({ sql, record }, id, { traceId }) => {
+    giveBackIn: ({ record }, id, { traceId }) => {
+      const grant = state.grants.get(id)
+      if (grant?.usedBy.includes(traceId) !== true) return
       // It may have ended meanwhile: because this very use was its last one, or for a reason that holds all the same.
-      const returned = sql
-        .prepare(
-          `UPDATE guard_grant SET uses = uses - 1, ended_at = iif(ended_because = ?1, NULL, ended_at),
-             ended_because = nullif(ended_because, ?1) WHERE id = ?2 AND uses > 0 RETURNING uses, ended_because`,
-        )
-        .get(USED_UP, id)
-      if (returned === undefined) return
-      const { uses, ended_because: because } = returned as { uses: number; ended_because: string | null }
-      record({ kind: 'grant.given-back', grant: id, trace_id: traceId, uses, because })
+      const because = grant.endedBecause === USED_UP ? null : (grant.endedBecause ?? null)
+      record({ kind: 'grant.given-back', grant: id, trace_id: traceId, uses: grant.uses - 1, because })
     },
 
     takeBackIn: (transaction, id, by) => {
-      const grant = inForceIn(transaction, id)
-      if (grant !== undefined) endedByIn(transaction, grant, by)
+      const grant = state.grants.get(id)
+      if (grant !== undefined && grant.endedAtMs === undefined) endedByIn(transaction, grant, by)
     },
 
     sweepIn: (transaction) => {
-      const { sql, nowMs } = transaction
-      const over = sql
-        .prepare(
-          `SELECT * FROM guard_grant WHERE ended_at IS NULL AND (expires_at <= ?1 OR granted_at > ?1 + ${CLOCK_SLACK_MS}
-           OR uses >= max_uses OR policy_version <> ?2)`,
-        )
-        .all(nowMs, policyVersion)
-        .map(toGrant)
+      const { nowMs } = transaction
+      const over = inForce().filter(
+        (grant) =>
+          grant.expiresAtMs <= nowMs ||
+          grant.grantedAtMs > nowMs + CLOCK_SLACK_MS ||
+          grant.uses >= grant.maxUses ||
+          grant.policyVersion !== policyVersion,
+      )
       for (const grant of over) endIn(transaction, grant.id, endOf(grant, policyVersion))
       return over.length
     },
 
     forgetIn: (transaction, principal) => {
-      const rows = transaction.sql.prepare('SELECT id FROM guard_grant WHERE principal = ? AND ended_at IS NULL')
-      for (const { id } of rows.all(principal)) endIn(transaction, String(id), 'the credential is gone')
+      for (const grant of inForce())
+        if (grant.principal === principal) endIn(transaction, grant.id, 'the credential is gone')
     },
   }
+  return store
 }
 
-function endOf(grant: Grant, policyVersion: string): string {
+/** One to a node is for everybody it speaks for; their own names are longer and come first. Then the oldest. */
+function ownFirst(left: GrantRecord, right: GrantRecord): number {
+  if (left.principal !== right.principal) return left.principal < right.principal ? 1 : -1
+  return left.id < right.id ? -1 : 1
+}
+
+function endOf(grant: GrantRecord, policyVersion: string): string {
   if (grant.policyVersion !== policyVersion) return 'the rules have changed'
   return grant.uses >= grant.maxUses ? USED_UP : 'its time is over'
 }

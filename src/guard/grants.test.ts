@@ -80,8 +80,22 @@ describe('grant', () => {
     using house = openHouse()
     await grantOf(house, { maxUses: 1 })
     expect(await tries(house, {})).toBe('acts')
+    // The yes to this very call came first: it is used before the grant is.
+    expect(house.events('grant.used')).toEqual([])
     expect(await tries(house, {})).toBe('acts')
+    expect(house.events('grant.used')).toHaveLength(1)
     expect(await tries(house, {})).toBe('approval-required')
+  })
+
+  it('does not speak against a person who said no to this very call', async () => {
+    using house = openHouse()
+    const asked = await around(house.guard, callOf(heat, { ...body, celsius: 21 }), heat, neverCalled)
+    expect(asked).toMatchObject({ fault: { kind: 'approval-required' } })
+    const [request] = house.guard.approvals.list()
+    await house.guard.approvals.deny(request?.id ?? '', APPROVER, 'too warm')
+    await grantOf(house, { maxUses: 10 })
+    expect(await tries(house, { celsius: 20.5 })).toBe('acts')
+    expect(await tries(house, { celsius: 21 })).toBe('not-permitted')
   })
 
   it('is given back a use when the node that would have acted asks a person of its own first', async () => {

@@ -20,6 +20,7 @@ import {
 } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import { createGuard } from './guard.ts'
+import { Projections } from '../ledger/projection.ts'
 import { guardMigrations } from './schema-store.ts'
 
 const EFFECTS: readonly Effect[] = ['reads', 'records', 'writes', 'sensitive', 'admin']
@@ -78,7 +79,7 @@ describe('guard', () => {
       expect([effect, await fate(house, offer)]).toEqual([effect, 'rehearses'])
     }
     expect(house.events()).toEqual([])
-    expect(house.database.sql.prepare('SELECT COUNT(*) AS n FROM guard_key').get()).toEqual({ n: 0 })
+    expect(house.state.keys.size).toBe(0)
     const real = assessedOffer('writes', () => ({ target: 'lamp:1' }))
     expect([await fate(house, real), await fate(house, real)]).toEqual(['acts', 'busy'])
   })
@@ -230,6 +231,8 @@ describe('guard', () => {
       appendIn: () => {
         throw new Error('the ledger refuses')
       },
+      body: () => ({ kind: 'none' }) as const,
+      projections: new Projections(() => []),
     }
     const guard = createGuard({ database, log: refusing, clock: manualClock(), config: GUARD_CONFIG })
     const offer = offerOf('sensitive')
@@ -261,11 +264,11 @@ describe('guard', () => {
     const seen = (caller: Caller) => EFFECTS.filter((effect) => house.guard.visible(caller, offerOf(effect)))
     expect(seen(AGENT)).toEqual(EFFECTS)
     expect(seen(OBSERVER)).toEqual(['reads'])
-    expect(seen({ ...AGENT, restrictions: { effects: ['reads', 'writes'], devices: ['lamp:1'] } } as Caller)).toEqual([
+    expect(seen({ ...AGENT, restrictions: { effects: ['reads', 'writes'], devices: ['lamp:1'] } })).toEqual([
       'reads',
       'writes',
     ])
-    expect(seen({ ...AGENT, restrictions: { profiles: ['x'] } } as Caller)).toEqual([])
+    expect(seen({ ...AGENT, restrictions: { profiles: ['x'] } })).toEqual([])
   })
 
   it('does not start with rules that leave open what is allowed', () => {

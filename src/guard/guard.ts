@@ -20,23 +20,24 @@ import { mayReadRecord } from './authority.ts'
 import type { RecordSubject } from './authority.ts'
 import { authorise, previewDecision } from './authorise.ts'
 import type { Authorization, PreviewDecision } from './authorise.ts'
-import { callerReasons } from './caller-rights.ts'
+import { callerReasons, holdsTool } from './caller-rights.ts'
 import { createChanges } from './changes-store.ts'
 import type { Changes } from './changes-store.ts'
-import { configFlaws, holdsTool, policyVersion } from './config.ts'
+import { configFlaws, policyVersion } from './config.ts'
 import type { GuardConfig } from './config.ts'
 import { createGrants } from './grants-store.ts'
 import type { Grants } from './grants-store.ts'
 import { createKeys } from './keys-store.ts'
 import type { Keys } from './keys-store.ts'
 import { createLimits } from './limits.ts'
+import { guardProjection } from './guard-state.ts'
 import type { Mode } from './policy.ts'
 import { planCall } from './plan.ts'
 import type { AssessedCall } from './plan.ts'
 import type { Decision } from './policy.ts'
 import { reserve } from './reserve.ts'
 import type { ReserveParts } from './reserve.ts'
-import { readHashKey } from './schema-store.ts'
+import { readHashKey, secretCommitment } from './schema-store.ts'
 import { settleCall } from './settle.ts'
 import type { Reserved } from './settle.ts'
 import { createEmergencyStop } from './stop-store.ts'
@@ -44,11 +45,11 @@ import type { EmergencyStop } from './stop-store.ts'
 import { createTokens } from './token-store.ts'
 import type { Tokens } from './token-store.ts'
 import { createTransact } from './transaction-store.ts'
-import type { EventLog } from './transaction-store.ts'
+import type { StateLog } from '../ledger/state-log.ts'
 
 export interface GuardOptions {
   readonly database: Database
-  readonly log: EventLog
+  readonly log: StateLog
   readonly clock: Clock
   readonly config: GuardConfig
   readonly logger?: Logger
@@ -78,6 +79,8 @@ export interface Guard {
   readonly tokens: Tokens
   readonly stop: EmergencyStop
   readonly services: GuardServices
+  /** What `node.start` says of the guard's secret. */
+  readonly secretCommitment: string
   /** Before the first call: what a dead process left half done is unknown from now on. */
   readonly recover: () => Promise<Recovered>
   /** Closes what has lapsed. Whoever runs the node calls it every second or so. */
@@ -118,30 +121,33 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
   if (flaws.length > 0) throw new Error(`the guard cannot start: ${flaws.join('; ')}`)
   const report = (error: unknown, message: string): void => logger?.error({ err: error }, message)
   const version = policyVersion(config)
-  const hashKey = readHashKey(database.sql)
+  const state = log.projections.state(guardProjection)
+  const hashKey = readHashKey(database.sql, state)
   const transact = createTransact({ database, log, clock })
-  const actuators = createActuators(database, clock)
+  const actuators = createActuators(state, clock)
   const limits = createLimits(config.limits, clock.monotonic, actuators.remembered())
-  const grants = createGrants({ database, transact, policyVersion: version })
+  const grants = createGrants({ state, log, transact, policyVersion: version })
   const approvals = createApprovals({
-    database,
+    state,
+    log,
     transact,
     config: config.approvals,
     policyVersion: version,
     grants,
     report,
   })
-  const keys = createKeys({ database, transact, clock, config: config.keys, hashKey })
-  const changes = createChanges({ database, transact, clock, config: config.changes, hashKey })
+  const keys = createKeys({ state, log, transact, clock, config: config.keys, hashKey })
+  const changes = createChanges({ state, log, transact, clock, config: config.changes, hashKey })
   const tokens = createTokens({
     database,
+    state,
     transact,
     clock,
     forgetIn: (transaction, principal) => {
       for (const store of [approvals, grants, changes]) store.forgetIn(transaction, principal)
     },
   })
-  const stop = createEmergencyStop({ database, transact, nowMs: clock.now })
+  const stop = createEmergencyStop({ state, log, transact, nowMs: clock.now })
   const parts: ReserveParts = {
     config,
     policyVersion: version,
@@ -185,6 +191,7 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
       stopped: stop.state,
       mayRead,
     },
+    secretCommitment: secretCommitment(hashKey),
     recover: () =>
       transact((transaction) => {
         actuators.recoverIn(transaction)
@@ -200,8 +207,6 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
         approvals.sweepIn(transaction)
         grants.sweepIn(transaction)
         keys.sweepIn(transaction)
-        changes.sweepIn(transaction)
-        actuators.sweepIn(transaction)
       })
       tokens.sweep()
       await tokens.flush()

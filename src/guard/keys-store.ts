@@ -7,17 +7,18 @@
  *
  * Does I/O.
  */
-import type { DatabaseSync } from 'node:sqlite'
 import type { Outcome } from '../bus/call.ts'
 import { accountOf } from '../bus/caller-key.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Database } from '../core/database-store.ts'
-import { fromHex } from '../core/bytes.ts'
-import type { Json } from '../core/json.ts'
-import { OF_ACCOUNT } from './account.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import { keyedHash } from './binding.ts'
+import type { GuardState } from './guard-state.ts'
+import { stands } from './key-state.ts'
+import type { KeyRecord } from './key-state.ts'
 import { hideSecrets } from './redact.ts'
 import { keyFate } from './settle.ts'
+import { isoOf, wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
 export interface KeysConfig {
@@ -65,77 +66,77 @@ export interface KeyStore extends Keys {
 const JUMP_MS = 60_000
 
 export function createKeys(options: {
-  readonly database: Database
+  readonly state: GuardState
+  readonly log: Pick<StateLog, 'body'>
   readonly transact: Transact
   readonly clock: Clock
   readonly config: KeysConfig
   readonly hashKey: Uint8Array
 }): KeyStore {
-  const { database, transact, clock, config, hashKey } = options
-  const select = database.sql.prepare('SELECT args_hash, state, outcome, expires_at FROM guard_key WHERE hash = ?')
-  const count = database.sql.prepare('SELECT COUNT(*) AS n FROM guard_key WHERE ?1 IS NULL OR principal = ?1')
-  const countOwn = database.sql.prepare(`SELECT COUNT(*) AS n FROM guard_key WHERE ${OF_ACCOUNT}`)
+  const { state, log, transact, clock, config, hashKey } = options
 
   /** The caller's word, which may be long, secret or both, is not kept. */
-  const hashOf = ({ principal, capability, key }: KeyUse): Uint8Array =>
-    fromHex(keyedHash(hashKey, [principal, capability, key.toWellFormed()]))
+  const hashOf = ({ principal, capability, key }: KeyUse): string =>
+    keyedHash(hashKey, [principal, capability, key.toWellFormed()])
 
   /** Drops the oldest answers of whoever needs it; what is in flight or unknown stays, it protects the house. */
-  function makeRoomIn({ sql }: Transaction, principal: string): boolean {
+  function makeRoomIn({ nowMs, record }: Transaction, principal: string): boolean {
+    // Most of the time nobody has to be counted.
+    if (state.keys.size < Math.min(config.maxKeys, config.maxKeysPerPrincipal)) return true
     const account = accountOf(principal)
-    const own = Number(countOwn.get(account)?.['n'])
-    if (own >= config.maxKeysPerPrincipal) {
-      const dropped = sql
-        .prepare(
-          `DELETE FROM guard_key WHERE hash IN (SELECT hash FROM guard_key WHERE ${OF_ACCOUNT} AND state = 'done'
-           ORDER BY principal = ?2 DESC, reserved_at LIMIT ?3)`,
-        )
-        .run(account, principal, own - config.maxKeysPerPrincipal + 1)
-      if (Number(dropped.changes) === 0) return false
-    }
-    return Number(count.get(null)?.['n']) < config.maxKeys
+    const standing = [...state.keys.values()].filter((key) => stands(key, nowMs))
+    const own = standing.filter((key) => accountOf(key.principal) === account)
+    const excess = own.length - config.maxKeysPerPrincipal + 1
+    if (excess <= 0) return standing.length < config.maxKeys
+    const answered = own
+      .filter((key) => key.state === 'done')
+      .toSorted((left, right) => {
+        const [isLeftOwn, isRightOwn] = [left.principal === principal, right.principal === principal]
+        return isLeftOwn === isRightOwn ? left.reservedAtMs - right.reservedAtMs : isLeftOwn ? -1 : 1
+      })
+    const dropped = answered.slice(0, excess)
+    for (const { hash } of dropped) record({ kind: 'key.freed', key: hash, because: 'to make room' })
+    return dropped.length > 0 && standing.length - dropped.length < config.maxKeys
   }
 
   let aheadMs = clock.now() - clock.monotonic()
 
   /**
-   * Setting the clock forward lets no time pass: keys reserved before it last as long as they would have. Rows dated
+   * Setting the clock forward lets no time pass: keys reserved before it last as long as they would have. Those dated
    * later than the clock was then come from a run in which it was right, and stay as they are.
    */
-  function followClockIn({ sql, nowMs }: Transaction): void {
+  function followClockIn({ nowMs, record }: Transaction): void {
     const jumpMs = nowMs - clock.monotonic() - aheadMs
     aheadMs += jumpMs
-    if (jumpMs < JUMP_MS) return
-    sql
-      .prepare(
-        `UPDATE guard_key SET reserved_at = reserved_at + ?1, expires_at = expires_at + ?1 WHERE reserved_at <= ?2`,
-      )
-      .run(jumpMs, nowMs - jumpMs)
+    if (jumpMs >= JUMP_MS && state.keys.size > 0) record({ kind: 'clock.moved', by_ms: Math.round(jumpMs) })
+  }
+
+  function standingOf(key: KeyRecord, use: KeyUse): KeyStanding {
+    if (key.argsHash !== use.argsHash) return { state: 'mismatch' }
+    if (key.state === 'in-flight' || key.state === 'unknown') return { state: key.state }
+    return { state: 'replay', outcome: wordsOf(log, key.outcomeSeq)?.['outcome'] as Outcome | undefined }
+  }
+
+  const inFlight = (use: KeyUse): KeyRecord | undefined => {
+    const key = state.keys.get(hashOf(use))
+    return key?.state === 'in-flight' ? key : undefined
   }
 
   const store: KeyStore = {
     standingIn: (transaction, use) => {
-      const { sql, nowMs } = transaction
       followClockIn(transaction)
       // A key that the node used before it named its agents is not free because it names one now.
       for (const principal of new Set([use.principal, accountOf(use.principal)])) {
-        const hash = hashOf({ ...use, principal })
-        const row = select.get(hash)
-        // What is in flight is not over because a clock says so: the clock may have been set.
-        const stands = row !== undefined && (row['state'] === 'in-flight' || Number(row['expires_at']) > nowMs)
-        if (stands) return standingOf(row, use)
-        if (row !== undefined) sql.prepare('DELETE FROM guard_key WHERE hash = ?').run(hash)
+        const key = state.keys.get(hashOf({ ...use, principal }))
+        if (key !== undefined && stands(key, transaction.nowMs)) return standingOf(key, use)
       }
       return makeRoomIn(transaction, use.principal) ? { state: 'fresh' } : { state: 'full' }
     },
 
-    reserveIn: ({ sql, nowMs }, use) => {
-      sql
-        .prepare(
-          `INSERT INTO guard_key (hash, principal, capability, args_hash, state, reserved_at, expires_at)
-           VALUES (?, ?, ?, ?, 'in-flight', ?, ?)`,
-        )
-        .run(hashOf(use), use.principal, use.capability, use.argsHash, nowMs, nowMs + config.ttlMs)
+    reserveIn: ({ nowMs, record }, use) => {
+      const { principal, capability, argsHash } = use
+      const expires = { expires_at: isoOf(nowMs + config.ttlMs) }
+      record({ kind: 'key.reserved', key: hashOf(use), principal, tool: capability, args_hash: argsHash, ...expires })
     },
 
     reserve: (use) =>
@@ -147,58 +148,38 @@ export function createKeys(options: {
 
     finish: (use, outcome) =>
       transact((transaction) => {
-        const { sql, nowMs } = transaction
+        const { nowMs, record } = transaction
         followClockIn(transaction)
+        const key = inFlight(use)?.hash
+        if (key === undefined) return
         const fate = keyFate(outcome)
-        const hash = hashOf(use)
-        if (fate === 'free') return free(sql, hash)
-        const text = fate === 'done' ? keptText(outcome, config.maxOutcomeBytes) : null
-        sql
-          .prepare(`UPDATE guard_key SET state = ?, outcome = ?, expires_at = ? WHERE hash = ? AND state = 'in-flight'`)
-          .run(fate, text, nowMs + config.ttlMs, hash)
+        const expires = { expires_at: isoOf(nowMs + config.ttlMs) }
+        if (fate === 'free') record({ kind: 'key.freed', key, because: 'nothing was tried' })
+        else if (fate === 'unknown') record({ kind: 'key.unknown', key, ...expires })
+        else record({ kind: 'key.done', key, ...expires }, keptOutcome(outcome, config.maxOutcomeBytes))
       }),
 
-    release: (use) => transact(({ sql }) => free(sql, hashOf(use))),
+    release: (use) =>
+      transact(({ record }) => {
+        const key = inFlight(use)?.hash
+        if (key !== undefined) record({ kind: 'key.freed', key, because: 'nothing was tried' })
+      }),
 
-    recoverIn: ({ sql, nowMs }) => {
-      const found = sql
-        .prepare(`UPDATE guard_key SET state = 'unknown', expires_at = ? WHERE state = 'in-flight'`)
-        .run(nowMs + config.ttlMs)
-      return Number(found.changes)
+    recoverIn: ({ nowMs, record }) => {
+      const cutOff = [...state.keys.values()].filter((key) => key.state === 'in-flight')
+      for (const { hash } of cutOff) record({ kind: 'key.unknown', key: hash, expires_at: isoOf(nowMs + config.ttlMs) })
+      return cutOff.length
     },
 
-    sweepIn: (transaction) => {
-      const { sql, nowMs } = transaction
-      followClockIn(transaction)
-      // What is in flight is not forgotten, however long it takes.
-      sql.prepare(`DELETE FROM guard_key WHERE expires_at <= ? AND state <> 'in-flight'`).run(nowMs)
-    },
+    // What is in flight is not forgotten, however long it takes; what has lapsed is passed over.
+    sweepIn: followClockIn,
   }
   return store
 }
 
-function free(sql: DatabaseSync, hash: Uint8Array): void {
-  sql.prepare(`DELETE FROM guard_key WHERE hash = ? AND state = 'in-flight'`).run(hash)
-}
-
-function standingOf(row: Readonly<Record<string, unknown>>, use: KeyUse): KeyStanding {
-  if (row['args_hash'] !== use.argsHash) return { state: 'mismatch' }
-  switch (row['state']) {
-    case 'in-flight':
-      return { state: 'in-flight' }
-    case 'done':
-      return {
-        state: 'replay',
-        outcome: typeof row['outcome'] === 'string' ? (JSON.parse(row['outcome']) as Outcome) : undefined,
-      }
-    default:
-      return { state: 'unknown' }
-  }
-}
-
 /** Secrets in an answer are told once, to whoever caused it, and not kept for a replay. */
-function keptText(outcome: Outcome, maxBytes: number): string | null {
+function keptOutcome(outcome: Outcome, maxBytes: number): JsonObject | undefined {
   const whole = JSON.stringify(outcome)
-  if (Buffer.byteLength(whole) > maxBytes) return null
-  return JSON.stringify(hideSecrets(JSON.parse(whole) as Json))
+  if (Buffer.byteLength(whole) > maxBytes) return undefined
+  return { outcome: hideSecrets(JSON.parse(whole) as Json) }
 }

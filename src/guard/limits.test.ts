@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
-import { createLimits } from './limits.ts'
+import { createLimits, isRest } from './limits.ts'
 import type { LimitsConfig } from './limits.ts'
 import { actsOfDay, countAct, dayReliefMs, fullBucket, takeOne, waitForOneMs } from './rate.ts'
 import type { Bucket, DayCount } from './rate.ts'
@@ -122,6 +122,73 @@ describe('limits', () => {
     expect(limits.peek(act)).toMatchObject({ reasons: [{ rule: 'actuator-rest' }], retryAfterMs: 1 })
     clock.advance(1)
     expect(limits.peek(act)).toMatchObject({ reasons: [{ rule: 'actuator-day' }] })
+  })
+
+  it('refuse the first change of a device that may not be changed at all', () => {
+    const never = { ...config, actuator: { minIntervalMs: 0, writesPerDay: 0 } }
+    const limits = createLimits(never, manualClock().monotonic)
+    expect(limits.peek({ caller: 'a', effect: 'sensitive', target: 'lamp:1' })).toMatchObject({
+      reasons: [{ rule: 'actuator-day' }],
+      retryAfterMs: 86_400_000,
+    })
+  })
+
+  it('name the longer wait where two of them speak against an act', () => {
+    const clock = manualClock()
+    const limits = createLimits(config, clock.monotonic)
+    const act = { caller: 'a', effect: 'writes', target: 'lamp:1' } as const
+    limits.take(act)
+    limits.take(act)
+    // Six in a minute, so the next in ten seconds; the device rests half a second.
+    expect(limits.peek(act)).toMatchObject({
+      reasons: [{ rule: 'rate-writes' }, { rule: 'actuator-rest' }],
+      retryAfterMs: 10_000,
+    })
+  })
+
+  it('forget first what was used longest ago, however often that was before', () => {
+    const clock = manualClock()
+    const limits = createLimits({ ...config, maxTracked: 100 }, clock.monotonic)
+    const act = (index: number) => ({ caller: undefined, effect: 'sensitive', target: `lamp:${index}` }) as const
+    for (let index = 0; index < 100; index++) limits.take(act(index))
+    clock.advance(26 * HOUR_MS)
+    // As many as are looked at: had they stayed in front, nothing idle would be found.
+    for (let index = 0; index < 64; index++) limits.take(act(index))
+    expect(limits.peek(act(100))).toEqual({ ok: true })
+  })
+
+  it('look further than the first for what can be forgotten', () => {
+    const clock = manualClock()
+    const limits = createLimits({ ...config, maxTracked: 2 }, clock.monotonic)
+    const write = { caller: 'a', effect: 'writes', target: undefined } as const
+    limits.take(write)
+    limits.take(write)
+    limits.arrive('b')
+    clock.advance(2_000)
+    // Two writes take twenty seconds to be forgiven, a call takes one.
+    expect(limits.arrive('c')).toEqual({ ok: true })
+  })
+
+  it('do not take a record of ours for a device', () => {
+    const limits = createLimits(config, manualClock().monotonic)
+    const act = { caller: 'a', effect: 'records', target: 'lamp:1' } as const
+    limits.take(act)
+    expect(limits.peek(act)).toEqual({ ok: true })
+  })
+
+  it('tell a rest, which passes by itself, from everything else', () => {
+    const [rest, rate] = [
+      { rule: 'actuator-rest', message: '' },
+      { rule: 'rate-writes', message: '' },
+    ] as const
+    expect([[rest], [rest, rest], [rest, rate], [rate], [], undefined].map((reasons) => isRest(reasons))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+    ])
   })
 
   it('never hold back what only reads a device', () => {

@@ -41,6 +41,23 @@ describe('policy', () => {
     expect(verdicts).toEqual(['allow', 'allow', 'allow', 'approval-required', 'allow'])
   })
 
+  it('takes for the name of a device only what a row and a ledger entry can hold', () => {
+    const named = (target: string) =>
+      rules(decide(input('writes', { assessment: { effect: 'writes', target, reasons: [] } })))
+    expect(named('x'.repeat(512))).toEqual([])
+    expect(named('x'.repeat(513))).toEqual(['target'])
+    expect(named('lamp:\ud800')).toEqual(['target'])
+  })
+
+  it('refuses what is neither a dry run nor none', () => {
+    const dry = (dryRun: unknown) => {
+      const assessment = { effect: 'writes', reasons: [], dryRun } as unknown as PolicyInput['assessment']
+      return decide(input('writes', { assessment }))
+    }
+    for (const unclear of ['yes', 'true', 1, 0, null, {}]) expect(rules(dry(unclear))).toEqual(['dry-run'])
+    expect([dry(true).verdict, dry(false).verdict]).toEqual(['rehearse', 'allow'])
+  })
+
   it('gives every reason at once', () => {
     const decision = decide(
       input('writes', {

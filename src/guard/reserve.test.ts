@@ -18,9 +18,12 @@ import type { GuardHouse } from '../../test/guard-house.ts'
 import type { ManualClock } from '../../test/manual-clock.ts'
 import { plainOffer } from '../../test/plain-offer.ts'
 import type { Call, Caller } from '../bus/call.ts'
-import type { Offer } from '../bus/capability.ts'
+import type { Assessment, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
-import { fail } from '../core/result.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import { classifyCall } from './authorise.ts'
+import type { Authorization } from './authorise.ts'
 
 const REST_MS = 250
 const limits = {
@@ -91,6 +94,27 @@ describe('a change of an actuator that rests', () => {
     expect(order).toHaveLength(6)
   })
 
+  it('goes before a call that comes when its rest is over', async () => {
+    const order: string[] = []
+    let newcomer: Promise<unknown> = Promise.resolve()
+    const act = (house: GuardHouse, who: string): Promise<unknown> =>
+      around(house.guard, callOf(lamp), lamp, async () => {
+        order.push(who)
+        return { ok: true, value: { data: 1 } }
+      })
+    using house = openHouse({ limits }, async (ms, clock) => {
+      if (order.length > 1) return clock.advance(ms)
+      clock.advance(ms)
+      newcomer = act(house, 'newcomer')
+      // Time enough for everything but waiting.
+      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+    })
+    await act(house, 'first')
+    await act(house, 'waiter')
+    await newcomer
+    expect(order).toEqual(['first', 'waiter', 'newcomer'])
+  })
+
   it('is refused at once where the rest ends after the wait that the owner allows', async () => {
     const { naps, sleep } = sleeping()
     using house = openHouse({ limits: { ...limits, maxRestWaitMs: REST_MS } }, sleep)
@@ -128,7 +152,7 @@ describe('a change of an actuator that rests', () => {
     await fate(house, lamp)
     expect(await fate(house, lamp, { signal: leaving.signal })).toBe('cancelled ')
     // Nothing was charged for it: only the first change rests.
-    expect(house.database.sql.prepare('SELECT sum(acts) AS acts FROM guard_actuator').get()).toEqual({ acts: 1 })
+    expect(house.events('actuator')).toHaveLength(1)
   })
 
   it('gives its turn back, whatever becomes of it', async () => {
@@ -189,7 +213,7 @@ describe('a rest', () => {
     expect(await fate(house, refused)).toBe('not-permitted confirm')
     expect(await fate(house, dry)).toBe('acts')
     expect(await fate(house, asked)).toBe('approval-required approval')
-    expect(house.database.sql.prepare('SELECT * FROM guard_actuator').all()).toEqual([])
+    expect(house.events('actuator')).toEqual([])
     expect(await fate(house, lamp)).toBe('acts')
     expect(naps).toEqual([])
     // While it rests, all of these are answered as before: none waits for what it does not use.
@@ -211,6 +235,120 @@ describe('a rest', () => {
     expect(await fate(house, lock)).toBe('acts')
     expect(naps).toEqual([REST_MS])
     expect(await fate(house, lock)).toBe('approval-required approval,approval-used')
+  })
+})
+
+describe('an idempotency key', () => {
+  const keyed = (key: string, more: Partial<Assessment> = {}): Offer =>
+    assessedOffer('writes', () => ({ idempotencyKey: key, ...more }))
+  const keys = (house: GuardHouse): number =>
+    Number(house.database.sql.prepare('SELECT count(*) AS keys FROM guard_key').get()?.['keys'])
+
+  it('has 1 to 512 characters', async () => {
+    using house = openHouse()
+    expect(await fate(house, keyed(''))).toBe('invalid-arguments ')
+    expect(await fate(house, keyed('k'.repeat(513)))).toBe('invalid-arguments ')
+    expect(await fate(house, keyed('k'.repeat(512)))).toBe('acts')
+  })
+
+  it('is not kept for a call that turns out to read', async () => {
+    using house = openHouse()
+    const offer = keyed('k', { effect: 'reads' })
+    const device = actuator()
+    for (let time = 0; time < 2; time++) await around(house.guard, callOf(offer), offer, device.proceed)
+    expect([device.calls.length, keys(house)]).toEqual([2, 0])
+  })
+
+  it('that was used for another call is said to be, also while the actuator rests', async () => {
+    using house = openHouse({ limits: { ...limits, maxRestWaitMs: 0 } })
+    const offer = keyed('k', { target: 'lamp:1' })
+    const call = (body: JsonObject) => around(house.guard, callOf(offer, body), offer, actuator().proceed)
+    expect(await call({ level: 1 })).toMatchObject({ ok: true })
+    expect(await call({ level: 2 })).toMatchObject({ fault: { kind: 'conflict', reasons: [{ rule: 'key-mismatch' }] } })
+  })
+})
+
+describe('a decision', () => {
+  it('asks a person about a device that the call only touches, where the owner wants that', async () => {
+    using house = openHouse({ ownerRules: [{ target: 'lamp:2', says: 'ask' }] })
+    const event = assessedOffer('writes', () => ({ target: 'event:1', touches: ['lamp:2'] }))
+    expect(await fate(house, event)).toBe('approval-required approval')
+  })
+
+  it('does not take a yes that was given under other rules, also before those are swept away', async () => {
+    using house = openHouse()
+    const door = assessedOffer('sensitive', () => ({ target: 'door:1' }))
+    await fate(house, door)
+    const [request] = house.guard.approvals.list()
+    await house.guard.approvals.approve(request?.id ?? '', APPROVER)
+    const stricter = house.afterPowerCut({ ownerRules: [{ target: 'lamp:9', says: 'forbid' }] })
+    const outcome = await around(stricter.guard, callOf(door), door, actuator().proceed)
+    expect(outcome).toMatchObject({
+      fault: {
+        kind: 'approval-required',
+        reasons: [{ rule: 'approval' }, { rule: 'approval-void', message: expect.stringContaining('the rules') }],
+      },
+    })
+  })
+
+  it('hands the very plan that was decided about to whoever carries it out', async () => {
+    using house = openHouse()
+    const plan = ok({ from: 1, to: 2 })
+    const offer: Offer = plainOffer({
+      name: 'test.dim',
+      effect: 'writes',
+      plan: () => ({ offer, assessment: { effect: 'writes', reasons: [] }, plan }),
+    })
+    const device = actuator()
+    await around(house.guard, callOf(offer), offer, device.proceed)
+    expect(device.calls[0]?.planned?.plan).toBe(plan)
+  })
+
+  it('counts no calls of our own services', async () => {
+    const calls = { perMinute: 1, burst: 1 }
+    using house = openHouse({ limits: { ...GUARD_CONFIG.limits, calls } })
+    const caller: Caller = { kind: 'service', id: 'sampler' }
+    for (let time = 0; time < 3; time++) expect(await fate(house, offerOf('reads'), { caller })).toBe('acts')
+  })
+
+  it('about a call that nobody planned takes nothing from the call that it is made for', async () => {
+    using house = openHouse()
+    const outer = withMistake(offerOf('writes'), { kind: 'not-found', message: 'x' })
+    const planned = await outer.plan?.(callOf(outer))
+    const reads = offerOf('reads')
+    const call = callOf(reads, {}, { planned })
+    expect(await house.guard.services.previewDecision(call, reads)).toMatchObject({ value: { mistake: undefined } })
+  })
+
+  it('says of a refusal what the family adds, and nothing of the family in place of what the guard says', async () => {
+    using house = openHouse()
+    const refusal = { envelope: 'x', approval_id: 'forged' }
+    const door = assessedOffer('sensitive', () => ({ target: 'door:1', refusal }))
+    const outcome = await around(house.guard, callOf(door), door, actuator().proceed)
+    const [request] = house.guard.approvals.list()
+    expect(outcome).toMatchObject({ fault: { details: { envelope: 'x', approval_id: request?.id } } })
+  })
+
+  it('is on record with the approval or the grant that it depends on', () => {
+    const offer = offerOf('sensitive')
+    const assessment: Assessment = { effect: 'sensitive', reasons: [], target: 'door:1', label: 'Door', dryRun: false }
+    const act = { caller: 'claude', effect: 'sensitive', target: 'door:1' } as const
+    const assessed = { call: callOf(offer), offer, assessment, mistake: undefined, effect: 'sensitive', act } as const
+    const granted = { kind: 'granted', effect: 'sensitive', key: undefined } as const
+    const yesTo = (authorization: Authorization) => classifyCall(assessed, authorization).yes
+    expect(yesTo({ ...granted, yes: { state: 'approved', id: 'a' } })).toEqual({ approval: 'a' })
+    expect(yesTo({ ...granted, yes: { state: 'granted', id: 'g' } })).toEqual({ grant: 'g' })
+    expect(yesTo({ ...granted, yes: undefined })).toBeUndefined()
+    const asked = { kind: 'approval-required', message: '', details: { approval_id: 'q' } } as const
+    expect(yesTo({ kind: 'answered', outcome: fail(asked) })).toEqual({ approval: 'q' })
+    expect(yesTo({ kind: 'answered', outcome: fail({ kind: 'busy', message: '' }) })).toBeUndefined()
+    expect(classifyCall(assessed, { kind: 'rehearsal' })).toEqual({
+      effect: 'sensitive',
+      target: 'door:1',
+      label: 'Door',
+      dryRun: false,
+      yes: undefined,
+    })
   })
 })
 

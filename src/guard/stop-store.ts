@@ -6,12 +6,15 @@
  */
 import type { Caller } from '../bus/call.ts'
 import { callerKey } from '../bus/caller-key.ts'
-import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { STOP } from './actuator-state.ts'
 import { administrationFlaw, stopFlaw } from './authority.ts'
+import type { GuardState } from './guard-state.ts'
 import { redactText } from './secret-text.ts'
+import { wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact } from './transaction-store.ts'
 
 interface StopState {
@@ -30,15 +33,16 @@ export interface EmergencyStop {
 const MAX_REASON = 500
 
 export function createEmergencyStop(options: {
-  readonly database: Database
+  readonly state: GuardState
+  readonly log: Pick<StateLog, 'body'>
   readonly transact: Transact
   readonly nowMs: () => number
 }): EmergencyStop {
-  const { database, transact, nowMs } = options
-  let stopped = readState(database)
-  /** What the table says counts: a stop and a release may share one group. */
+  const { state: guard, log, transact, nowMs } = options
+  let stopped = engagedIn(guard, log)
+  /** What the log says counts: a stop and a release may share one group. */
   const follow = (): void => {
-    stopped = readState(database)
+    stopped = engagedIn(guard, log)
   }
 
   return {
@@ -53,11 +57,8 @@ export function createEmergencyStop(options: {
       }
       // At once, not when the disk has it: what comes in meanwhile is refused already.
       stopped ??= state
-      await transact(({ sql, record, afterwards }) => {
-        const { changes } = sql
-          .prepare('INSERT INTO guard_stop VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING')
-          .run(state.engagedAtMs, state.by, state.reason)
-        if (Number(changes) === 1) record({ kind: 'stop.engaged', by: state.by }, { reason: state.reason })
+      await transact(({ record, afterwards }) => {
+        if (!guard.stop.has(STOP)) record({ kind: 'stop.engaged', by: state.by }, { reason: state.reason })
         afterwards(follow)
       })
       return ok(stopped ?? state)
@@ -65,9 +66,8 @@ export function createEmergencyStop(options: {
     release: async (by) => {
       const flaw = administrationFlaw(by)
       if (flaw !== undefined) return fail(flaw)
-      await transact(({ sql, record, afterwards }) => {
-        const { changes } = sql.prepare('DELETE FROM guard_stop').run()
-        if (Number(changes) === 1) record({ kind: 'stop.released', by: callerKey(by) })
+      await transact(({ record, afterwards }) => {
+        if (guard.stop.has(STOP)) record({ kind: 'stop.released', by: callerKey(by) })
         afterwards(follow)
       })
       return ok(undefined)
@@ -75,8 +75,10 @@ export function createEmergencyStop(options: {
   }
 }
 
-function readState(database: Database): StopState | undefined {
-  const row = database.sql.prepare('SELECT engaged_at, engaged_by, reason FROM guard_stop').get()
-  if (row === undefined) return undefined
-  return { by: String(row['engaged_by']), reason: String(row['reason']), engagedAtMs: Number(row['engaged_at']) }
+function engagedIn({ stop }: GuardState, log: Pick<StateLog, 'body'>): StopState | undefined {
+  const engaged = stop.get(STOP)
+  if (engaged === undefined) return undefined
+  const reason = wordsOf(log, engaged.seq)?.['reason']
+  const { by, engagedAtMs } = engaged
+  return { by, engagedAtMs, reason: typeof reason === 'string' ? reason : 'the reason cannot be read' }
 }

@@ -9,7 +9,7 @@ import type { NewToken } from './token.ts'
 
 describe('token store', () => {
   it('shows a token once and keeps only its hash', async () => {
-    using house = openHouse()
+    using house = openHouse({}, undefined, [])
     const made = await house.guard.tokens.create(ADMIN, { name: 'claude', role: 'agent' })
     if (!made.ok) throw new Error(made.fault.message)
     expect(isToken(made.value.token)).toBe(true)
@@ -19,7 +19,7 @@ describe('token store', () => {
   })
 
   it('knows its tokens after a restart, and no others', async () => {
-    using house = openHouse()
+    using house = openHouse({}, undefined, [])
     const made = await house.guard.tokens.create(ADMIN, {
       name: 'tv',
       role: 'agent',
@@ -34,7 +34,7 @@ describe('token store', () => {
   })
 
   it('refuses a token from the moment that it is revoked or over', async () => {
-    using house = openHouse()
+    using house = openHouse({}, undefined, [])
     const { tokens } = house.guard
     const short = await tokens.create(ADMIN, { name: 'guest', role: 'observer', ttlMs: 60_000 })
     const long = await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
@@ -50,7 +50,7 @@ describe('token store', () => {
   })
 
   it('gives the place of an expired token away when a thousand are kept, and of no other', async () => {
-    using house = openHouse()
+    using house = openHouse({}, undefined, [])
     const { tokens } = house.guard
     const make = (name: string, ttlMs?: number) =>
       tokens.create(ADMIN, { name, role: 'observer', ...(ttlMs !== undefined && { ttlMs }) })
@@ -66,7 +66,7 @@ describe('token store', () => {
   })
 
   it('tells once who was revoked, who expired and who was replaced, and not who was refused that', async () => {
-    using house = openHouse()
+    using house = openHouse({}, undefined, [])
     const { tokens } = house.guard
     const ended: string[] = []
     tokens.onEnd((name) => ended.push(name))
@@ -85,7 +85,7 @@ describe('token store', () => {
   })
 
   it('gives one name to one live token at a time', async () => {
-    using house = openHouse()
+    using house = openHouse({}, undefined, [])
     const { tokens } = house.guard
     const first = await tokens.create(ADMIN, { name: 'claude', role: 'agent', ttlMs: 1_000 })
     expect(await tokens.create(ADMIN, { name: 'claude', role: 'admin' })).toMatchObject({ fault: { kind: 'conflict' } })
@@ -125,7 +125,7 @@ describe('token store', () => {
   })
 
   it('lets nobody but an admin make or revoke one', async () => {
-    using house = openHouse()
+    using house = openHouse({}, undefined, [])
     for (const by of [
       AGENT,
       APPROVER,
@@ -141,7 +141,7 @@ describe('token store', () => {
   })
 
   it('refuses what is no token', async () => {
-    using house = openHouse()
+    using house = openHouse({}, undefined, [])
     const bad: NewToken[] = [
       { name: 'local', role: 'agent' },
       { name: 'owner', role: 'admin' },
@@ -164,21 +164,22 @@ describe('token store', () => {
   })
 
   it('writes down when a token was last used, now and then', async () => {
-    using house = openHouse()
+    using house = openHouse({}, undefined, [])
     const made = await house.guard.tokens.create(ADMIN, { name: 'claude', role: 'agent' })
     if (!made.ok) throw new Error(made.fault.message)
     house.clock.advance(5_000)
     house.guard.tokens.find(made.value.token)
-    expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBeUndefined()
-    await house.guard.sweep()
     const written = house.clock.now()
+    expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBe(written)
+    expect(house.afterPowerCut().guard.tokens.list()[0]?.lastUsedAtMs).toBeUndefined()
+    await house.guard.sweep()
     house.clock.advance(59_999)
     house.guard.tokens.find(made.value.token)
     await house.guard.sweep()
-    expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBe(written)
+    expect(house.afterPowerCut().guard.tokens.list()[0]?.lastUsedAtMs).toBe(written)
     house.clock.advance(1)
     await house.guard.sweep()
-    expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBe(written + 59_999)
+    expect(house.afterPowerCut().guard.tokens.list()[0]?.lastUsedAtMs).toBe(written + 59_999)
   })
 })
 

@@ -1,11 +1,11 @@
 /**
  * Token store: the principals' credentials, as hashes. A token is shown once, when it is made.
  *
- * Read from the table at every request, so that what another process revokes is refused at once.
+ * What the log says of tokens counts; the one table here only remembers when each was last used.
  *
  * Does I/O.
  */
-import type { Caller, Restrictions, Role } from '../bus/call.ts'
+import type { Caller, Restrictions } from '../bus/call.ts'
 import { callerKey } from '../bus/caller-key.ts'
 import { hex } from '../core/bytes.ts'
 import type { Clock } from '../core/clock.ts'
@@ -15,8 +15,12 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { tokenAuthorityFlaw } from './authority.ts'
-import { hashToken, isLive, mintToken, sameHash, tokenFlaw } from './token.ts'
+import type { GuardState } from './guard-state.ts'
+import { tokenNamed } from './principal-state.ts'
+import type { TokenState } from './principal-state.ts'
+import { hashToken, isLive, mintToken, tokenFlaw } from './token.ts'
 import type { NewToken, TokenRecord } from './token.ts'
+import { isoOf } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
 export interface Tokens {
@@ -40,27 +44,33 @@ export interface Tokens {
 const MAX_TOKENS = 1_000
 /** Narrowed to nothing: what any admin that handles tokens at all may handle. */
 const NOTHING: Restrictions = { effects: [], profiles: [], devices: [] }
-const MAX_REVOKED_KEPT = 1_000
 /** A write per request would wear out the card of a small computer. */
 const FLUSH_EVERY_MS = 60_000
-const COLUMNS = 'hash, name, role, restrictions, created_at, created_by, expires_at, last_used_at, revoked_at'
 
 export function createTokens(options: {
   readonly database: Database
+  readonly state: GuardState
   readonly transact: Transact
   readonly clock: Clock
   /** What else ends with a credential. */
   readonly forgetIn: (transaction: Transaction, principal: string) => void
 }): Tokens {
-  const { database, transact, clock, forgetIn } = options
-  const byHash = database.sql.prepare(`SELECT ${COLUMNS} FROM guard_token WHERE hash = ?`)
-  const usedAt = new Map<string, { readonly hash: Uint8Array; readonly atMs: number }>()
-  const expired = database.sql.prepare(
-    'SELECT name FROM guard_token WHERE revoked_at IS NULL AND expires_at > ? AND expires_at <= ?',
+  const { database, state, transact, clock, forgetIn } = options
+  /** By hash. Says nothing about what a token is good for. */
+  const lastUsed = new Map<string, number>(
+    database.sql
+      .prepare('SELECT hash, last_used_at FROM guard_token_use')
+      .all()
+      .map((row) => [String(row['hash']), Number(row['last_used_at'])]),
   )
+  const unsaved = new Set<string>()
   const listeners = new Set<(name: string) => void>()
   let flushedMs = -Infinity
   let sweptAtMs = clock.now()
+
+  const shown = ({ hash, ...token }: TokenState): TokenRecord => ({ ...token, lastUsedAtMs: lastUsed.get(hash) })
+  const unrevoked = (): readonly TokenState[] =>
+    [...state.tokens.values()].filter(({ revokedAtMs }) => revokedAtMs === undefined)
 
   function end(name: string): void {
     for (const listener of listeners) listener(name)
@@ -68,35 +78,27 @@ export function createTokens(options: {
 
   /** A name may come back with another credential, which must not inherit what the first was allowed. */
   function retireIn(transaction: Transaction, name: string): boolean {
-    const { sql, nowMs } = transaction
-    const retired = sql
-      .prepare('UPDATE guard_token SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL')
-      .run(nowMs, name)
-    sql
-      .prepare(
-        `DELETE FROM guard_token WHERE revoked_at IS NOT NULL AND hash NOT IN
-         (SELECT hash FROM guard_token WHERE revoked_at IS NOT NULL ORDER BY revoked_at DESC LIMIT ${MAX_REVOKED_KEPT})`,
-      )
-      .run()
-    if (Number(retired.changes) === 0) return false
+    const token = tokenNamed(state, name)
+    if (token === undefined || token.revokedAtMs !== undefined) return false
     forgetIn(transaction, name)
     transaction.afterwards(() => end(name))
     return true
   }
 
+  function revokeIn(transaction: Transaction, name: string, by: string): boolean {
+    if (!retireIn(transaction, name)) return false
+    transaction.record({ kind: 'token.revoked', name, by })
+    return true
+  }
+
   /** An expired token stays in the list, so that its owner sees why it is refused, until its place is needed. */
   function makeRoomIn(transaction: Transaction, author: string): boolean {
-    const { sql, nowMs, record } = transaction
-    const kept = sql.prepare('SELECT COUNT(*) AS n FROM guard_token WHERE revoked_at IS NULL').get()?.['n']
-    if (Number(kept) < MAX_TOKENS) return true
-    const over = sql
-      .prepare('SELECT name FROM guard_token WHERE revoked_at IS NULL AND expires_at <= ? ORDER BY expires_at LIMIT 1')
-      .get(nowMs)
-    if (over === undefined) return false
-    const name = String(over['name'])
-    retireIn(transaction, name)
-    record({ kind: 'token.revoked', name, by: author })
-    return true
+    const kept = unrevoked()
+    if (kept.length < MAX_TOKENS) return true
+    const [over] = kept
+      .filter((token) => !isLive(token, transaction.nowMs))
+      .toSorted((left, right) => (left.expiresAtMs ?? 0) - (right.expiresAtMs ?? 0))
+    return over !== undefined && revokeIn(transaction, over.name, author)
   }
 
   return {
@@ -105,80 +107,55 @@ export function createTokens(options: {
       const refusal = tokenAuthorityFlaw(by, restrictions) ?? flawOf(tokenFlaw(request))
       if (refusal !== undefined) return fail(refusal)
       const token = mintToken()
-      const hash = hashToken(token)
+      const hash = hex(hashToken(token))
       return transact((transaction): Result<{ token: string; record: TokenRecord }, Fault> => {
-        const { sql, nowMs, record } = transaction
+        const { nowMs, record } = transaction
         const author = callerKey(by)
-        const taken = sql.prepare(`SELECT ${COLUMNS} FROM guard_token WHERE name = ? AND revoked_at IS NULL`).get(name)
-        if (taken !== undefined && isLive(toRecord(taken), nowMs))
+        const taken = tokenNamed(state, name)
+        if (taken !== undefined && isLive(taken, nowMs))
           return fail({ kind: 'conflict', message: `There is a token named ${name}; revoke it first.` })
         if (!makeRoomIn(transaction, author))
           return fail({ kind: 'busy', message: `This node keeps ${MAX_TOKENS} tokens.` })
         // An expired token gives its name back.
         retireIn(transaction, name)
-        const expiresAtMs = ttlMs === undefined ? undefined : nowMs + ttlMs
-        sql
-          .prepare(
-            'INSERT INTO guard_token (hash, name, role, restrictions, created_at, created_by, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-          )
-          .run(
-            hash,
-            name,
-            role,
-            restrictions === undefined ? null : JSON.stringify(restrictions),
-            nowMs,
-            author,
-            expiresAtMs ?? null,
-          )
         record({
           kind: 'token.created',
           name,
-          token_hash: hex(hash),
+          token_hash: hash,
           role,
           by: author,
           restrictions: restrictions as JsonObject | undefined,
-          expires_at: expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString(),
+          expires_at: ttlMs === undefined ? undefined : isoOf(nowMs + ttlMs),
         })
-        return ok({
-          token,
-          record: {
-            name,
-            role,
-            restrictions,
-            createdAtMs: nowMs,
-            createdBy: author,
-            expiresAtMs,
-            lastUsedAtMs: undefined,
-            revokedAtMs: undefined,
-          },
-        })
+        const made = state.tokens.get(hash)
+        if (made === undefined) throw new Error('a token was recorded and is not there')
+        return ok({ token, record: shown(made) })
       })
     },
     revoke: async (by, name) => {
       const roleFlaw = tokenAuthorityFlaw(by, NOTHING)
       if (roleFlaw !== undefined) return fail(roleFlaw)
       return transact((transaction): Result<void, Fault> => {
-        const live = transaction.sql
-          .prepare(`SELECT ${COLUMNS} FROM guard_token WHERE name = ? AND revoked_at IS NULL`)
-          .get(name)
-        if (live === undefined) return fail({ kind: 'not-found', message: `There is no token named ${name}.` })
-        const flaw = tokenAuthorityFlaw(by, toRecord(live).restrictions)
-        if (flaw !== undefined) return fail(flaw)
-        retireIn(transaction, name)
-        transaction.record({ kind: 'token.revoked', name, by: callerKey(by) })
+        const flaw = tokenAuthorityFlaw(by, tokenNamed(state, name)?.restrictions)
+        if (tokenNamed(state, name) !== undefined && flaw !== undefined) return fail(flaw)
+        if (!revokeIn(transaction, name, callerKey(by)))
+          return fail({ kind: 'not-found', message: `There is no token named ${name}.` })
         return ok(undefined)
       })
     },
     list: () =>
-      database.sql.prepare(`SELECT ${COLUMNS} FROM guard_token ORDER BY name, created_at`).all().map(toRecord),
+      [...state.tokens.values()]
+        .toSorted((left, right) =>
+          left.name === right.name ? left.createdAtMs - right.createdAtMs : left.name < right.name ? -1 : 1,
+        )
+        .map(shown),
     find: (token) => {
-      const hash = hashToken(token)
-      const row = byHash.get(hash)
-      if (row === undefined || !sameHash(row['hash'] as Uint8Array, hash)) return undefined
-      const record = toRecord(row)
-      if (!isLive(record, clock.now())) return undefined
-      usedAt.set(record.name, { hash, atMs: clock.now() })
-      return record
+      // Looked up by its hash: how long that takes says nothing about any other token.
+      const known = state.tokens.get(hex(hashToken(token)))
+      if (known === undefined || !isLive(known, clock.now())) return undefined
+      lastUsed.set(known.hash, clock.now())
+      unsaved.add(known.hash)
+      return shown(known)
     },
     onEnd: (listener) => {
       listeners.add(listener)
@@ -186,46 +163,23 @@ export function createTokens(options: {
     },
     sweep: () => {
       const nowMs = clock.now()
-      for (const row of expired.all(sweptAtMs, nowMs)) end(String(row['name']))
+      for (const { name, expiresAtMs = Infinity } of unrevoked())
+        if (expiresAtMs > sweptAtMs && expiresAtMs <= nowMs) end(name)
       sweptAtMs = nowMs
     },
     flush: async () => {
-      if (usedAt.size === 0 || clock.monotonic() - flushedMs < FLUSH_EVERY_MS) return
+      if (unsaved.size === 0 || clock.monotonic() - flushedMs < FLUSH_EVERY_MS) return
       flushedMs = clock.monotonic()
-      const used = [...usedAt.values()]
-      usedAt.clear()
-      await transact(({ sql }) => {
-        const update = sql.prepare('UPDATE guard_token SET last_used_at = ? WHERE hash = ?')
-        for (const { hash, atMs } of used) update.run(atMs, hash)
+      const used = [...unsaved]
+      unsaved.clear()
+      await database.commit((sql) => {
+        const put = sql.prepare('INSERT OR REPLACE INTO guard_token_use VALUES (?, ?)')
+        for (const hash of used) put.run(hash, lastUsed.get(hash) ?? 0)
       })
     },
   }
 }
 
-/** Whether any was ever made, in a database that nobody brought up to date. */
-export function hasTokens({ sql }: Pick<Database, 'sql'>): boolean {
-  const table = sql.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'guard_token'").get()
-  return table !== undefined && sql.prepare('SELECT 1 FROM guard_token LIMIT 1').get() !== undefined
-}
-
 function flawOf(flaw: string | undefined): Fault | undefined {
   return flaw === undefined ? undefined : { kind: 'invalid-arguments', message: `Not a token: ${flaw}.` }
-}
-
-function toRecord(row: Record<string, unknown>): TokenRecord {
-  return {
-    name: String(row['name']),
-    role: row['role'] as Role,
-    restrictions:
-      typeof row['restrictions'] === 'string' ? (JSON.parse(row['restrictions']) as Restrictions) : undefined,
-    createdAtMs: Number(row['created_at']),
-    createdBy: String(row['created_by']),
-    expiresAtMs: optionalNumber(row['expires_at']),
-    lastUsedAtMs: optionalNumber(row['last_used_at']),
-    revokedAtMs: optionalNumber(row['revoked_at']),
-  }
-}
-
-function optionalNumber(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined
 }

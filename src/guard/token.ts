@@ -90,7 +90,7 @@ function nameFlaw(name: string): string | undefined {
   return undefined
 }
 
-export function isLive(record: TokenRecord, nowMs: number): boolean {
+export function isLive(record: Pick<TokenRecord, 'revokedAtMs' | 'expiresAtMs'>, nowMs: number): boolean {
   if (record.revokedAtMs !== undefined) return false
   return record.expiresAtMs === undefined || nowMs < record.expiresAtMs
 }

@@ -14,7 +14,8 @@ import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { GuardServices } from '../guard/guard.ts'
-import type { BodyState } from '../ledger/ledger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { StateLog } from '../ledger/state-log.ts'
 import { adminReadTools, type UsersSeen } from './admin/admin-read-tools.ts'
 import { adminResources } from './admin/admin-resources.ts'
 import { adminTools, rollbackTool } from './admin/admin-tools.ts'
@@ -56,7 +57,7 @@ export interface HomeseerOptions {
   readonly logger: Logger
   readonly bus: OfferingBus & { readonly announceResource: (uri: string) => void }
   readonly guard: GuardServices
-  readonly ledger: { readonly body: (seq: number) => BodyState }
+  readonly ledger: StateLog & Pick<Ledger, 'listed'>
 }
 
 /** Patience with the ASCII port, and how long lists of things hold that rarely change. */
@@ -182,7 +183,7 @@ function laterLink(make: () => Link): { readonly link: Link; readonly open: () =
 
 function assemble(options: HomeseerOptions, link: Link, configuredAliases: readonly Alias[]): Homeseer {
   const { config, clock, database, bus, guard, ledger } = options
-  const learned = config.learnAliases ? new AliasStore(database) : undefined
+  const learned = config.learnAliases ? new AliasStore(database, ledger) : undefined
   const catalog = new CatalogClient({
     get json() {
       return link.json
@@ -205,14 +206,20 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
     eventFiles: new EventFileStore({ events: config.eventsPath, groups: config.eventGroupsPath }),
     bus,
     guard,
-    audit: createAuditTrail({ database, body: ledger.body }),
+    audit: createAuditTrail({
+      listed: (...query) => ledger.listed(...query),
+      body: (seq) => ledger.body(seq),
+    }),
     clock,
   }
 }
 
-function capabilitiesOf(homeseer: Homeseer, { database, clock, config }: HomeseerOptions): readonly Capability[] {
+function capabilitiesOf(
+  homeseer: Homeseer,
+  { database, ledger, clock, config }: HomeseerOptions,
+): readonly Capability[] {
   const cache = createCapabilityCache(config.admin.capabilityCacheSeconds * 1_000, clock.monotonic)
-  const parts = { homeseer, cache, rollbacks: createRollbacks(database) }
+  const parts = { homeseer, cache, rollbacks: createRollbacks(database, ledger) }
   const users = createUsersSeen(clock)
   const changes: readonly Capability[] = [
     deviceSet(homeseer),

@@ -5,7 +5,7 @@
  *
  * Does I/O.
  */
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { systemCode } from '../core/thrown.ts'
 
@@ -46,10 +46,6 @@ export async function readIfThere(path: string): Promise<Uint8Array | undefined>
     if (isMissing(error)) return undefined
     throw error
   }
-}
-
-export async function removeFile(path: string): Promise<void> {
-  await rm(path, { force: true })
 }
 
 function isMissing(error: unknown): boolean {

@@ -5,14 +5,10 @@
  * Pure.
  */
 import { BODY_ERASED, bodyHash, decodeBody, SALT_BYTES } from './body.ts'
+import type { SaltedBody } from './body-records.ts'
 import { isSequence } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { Findings } from './finding.ts'
-
-export interface StoredBody {
-  readonly salt: Uint8Array
-  readonly body: Uint8Array
-}
 
 export class BodyAudit {
   readonly #findings: Findings
@@ -27,7 +23,7 @@ export class BodyAudit {
     this.#isGone = isGone
   }
 
-  read(entry: LedgerEntry, seq: number, stored: StoredBody | undefined): void {
+  read(entry: LedgerEntry, seq: number, stored: SaltedBody | undefined): void {
     const committed = entry['body_hash']
     if (committed === undefined && stored !== undefined) this.#findings.add({ kind: 'body-without-entry', seq })
     if (committed !== undefined && stored === undefined) this.#awaited.add(seq)
@@ -55,6 +51,6 @@ export class BodyAudit {
   }
 }
 
-function isCommitted({ salt, body }: StoredBody, committed: unknown): boolean {
+function isCommitted({ salt, body }: SaltedBody, committed: unknown): boolean {
   return salt.length === SALT_BYTES && decodeBody(body) !== undefined && bodyHash(salt, body) === committed
 }

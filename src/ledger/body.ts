@@ -7,7 +7,7 @@
  * Pure.
  */
 import { concat, equalBytes, fromUtf8, hex, utf8 } from '../core/bytes.ts'
-import { canonicalJson } from '../core/json.ts'
+import { canonicalJson, isJsonObject, jsonIn } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { sha256 } from './tree.ts'
 
@@ -51,4 +51,13 @@ export function commitTo(body: Json, salt: Uint8Array): Commitment {
 
 export function bodyHash(salt: Uint8Array, bytes: Uint8Array): string {
   return hex(sha256(concat(salt, bytes)))
+}
+
+/** Whether the bytes of an entry commit to this body. */
+export function isCommittedBody(
+  entry: Uint8Array,
+  stored: { readonly salt: Uint8Array; readonly body: Uint8Array },
+): boolean {
+  const value = jsonIn(fromUtf8(entry))
+  return isJsonObject(value) && value['body_hash'] === bodyHash(stored.salt, stored.body)
 }

@@ -1,8 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import { LedgerStore } from './ledger-store.ts'
-import type { ChangeQuery } from './ledger-store.ts'
+import type { ChangeQuery } from './lookup-store.ts'
 import type { Ledger } from './ledger.ts'
 
 const ALL: ChangeQuery = { since: '', before: { at: '9999', seq: 0 }, limit: 100 }
@@ -48,37 +46,5 @@ describe('the changes of a ledger', () => {
     expect(seqsOf({ since: at(2_000) })).toEqual([4, 3, 1])
     expect(seqsOf({ since: at(1_000), before: { at: at(3_000), seq: 0 } })).toEqual([1, 0])
     expect(seqsOf({ before: { at: at(3_000), seq: 4 }, limit: 2 })).toEqual([3, 1])
-  })
-
-  it('keep the place of one that somebody made unreadable', async () => {
-    await enter('writes')
-    await enter('writes')
-    await enter('writes')
-    ledger = await fixture.reopen((sql) => {
-      sql.exec(`UPDATE ledger_entry SET bytes = x'7b' WHERE seq = 0`)
-      sql.exec(
-        `UPDATE ledger_entry SET bytes = CAST(replace(CAST(bytes AS TEXT), '"tool"', ' "tool"') AS BLOB) WHERE seq = 1`,
-      )
-    })
-    expect(seqsOf()).toEqual([2, 1])
-    expect(ledger.changes(ALL)[1]).not.toHaveProperty('entry')
-  })
-
-  it('are looked up in an index, and nothing else is read', () => {
-    const { sql } = fixture.database
-    const texts: string[] = []
-    const heard = {
-      prepare: (text: string) => {
-        texts.push(text)
-        return sql.prepare(text)
-      },
-    }
-    new LedgerStore(heard as unknown as DatabaseSync).changes(ALL)
-    const plan = sql.prepare(`EXPLAIN QUERY PLAN ${texts.at(-1)}`).all(ALL.since, '9999', 0, 100)
-    expect(plan.map(({ detail }) => detail).slice(1)).toEqual([
-      'SEARCH ledger_entry USING INDEX ledger_entry_change (<expr>>? AND <expr><?)',
-      'SCAN ours',
-      'SEARCH ending USING INDEX ledger_entry_closes (closes=?) LEFT-JOIN',
-    ])
   })
 })

@@ -65,15 +65,33 @@ export interface Placement {
 const KIND = /^[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)*$/
 const TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?<day>0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
+const OWN_FIELDS = ['v', 'seq', 'at', 'body_hash'] as const
+/** There are few kinds, and each is met very often. */
+const KNOWN_KINDS = new Set<string>()
+const MAX_KNOWN_KINDS = 500
+
+function isKind(kind: string): boolean {
+  if (KNOWN_KINDS.has(kind)) return true
+  if (!KIND.test(kind)) return false
+  if (KNOWN_KINDS.size < MAX_KNOWN_KINDS) KNOWN_KINDS.add(kind)
+  return true
+}
+
 /** Throws when the caller claims a field that is the ledger's, names a kind no one could look up, or says too much. */
 export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: Placement): Uint8Array {
-  if (!KIND.test(event.kind)) throw new TypeError(`event kind ${JSON.stringify(event.kind)} is not dotted lower case`)
-  for (const field of ['v', 'seq', 'at', 'body_hash'])
+  if (!isKind(event.kind)) throw new TypeError(`event kind ${JSON.stringify(event.kind)} is not dotted lower case`)
+  for (const field of OWN_FIELDS)
     if (event[field] !== undefined) throw new TypeError(`event field ${field} is the ledger's to give`)
   const bytes = utf8(canonicalJson({ ...event, v: 1, seq, at, body_hash: bodyHash }))
   if (bytes.length > MAX_ENTRY_BYTES)
     throw new RangeError(`${event.kind} event of ${bytes.length} bytes, ${MAX_ENTRY_BYTES} allowed`)
   return bytes
+}
+
+/** The event as it will be read from the log, for whoever has to know before it is there. */
+export function appliedEntry(event: LedgerEvent, { seq, at, bodyHash }: Placement): LedgerEntry {
+  const said = Object.entries(event).filter((field): field is [string, Json] => field[1] !== undefined)
+  return { ...Object.fromEntries(said), kind: event.kind, v: 1, seq, at, ...(bodyHash && { body_hash: bodyHash }) }
 }
 
 export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> {
@@ -85,7 +103,7 @@ export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> 
   if (!isCanonical(value, text)) return fail({ kind: 'not-canonical' })
   if (value['v'] !== 1) return fail({ kind: 'bad-field', field: 'v' })
   if (!isSequence(value['seq'])) return fail({ kind: 'bad-field', field: 'seq' })
-  if (typeof value['kind'] !== 'string' || !KIND.test(value['kind'])) return fail({ kind: 'bad-field', field: 'kind' })
+  if (typeof value['kind'] !== 'string' || !isKind(value['kind'])) return fail({ kind: 'bad-field', field: 'kind' })
   if (!isTime(value['at'])) return fail({ kind: 'bad-field', field: 'at' })
   return ok(value as LedgerEntry)
 }
@@ -111,10 +129,16 @@ function isCanonical(value: Json, text: string): boolean {
   }
 }
 
+let lastTime: string | undefined
+
 function isTime(value: Json | undefined): boolean {
   if (typeof value !== 'string') return false
+  // Neighbours often have the same.
+  if (value === lastTime) return true
   const day = TIME.exec(value)?.groups?.['day']
   if (day === undefined) return false
   // Only the calendar knows whether a month has more than 28 days; asking it costs more than all the rest.
-  return Number(day) <= 28 || new Date(Date.parse(value)).getUTCDate() === Number(day)
+  const isOne = Number(day) <= 28 || new Date(Date.parse(value)).getUTCDate() === Number(day)
+  if (isOne) lastTime = value
+  return isOne
 }

@@ -1,8 +1,10 @@
 /**
- * Erase: forgets the words of one entry, and what other rooms have from them in their tables, for good.
+ * Erase: forgets the words of one entry for good, with the rows that show them.
  *
- *   look (in turns) ▸ transaction { refused? ▸ look at what came meanwhile ▸ body gone ▸ rows blank ▸ entry says so }
- *     ▸ the write-ahead log emptied ▸ where else the same sentences are (in turns)
+ *   transaction { refused? ▸ entry says so ▸ rows that are made from it say so } ▸ body overwritten
+ *     ▸ the write-ahead log emptied ▸ where else the same words are (in turns)
+ *
+ * The entry that says so is durable before the body is overwritten; a start finishes what a crash interrupted there.
  *
  * The entry itself stays, with the hash of what is gone: proofs stay valid.
  *
@@ -13,11 +15,13 @@ import type { Database } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { BODY_ERASED } from './body.ts'
-import type { Copies, CopyName } from './copies.ts'
+import type { CachedThing } from './finding.ts'
+import { decodeEntry, isSequence } from './entry.ts'
 import type { Appended, LedgerEvent, StoredEntry } from './entry.ts'
-import type { LedgerStore } from './ledger-store.ts'
+import { flushWriteAheadLog, tablesWith } from './ledger-store.ts'
+import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './refusal.ts'
-import { entriesWith, phrasesIn } from './same-words.ts'
+import { findWords, wordFinder, wordsIn } from './same-words.ts'
 
 /** What the entry of an erasure says beside which words are gone. It stays for good. */
 export interface ErasureNote {
@@ -26,16 +30,22 @@ export interface ErasureNote {
 }
 
 export interface Erased extends Appended {
-  /** Rows of other rooms that had the words as well. */
-  readonly blanked: readonly CopyName[]
-  /** Entries whose bodies still have one of the sentences. */
+  /** Rows that showed the words, and show none any more. */
+  readonly blanked: readonly CachedThing[]
+  /** Entries whose bodies still have one of the words. */
   readonly also: readonly number[]
+  /** Entries that have one themselves, where it stays for good. */
+  readonly stays: readonly number[]
+  /** Tables beside the log that have one. */
+  readonly tables: readonly string[]
 }
 
 export interface EraseParts {
   readonly database: Database
-  readonly store: LedgerStore
-  readonly copies: readonly Copies[]
+  readonly log: LogStore
+  readonly showing: readonly CachedThing[]
+  /** Why the words have to stay for now, in a sentence. */
+  readonly holds: () => string | undefined
   /** Inside the transaction. */
   readonly appendIn: (event: LedgerEvent) => Appended
 }
@@ -43,27 +53,42 @@ export interface EraseParts {
 export async function eraseBody(
   { entry }: StoredEntry,
   told: ErasureNote,
-  { database, store, copies, appendIn }: EraseParts,
+  { database, log, showing, holds, appendIn }: EraseParts,
 ): Promise<Result<Erased, EraseFault>> {
   const { seq } = entry
-  const erasers = copies.flatMap((copy) => copy.eraser?.(entry, store) ?? [])
-  // Most of it before the transaction, with turns for everybody else; in it, only what came meanwhile.
-  for (const eraser of erasers) while (eraser.look?.() === true) await setImmediate()
-  const phrases = phrasesIn(store.body(seq)?.body ?? new Uint8Array(0))
-  const erased = await database.commit((): Result<Omit<Erased, 'also'>, EraseFault> => {
-    const refusal = erasers.map((eraser) => eraser.refusal?.()).find((reason) => reason !== undefined)
+  const words = wordsIn(log.body(seq)?.body ?? new Uint8Array(0))
+  const erased = await database.commit((): Result<Omit<Erased, 'also' | 'stays' | 'tables'>, EraseFault> => {
+    const refusal = holds()
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
-    if (store.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: store.bodyIsGone(seq) })
-    for (const eraser of erasers) while (eraser.look?.() === true);
-    store.deleteBody(seq)
-    const blanked = erasers.flatMap((eraser) => eraser.blank())
-    return ok({ ...appendIn({ kind: BODY_ERASED, entry: seq, ...told }), blanked })
+    if (log.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: bodyIsGone(log, seq) })
+    return ok({ ...appendIn({ kind: BODY_ERASED, entry: seq, ...told }), blanked: showing })
   })
   if (!erased.ok) return erased
-  store.flushLog()
-  const search = entriesWith(store, phrases)
+  log.wipeBody(seq)
+  await database.view(flushWriteAheadLog)
+  const tables = words.length === 0 ? [] : tablesWith(database.sql, wordFinder(words))
+  const search = findWords(log, words)
   for (let step = search.next(); ; step = search.next()) {
-    if (step.done === true) return ok({ ...erased.value, also: step.value })
+    if (step.done === true) return ok({ ...erased.value, also: step.value.bodies, stays: step.value.entries, tables })
     await setImmediate()
   }
+}
+
+/** Overwrites the bodies that an entry of the tail says were erased, where a crash came between the two. */
+export function finishErasures(log: LogStore): void {
+  for (const { bytes } of log.entries(log.tailFirst, log.size - log.tailFirst)) {
+    if (!Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(ERASURE)) continue
+    const decoded = decodeEntry(bytes)
+    const entry = decoded.ok && decoded.value.kind === BODY_ERASED ? decoded.value['entry'] : undefined
+    if (isSequence(entry) && log.body(entry) !== undefined) log.wipeBody(entry)
+  }
+}
+
+const ERASURE = `"kind":"${BODY_ERASED}"`
+
+/** Whether the entry commits to a body that is not there any more. */
+export function bodyIsGone(log: Pick<LogStore, 'entry' | 'body'>, seq: number): boolean {
+  const entry = log.entry(seq)
+  const decoded = entry && decodeEntry(entry.bytes)
+  return decoded?.ok === true && decoded.value['body_hash'] !== undefined && log.body(seq) === undefined
 }

@@ -1,35 +1,43 @@
 /**
- * Export: the ledger as static files in the layout of C2SP tlog-tiles, which anybody can copy, serve and verify.
+ * Export: a copy of the log's files in the layout of C2SP tlog-tiles, which anybody can copy, serve and verify.
  *
- *   checkpoint · tile/0/… · tile/1/… · tile/entries/…
+ *   checkpoint · tile/0/… · tile/1/… · tile/entries/… · bodies/… (only if asked for)
  *
- * Tiles and bundles are written first and are durable before the checkpoint that speaks of them replaces the old one,
+ * Tiles and bundles are copied first and are durable before the checkpoint that speaks of them replaces the old one,
  * so whoever reads the directory at any moment finds everything that the checkpoint promises. A full tile never
- * changes; an export goes on from the checkpoint that the last one left, and then removes the partial tiles that it
- * outgrew.
+ * changes; an export goes on from the checkpoint that the last one left, and then removes the partial tiles whose full
+ * one is there.
  *
  * Does I/O.
  */
+import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { equalBytes } from '../core/bytes.ts'
 import { makeFolder } from '../core/folder-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readIfThere, removeFile, syncDirectory, writeAtomically, writeWhole } from './atomic-file-store.ts'
+import { readIfThere, syncDirectory, writeAtomically, writeWhole } from './atomic-file-store.ts'
+import { encodeBodyRecords } from './body-records.ts'
+import type { SaltedBody } from './body-records.ts'
 import { checkpointFaultReason, checkpointText, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
-import { verifyTiles } from './export-verify.ts'
-import type { ExportReport, ExportVerifyOptions } from './export-verify.ts'
 import { forkFrom } from './fork.ts'
 import type { VerifierKey } from './note-key.ts'
-import { encodeBundle, levelCount, TILE_WIDTH, tilePath, tilesOf } from './tile.ts'
+import { LogStore } from './log-store.ts'
+import { bodiesPath, decodeBundle, encodeBundle, levelCount, TILE_WIDTH, tilePath, tilesOf } from './tile.ts'
 import type { TileName } from './tile.ts'
+import { HASH_BYTES } from './tree.ts'
+import { verifyStored } from './verify.ts'
+import type { VerifyOptions, VerifyReport } from './verify.ts'
 
 export interface ExportSource {
+  /** Of the log itself. */
+  readonly directory: string
   readonly key: VerifierKey
   readonly signed: SignedCheckpoint
   readonly rootAt: (size: number) => Uint8Array
-  readonly tile: (level: number, index: number, width: number) => Uint8Array
-  readonly entries: (from: number, count: number) => readonly Uint8Array[]
+  /** Of the log's entries, by number; `undefined` leaves bodies out of the copy. */
+  readonly bodies?: ((seq: number) => SaltedBody | undefined) | undefined
 }
 
 export type ExportFault =
@@ -59,30 +67,30 @@ async function write(source: ExportSource, directory: string): Promise<Result<Ex
   if (!earlier.ok) return earlier
   const { size } = source.signed.checkpoint
   const wanted = pathsOf(size, earlier.value)
+  const files = new Map<string, Uint8Array>()
+  for (const name of wanted) files.set(tilePath(name), await contentOf(source.directory, name))
+  for (const [path, content] of bodyFiles(source)) {
+    const before = await readIfThere(join(directory, path))
+    if (before === undefined || !equalBytes(before, content)) files.set(path, content)
+  }
   const directories = new Set<string>()
-  for (const name of wanted) {
-    const path = join(directory, tilePath(name))
+  for (const [name, content] of files) {
+    const path = join(directory, name)
     if (!directories.has(dirname(path))) makeFolder(dirname(path))
     directories.add(dirname(path))
-    await writeWhole(path, contentOf(source, name))
+    await writeWhole(path, content)
   }
   for (const written of directories) await syncDirectory(written)
   await writeAtomically(join(directory, 'checkpoint'), checkpointText(source.signed))
-
-  const current = new Set(wanted.map(tilePath))
-  for (const name of pathsOf(earlier.value, earlier.value))
-    if (!current.has(tilePath(name)) && name.width < TILE_WIDTH && size > earlier.value)
-      await removeFile(join(directory, tilePath(name)))
-  return ok({ size, files: wanted.length + 1 })
+  for (const name of wanted)
+    if (name.width === TILE_WIDTH) await rm(join(directory, `${tilePath(name)}.p`), { recursive: true, force: true })
+  return ok({ size, files: files.size + 1 })
 }
 
 /** Checks an exported copy against the key of its log, with no database. */
-export function verifyExport(
-  directory: string,
-  key: VerifierKey,
-  options?: ExportVerifyOptions,
-): Promise<ExportReport> {
-  return verifyTiles((path) => readIfThere(join(directory, path)), key, options)
+export function verifyExport(directory: string, key: VerifierKey, options?: VerifyOptions): Promise<VerifyReport> {
+  const log = new LogStore({ directory, key: undefined, readOnly: true })
+  return verifyStored({ log, key }, options).finally(() => log.close())
 }
 
 /** The size that the directory's checkpoint speaks of, once it is known to be a part of this ledger. */
@@ -114,7 +122,26 @@ function pathsOf(size: number, earlier: number): TileName[] {
   return [...tiles.filter(({ level }) => level === 0).map((tile) => ({ ...tile, level: 'entries' as const })), ...tiles]
 }
 
-function contentOf(source: ExportSource, { level, index, width }: TileName): Uint8Array {
-  if (level !== 'entries') return source.tile(level, index, width)
-  return encodeBundle(source.entries(index * TILE_WIDTH, width))
+/** A partial tile whose full one came meanwhile is the beginning of that. */
+async function contentOf(directory: string, name: TileName): Promise<Uint8Array> {
+  const known = await readIfThere(join(directory, tilePath(name)))
+  if (known !== undefined) return known
+  const full = await readFile(join(directory, tilePath({ ...name, width: TILE_WIDTH })))
+  if (name.level !== 'entries') return full.subarray(0, name.width * HASH_BYTES)
+  const entries = decodeBundle(full, TILE_WIDTH)
+  if (!entries.ok) throw new Error(`entry bundle ${name.index} cannot be read`)
+  return encodeBundle(entries.value.slice(0, name.width))
+}
+
+/** All of them each time: what was erased since must leave the copy, too. */
+function* bodyFiles({ bodies, signed }: ExportSource): Generator<readonly [string, Uint8Array]> {
+  if (bodies === undefined) return
+  const { size } = signed.checkpoint
+  for (let first = 0; first < size; first += TILE_WIDTH) {
+    const records = Array.from({ length: Math.min(TILE_WIDTH, size - first) }, (_, index) => {
+      const body = bodies(first + index)
+      return body === undefined ? [] : [{ index, ...body }]
+    }).flat()
+    if (records.length > 0) yield [bodiesPath(first / TILE_WIDTH), encodeBodyRecords(records)]
+  }
 }

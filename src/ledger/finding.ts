@@ -3,24 +3,23 @@
  *
  * Pure.
  */
-import type { CopyDoubt, CopyFinding } from './copies.ts'
 import type { EntryFault } from './entry.ts'
 
 export type Finding =
   | { readonly kind: 'entries-missing'; readonly from: number; readonly to: number }
   | { readonly kind: 'entry-unreadable'; readonly seq: number; readonly fault: EntryFault }
   | { readonly kind: 'entry-misplaced'; readonly seq: number; readonly claims: number }
-  /** A column that repeats the entry's bytes says something else. */
-  | { readonly kind: 'column-differs'; readonly seq: number; readonly column: 'kind' | 'closes' }
+  /** It could not lawfully follow the entries before it. */
+  | { readonly kind: 'entry-unlawful'; readonly seq: number; readonly of: string; readonly why: string }
   | { readonly kind: 'call-not-open'; readonly seq: number; readonly call: number | undefined }
-  | { readonly kind: 'open-calls-differ'; readonly call: number }
+  /** The cache of lookups does not say of an entry what the entry says. */
+  | { readonly kind: 'lookup-differs'; readonly seq: number }
   | { readonly kind: 'body-missing'; readonly seq: number }
   | { readonly kind: 'body-differs'; readonly seq: number }
   | { readonly kind: 'body-without-entry'; readonly seq: number }
   /** An erasure of something that is still there, was never there or was erased before. */
   | { readonly kind: 'erasure-unfounded'; readonly seq: number; readonly entry: number | undefined }
   | { readonly kind: 'tile-differs'; readonly level: number; readonly index: number }
-  | { readonly kind: 'tiles-superfluous'; readonly expected: number; readonly found: number }
   | { readonly kind: 'bundle-unreadable'; readonly index: number; readonly reason: string }
   | { readonly kind: 'checkpoint-untrusted'; readonly where: CheckpointPlace; readonly reason: string }
   | { readonly kind: 'tail-missing'; readonly where: CheckpointPlace; readonly size: number; readonly signed: number }
@@ -30,7 +29,23 @@ export type Finding =
   | { readonly kind: 'schema-differs'; readonly name: string }
   | { readonly kind: 'file-missing'; readonly path: string }
   | { readonly kind: 'unreadable'; readonly reason: string }
-  | CopyFinding
+  | CacheFinding
+
+/** A row, by what a person would call it. */
+export interface CachedThing {
+  readonly what: 'task' | 'thought' | 'session' | 'seal' | 'pinned tool' | 'rollback' | 'secret of the guard'
+  readonly id: string
+}
+
+/** A table that repeats the log does not say what the log says. */
+export type CacheFinding = CachedThing &
+  (
+    | { readonly kind: 'copy-differs'; readonly seq: number; readonly fields: readonly string[] }
+    /** The log has it, the table lacks it. */
+    | { readonly kind: 'copy-missing'; readonly seq: number }
+    /** The table has it, the log does not. */
+    | { readonly kind: 'copy-unfounded' }
+  )
 
 /** Where a checkpoint was found: `database 512` is the row of that size. */
 export type CheckpointPlace = 'file' | 'export' | 'given' | `database ${number}`
@@ -45,12 +60,12 @@ export function findingSentence(finding: Finding): string {
       return `Entry ${finding.seq} is not an entry (${entryFaultWords(finding.fault)}).`
     case 'entry-misplaced':
       return `Entry ${finding.seq} says that it is entry ${finding.claims}.`
-    case 'column-differs':
-      return `Column ${finding.column} of entry ${finding.seq} does not say what the entry says.`
+    case 'entry-unlawful':
+      return `Entry ${finding.seq} (${finding.of}) could not lawfully follow: ${finding.why}.`
     case 'call-not-open':
       return `Entry ${finding.seq} ends call ${finding.call ?? '?'}, which was not open.`
-    case 'open-calls-differ':
-      return `The list of open calls is wrong about call ${finding.call}.`
+    case 'lookup-differs':
+      return `The lookup table does not say of entry ${finding.seq} what the entry says; it can be deleted while the gateway is stopped (ledger/lookup.db).`
     case 'body-missing':
       return `The body of entry ${finding.seq} is gone, and no erasure accounts for it.`
     case 'body-differs':
@@ -61,8 +76,6 @@ export function findingSentence(finding: Finding): string {
       return `Entry ${finding.seq} says that the body of entry ${finding.entry ?? '?'} was erased, which is not so.`
     case 'tile-differs':
       return `Tile ${finding.level}/${finding.index} is missing or does not hold the hashes of its entries.`
-    case 'tiles-superfluous':
-      return `There are ${finding.found} full tiles; the entries make ${finding.expected}.`
     case 'bundle-unreadable':
       return `Entry bundle ${finding.index} cannot be read: ${finding.reason}.`
     case 'checkpoint-untrusted':
@@ -84,16 +97,10 @@ export function findingSentence(finding: Finding): string {
     case 'copy-missing':
       return `The ${finding.what} ${finding.id} was removed; the ledger has it (entry ${finding.seq}).`
     case 'copy-unfounded':
-      return `The ${finding.what} ${finding.id} was added; the ledger does not have it.`
-    case 'copy-evaded':
-      return `Entry ${finding.seq} was written while the ${finding.what} ${finding.id} was not what the ledger says.`
+      return `The ${finding.what} ${finding.id} was added or changed; the ledger does not have it.`
     default:
       return `The ledger could not be read to its end: ${finding.reason}.`
   }
-}
-
-export function doubtSentence({ what, id, seq, fields }: CopyDoubt): string {
-  return `The ${what} ${id} cannot be compared (${fields.join(', ')}): the words of entry ${seq} were erased.`
 }
 
 function entryFaultWords(fault: EntryFault): string {

@@ -14,6 +14,10 @@ export type LedgerFault =
   | { readonly kind: 'diverged'; readonly size: number; readonly signedSize: number; readonly source: Source }
   | { readonly kind: 'last-signed-missing'; readonly path: string; readonly signedSize: number }
   | { readonly kind: 'last-signed-invalid'; readonly path: string; readonly reason: string }
+  /** The tables know of fewer entries than changed them. */
+  | { readonly kind: 'tables-behind'; readonly size: number; readonly needed: number }
+  /** This node stopped and signed that; something was appended since. */
+  | { readonly kind: 'behind-stop'; readonly size: number; readonly signedSize: number }
   | { readonly kind: 'damaged'; readonly reason: string }
 
 /** Why there is no new checkpoint; an unwritable file stops signatures, not entries. */
@@ -21,7 +25,7 @@ export type SigningFault =
   | LedgerFault
   | { readonly kind: 'last-signed-unwritable'; readonly path: string; readonly reason: string }
 
-export type Source = 'file' | 'database' | 'witness'
+export type Source = 'file' | 'database' | 'tables' | 'witness'
 
 /**
  * Open for entries and signatures, or refusing both. `damaged`: open, but the last verification found something wrong
@@ -63,7 +67,7 @@ export const FORK_WAYS_OUT =
   'Put back the newest copy of the data directory. If it is lost, stop the gateway and go on with this one as a log of ' +
   'another name: hearthbus ledger adopt --new-log. Do not edit what was signed.'
 const DAMAGE_WAYS_OUT =
-  'Put back the newest copy of the database. If it is lost, keep this data directory as evidence and start a new log ' +
+  'Put back the newest copy of the data directory. If it is lost, keep this data directory as evidence and start a new log ' +
   'in an empty one, under another origin; do not edit what was signed.'
 
 /** What happened and what to do, for a person. */
@@ -79,6 +83,10 @@ export function ledgerFaultSentence(fault: SigningFault): string {
       return `${fault.path} does not hold a checkpoint of this node: ${fault.reason}. Put back the file, or the key and the name that it was signed with: where the configuration sets ledger.origin, it has to be the file's first line. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
     case 'last-signed-unwritable':
       return `No checkpoint was signed, because ${fault.path} could not be written first: ${fault.reason}. Entries are still recorded. Make the file writable.`
+    case 'tables-behind':
+      return `The database has followed the ledger up to entry ${fault.size}, but entries up to ${fault.needed} changed its tables: an older copy of the database was put back. Nothing is recorded or signed until this is settled. Put back the newest copy of the database, with its -wal file.`
+    case 'behind-stop':
+      return `This node stopped and signed its ledger at ${fault.signedSize} entries, but ${fault.size - fault.signedSize} more stand behind that: the node did not write them while it ran. Nothing is recorded or signed until this is settled. ${DAMAGE_WAYS_OUT}`
     default:
       return `The stored ledger is damaged: ${fault.reason}. Run hearthbus ledger verify to see the extent. ${DAMAGE_WAYS_OUT}`
   }
@@ -100,5 +108,6 @@ export function ledgerFaultBrief({ kind }: LedgerFault): string {
 
 function known(source: Source): string {
   if (source === 'witness') return 'as a witness can show'
+  if (source === 'tables') return 'or at least recorded them: the tables in the database have followed that many'
   return source === 'file' ? 'as the file beside the database says' : 'as a checkpoint in the database says'
 }

@@ -8,7 +8,7 @@
  *
  * Pure, given its keys.
  */
-import { createPublicKey, sign, verify } from 'node:crypto'
+import { createPublicKey, hkdfSync, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { base64, base64url, concat, fromBase64, hex, utf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
@@ -42,11 +42,18 @@ export interface NoteSigner {
   readonly sign: (text: string) => NoteSignature
 }
 
+/** Signs for a log, and has secrets of its own for what is not signed yet. */
+export interface LogSigner extends NoteSigner {
+  /** 32 bytes that only who has the private key can compute: HKDF-SHA-256 of its seed. */
+  readonly deriveSecret: (purpose: string) => Uint8Array
+}
+
 export type VerifierKeyFault = { readonly kind: 'bad-verifier-key'; readonly reason: string }
 
 const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
 const TIME_BYTES = 8
+const SECRET_BYTES = 32
 /** No Unicode space and no plus, which divides the parts of a verifier key; control characters have no place either. */
 const NAME = /^[^\s+\p{Cc}]+$/u
 
@@ -87,9 +94,16 @@ export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyF
 }
 
 /** Signs checkpoints of a log that calls itself `name`. */
-export function noteSigner(name: string, privateKey: KeyObject): NoteSigner {
+export function noteSigner(name: string, privateKey: KeyObject): LogSigner {
   const key = verifierKey(name, ED25519, exportPublicKey(privateKey))
-  return { key, sign: (text) => ({ name, blob: concat(key.id, sign(null, utf8(text), privateKey)) }) }
+  return {
+    key,
+    sign: (text) => ({ name, blob: concat(key.id, sign(null, utf8(text), privateKey)) }),
+    deriveSecret: (purpose) => {
+      const seed = fromBase64UrlField(privateKey.export({ format: 'jwk' }).d) ?? new Uint8Array(0)
+      return new Uint8Array(hkdfSync('sha256', seed, new Uint8Array(0), purpose, SECRET_BYTES))
+    },
+  }
 }
 
 /** Cosigns as a witness; every signature carries the time at which it was asked. */

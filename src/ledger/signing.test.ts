@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
@@ -8,7 +8,7 @@ import { LedgerRefuses } from './fork.ts'
 import { Ledger } from './ledger.ts'
 import { formatNote, parseNote, signNote, verifyNote } from './note.ts'
 import { cosigner, noteSigner } from './note-key.ts'
-import { rehash } from '../../test/ledger-attack.ts'
+import { edited } from '../../test/ledger-attack.ts'
 
 let fixture: LedgerFixture
 
@@ -58,9 +58,9 @@ describe('signing', () => {
   })
 
   it('says that it cannot write the file, and still records', async () => {
-    const { database, signer, clock } = fixture
+    const { database, signer, clock, log: directory } = fixture
     const lastSignedPath = join(fixture.directory, 'nowhere', 'last-signed')
-    const ledger = await Ledger.open({ database, signer, clock, origin: ORIGIN, lastSignedPath })
+    const ledger = await Ledger.open({ database, signer, clock, origin: ORIGIN, lastSignedPath, directory })
     expect(await ledger.checkpoint()).toMatchObject({ ok: false, fault: { kind: 'last-signed-unwritable' } })
     expect(ledger.state()).toEqual({ kind: 'sound' })
     expect(ledger.latestCheckpoint()).toBeUndefined()
@@ -76,15 +76,12 @@ describe('signing', () => {
 
 describe('a database that is not the one last signed', () => {
   it('is noticed when an old copy was put back: no entry, no signature, and a sentence that says what to do', async () => {
-    const copy = join(fixture.directory, 'backup.db')
     await fixture.checkpoint()
-    fixture.database.close()
-    copyFileSync(fixture.path, copy)
-    await fixture.open()
+    const putBack = await fixture.backup()
     await fixture.fill(310)
     await fixture.checkpoint()
     fixture.database.close()
-    copyFileSync(copy, fixture.path)
+    putBack()
     await fixture.open()
 
     expect(refusal()).toEqual({ kind: 'truncated', size: 300, signedSize: 310, source: 'file' })
@@ -101,10 +98,7 @@ describe('a database that is not the one last signed', () => {
 
   it('is noticed when a past event was rewritten and every hash made anew', async () => {
     await fixture.checkpoint()
-    await fixture.reopen((sql) => {
-      sql.exec(`UPDATE ledger_entry SET bytes = CAST(replace(CAST(bytes AS TEXT), 'agent-7', 'agent-8') AS BLOB)`)
-      rehash(sql)
-    })
+    await fixture.rewrite((entries) => entries.map((entry) => edited(entry, 'agent-7', 'agent-8')))
     expect(refusal()).toEqual({ kind: 'diverged', size: 300, signedSize: 300, source: 'file' })
     await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow('are not the ones this node has signed')
     expect(await fixture.ledger.proofText(3)).toMatchObject({ ok: false, fault: { kind: 'diverged' } })
@@ -116,7 +110,7 @@ describe('a database that is not the one last signed', () => {
     await fixture.fill(310)
     await fixture.checkpoint()
     writeFileSync(fixture.lastSignedPath, file)
-    await fixture.reopen((sql) => sql.exec('DELETE FROM ledger_entry WHERE seq >= 305'))
+    await fixture.rewrite((entries) => entries.slice(0, 305))
     expect(refusal()).toEqual({ kind: 'truncated', size: 305, signedSize: 310, source: 'database' })
   })
 
@@ -132,12 +126,18 @@ describe('a database that is not the one last signed', () => {
     await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow(LedgerRefuses)
   })
 
-  it('is noticed when a level of the tree is not all there', async () => {
-    await fixture.reopen((sql) => sql.exec('DELETE FROM ledger_tile'))
-    expect(refusal()).toEqual({ kind: 'damaged', reason: 'level 1 of the tree is not all there' })
+  it('is noticed when a tile is gone that the tail no longer covers', async () => {
+    fixture.segmentEntries = 50
+    await fixture.reopen()
+    await fixture.fill(900)
+    await fixture.checkpoint()
+    await fixture.reopen(() => {
+      for (const path of ['tile/0/001', 'nodes']) rmSync(join(fixture.log, path))
+    })
+    expect(refusal()).toMatchObject({ kind: 'damaged', reason: 'tile 0/1 of 256 hashes is not stored' })
     expect(fixture.ledger.inclusion(1)).toMatchObject({ ok: false, fault: { kind: 'damaged' } })
     await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow('hearthbus ledger verify')
-    expect((await fixture.ledger.verify()).findings).toContainEqual({ kind: 'tile-differs', level: 0, index: 0 })
+    expect((await fixture.ledger.verify()).findings).toContainEqual({ kind: 'file-missing', path: 'tile/0/001' })
   })
 })
 

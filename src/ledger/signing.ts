@@ -3,21 +3,23 @@
  *
  * The order of writes, each durable before the next:
  *
- *   1. entries and full tiles, in the transaction that their callers wait for
- *   2. the new checkpoint in the file beside the database (last signed)
- *   3. the new checkpoint in the database
- *   4. only now does anybody see it
+ *   1. entries, in the log's tail, which their callers wait for
+ *   2. the tiles of the tree, the partial ones among them
+ *   3. the new checkpoint in the file beside the log (last signed)
+ *   4. the new checkpoint beside the tiles, and in the database
+ *   5. only now does anybody see it
  *
  * and what therefore holds whenever the process stops:
  *
- *   a. A checkpoint that was given out is in the file, or a newer one is. (2 before 4)
- *   b. The tree that the file speaks of is in the database. (1 before 2)
- *   c. So a database that does not extend the file's checkpoint is not the one this node last wrote: it was restored
+ *   a. A checkpoint that was given out is in the file, or a newer one is. (3 before 5)
+ *   b. The tree that the file speaks of is in the log. (1 before 3)
+ *   c. So a log that does not extend the file's checkpoint is not the one this node last wrote: it was restored
  *      from a copy, cut off or changed. It is noticed at start; the file is read again before each signature, because
  *      another process may have signed meanwhile.
- *   d. A stop between 2 and 3 leaves a checkpoint in the file that the database lacks. It is as good as any.
+ *   d. A stop between 3 and 4 leaves a checkpoint in the file that the database lacks. It is as good as any.
+ *   e. Whoever reads the tiles finds everything that the checkpoint beside them promises. (2 before 4)
  *
- * The file can be restored together with the database; then only somebody outside can notice, which is what witnesses
+ * The file can be restored together with the log; then only somebody outside can notice, which is what witnesses
  * are for. What a witness shows then takes the file's place.
  *
  * Reads and writes through its stores.
@@ -44,6 +46,10 @@ export interface SigningOptions {
   readonly tree: StoredTree
   readonly signer: NoteSigner
   readonly lastSignedPath: string
+  /** Makes the tiles of a tree durable, partial ones too. */
+  readonly prepare: (size: number) => Promise<void>
+  /** Puts the checkpoint beside its tiles. */
+  readonly publish: (signed: SignedCheckpoint) => Promise<void>
 }
 
 /**
@@ -167,13 +173,15 @@ export class Signing {
   }
 
   async #signNow(): Promise<Result<SignedCheckpoint, SigningFault>> {
-    const { database, tree, signer, lastSignedPath } = this.#options
+    const { database, tree, signer, lastSignedPath, prepare, publish } = this.#options
     // A commit of its own: when it resolves, everything that this tree holds is on the disk.
-    const { size, root } = await database.commit(() => ({ size: tree.size, root: tree.root() }))
+    const { size, root } = await database.commit(() => ({ size: tree.size, root: tree.root() }), { tables: false })
     const checkpoint: Checkpoint = { origin: signer.key.name, size, root, extensions: [] }
     const signed: SignedCheckpoint = { checkpoint, note: signNote(formatCheckpoint(checkpoint), [signer]) }
     try {
+      await prepare(size)
       await writeAtomically(lastSignedPath, checkpointText(signed))
+      await publish(signed)
     } catch (error) {
       return fail({ kind: 'last-signed-unwritable', path: lastSignedPath, reason: thrownMessage(error) })
     }
@@ -223,7 +231,7 @@ export class Signing {
   }
 }
 
-/** What SQLite or the tree cannot read is damage, not a bug. */
+/** What the tree or SQLite cannot read is damage, not a bug. */
 function readingTree(judge: () => LedgerFault | undefined): LedgerFault | undefined {
   try {
     return judge()

@@ -1,36 +1,39 @@
 /**
- * Stored tree: the Merkle tree as memory and tables hold it together. The edge is in memory, full tiles are in the
- * database, and the tiles that proofs asked for last are kept expanded.
+ * Stored tree: the Merkle tree over the committed entries. The edge is in memory, full tiles are files, and the tiles
+ * that proofs asked for last are kept expanded.
  *
- * Memory runs ahead of the disk while a transaction is open. When a work or a group is undone, memory is not rolled
- * back step by step: it is dropped, and read again from what the database then says. So there is one way to arrive at
- * an edge, whether a node starts, a work fails or the disk is full.
+ * It grows when a group is committed, never while works run: nothing that may be undone is in it.
  *
- * Reads through the store it is given.
+ * Reads and writes through the log it is given.
  */
-import type { Follower } from '../core/database-store.ts'
+import { equalBytes } from '../core/bytes.ts'
 import { thrownMessage } from '../core/thrown.ts'
 import { Edge } from './edge.ts'
 import type { FullTile } from './edge.ts'
-import type { LedgerStore } from './ledger-store.ts'
+import type { AppendedEntry } from './group.ts'
+import type { LogStore } from './log-store.ts'
 import { TreeDamaged } from './proof.ts'
 import type { ReadableTree } from './proof.ts'
-import { TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, expandTile, tileNode } from './tile.ts'
-import { rootAt } from './tree.ts'
+import { RecentlyUsed } from './recently-used.ts'
+import { encodeBundle, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, expandTile, tileNode, tilesOf } from './tile.ts'
+import type { TileName } from './tile.ts'
+import { leafHash, rootAt } from './tree.ts'
 import type { NodeReader } from './tree.ts'
 
 /** 16 kB each: proofs near the same place, and the upper levels of every proof, cost no hashing. */
 const TILES_KEPT = 128
 
 export class StoredTree implements ReadableTree {
-  readonly #store: LedgerStore
+  readonly #log: LogStore
   #edge: Edge | undefined
-  #sizeAtWork = 0
-  /** Least recently used first. */
-  readonly #kept = new Map<string, Uint8Array>()
+  #root: { readonly size: number; readonly hash: Uint8Array } | undefined
+  #believesNodes = true
+  #isLoading = false
+  readonly #unwritten = new Map<string, FullTile>()
+  readonly #kept = new RecentlyUsed<string, Uint8Array>(TILES_KEPT)
 
-  constructor(store: LedgerStore) {
-    this.#store = store
+  constructor(log: LogStore) {
+    this.#log = log
   }
 
   get size(): number {
@@ -38,7 +41,9 @@ export class StoredTree implements ReadableTree {
   }
 
   root(): Uint8Array {
-    return this.#current().root().slice()
+    const edge = this.#current()
+    if (this.#root?.size !== edge.size) this.#root = { size: edge.size, hash: edge.root() }
+    return this.#root.hash.slice()
   }
 
   rootAt(size: number): Uint8Array {
@@ -46,8 +51,11 @@ export class StoredTree implements ReadableTree {
     return size === this.size ? this.root() : rootAt(size, this.node)
   }
 
-  append(leaf: Uint8Array): void {
-    this.#current().append(leaf)
+  /** What the log has just committed. */
+  append(entries: readonly AppendedEntry[]): void {
+    const edge = this.#edge
+    // One that was not asked for yet is read from the log, which has them.
+    if (edge !== undefined) for (const { bytes, leaf } of entries) edge.append(leaf ?? leafHash(bytes))
   }
 
   /**
@@ -62,29 +70,31 @@ export class StoredTree implements ReadableTree {
     return tileNode(nodes, within, index % perTile)
   }
 
-  /** The first `width` hashes of a tile, as it is exported. */
-  tile(level: number, index: number, width: number): Uint8Array {
-    const full = width === TILE_WIDTH ? this.#store.tile(level, index) : undefined
-    if (full !== undefined) return full.hashes
+  /** Computes again what was kept of it: something in it contradicts itself. */
+  reread(): void {
+    this.#believesNodes = false
+    this.#kept.clear()
+    this.#root = undefined
+  }
+
+  /** The bytes of a tile or bundle of the tree of `size` entries. */
+  content({ level, index, width }: TileName): Uint8Array {
     const first = index * TILE_WIDTH
+    if (level === 'entries') return encodeBundle(this.#log.entries(first, width).map(({ bytes }) => bytes))
     return Buffer.concat(Array.from({ length: width }, (_, offset) => this.node(level * TILE_HEIGHT, first + offset)))
   }
 
-  readonly follower: Follower = {
-    workBegins: () => {
-      this.#sizeAtWork = this.#edge?.size ?? -1
-    },
-    workUndone: () => {
-      if (this.#edge?.size !== this.#sizeAtWork) this.#forget()
-    },
-    groupEnds: (committed) => {
-      if (!committed) this.#forget()
-    },
-  }
-
-  #forget(): void {
-    this.#edge = undefined
-    this.#kept.clear()
+  /** Writes the partial tiles of a tree of `size` entries, which whoever reads its checkpoint asks for. */
+  writePartials(size: number): void {
+    this.writeFullTiles()
+    for (const name of tilesOf(size)) {
+      if (name.width === TILE_WIDTH) continue
+      this.#log.tiles.writeTile(name, this.content(name))
+      if (name.level === 0) {
+        const bundle = { ...name, level: 'entries' } as const
+        this.#log.tiles.writeTile(bundle, this.content(bundle))
+      }
+    }
   }
 
   #current(): Edge {
@@ -92,40 +102,66 @@ export class StoredTree implements ReadableTree {
   }
 
   #load(): Edge {
-    const size = this.#store.size()
+    const { tiledTo, size } = this.#log
     try {
-      return Edge.at(size, (level, from, count) => this.#store.partialTile(level, from, count), this.#finished)
+      const edge = Edge.at(tiledTo, (level, from, count) => this.#partialTile(level, from, count), this.#finished)
+      this.#isLoading = true
+      for (const { bytes } of this.#log.entries(tiledTo, size - tiledTo)) edge.append(leafHash(bytes))
+      this.#isLoading = false
+      if (edge.size !== size) throw new Error(`entry ${edge.size} is missing`)
+      return edge
     } catch (error) {
       throw new TreeDamaged(thrownMessage(error), { cause: error })
     }
   }
 
-  readonly #finished = (tile: FullTile): void => {
-    this.#store.putTile(tile)
-    this.#keep(`${tile.level}/${tile.index}`, tile.nodes)
+  /** Roots of the tiles below: at level 0 all that the edge starts from is in full tiles. */
+  #partialTile(level: number, from: number, count: number): Uint8Array {
+    return Buffer.concat(
+      Array.from({ length: count }, (_, offset) => {
+        const nodes = this.#nodesOf(level - 1, from + offset)
+        return tileNode(nodes, TILE_HEIGHT, 0)
+      }),
+    )
+  }
+
+  readonly #finished = ({ level, index, nodes }: FullTile): void => {
+    const { isWritable } = this.#log
+    this.#kept.get(`${level}/${index}`, () => nodes)
+    if (!isWritable) return
+    this.#unwritten.set(`${level}/${index}`, { level, index, nodes })
+    try {
+      this.writeFullTiles()
+    } catch {
+      // A disk that takes no files now: the entries are in the tail, and the tiles are written before the next
+      // checkpoint, or there is none.
+    }
+  }
+
+  /** Throws what the file system says. */
+  writeFullTiles(): void {
+    const { tiles } = this.#log
+    for (const [key, { level, index, nodes }] of this.#unwritten) {
+      const hashes = nodes.subarray(0, TILE_BYTES)
+      const name = { level, index, width: TILE_WIDTH }
+      // A start finds those that were written since the oldest segment of the tail began.
+      const before = this.#isLoading ? tiles.tile(name) : undefined
+      if (before === undefined || !equalBytes(before, hashes)) tiles.writeTile(name, hashes)
+      if (level === 0) tiles.keepNodes(index, nodes)
+      this.#unwritten.delete(key)
+    }
   }
 
   #nodesOf(level: number, index: number): Uint8Array {
-    const name = `${level}/${index}`
-    const known = this.#kept.get(name)
-    if (known !== undefined) {
-      this.#kept.delete(name)
-      this.#kept.set(name, known)
-      return known
-    }
-    const row = this.#store.tile(level, index)
-    if (row?.hashes.length !== TILE_BYTES) throw new TreeDamaged(`tile ${name} of ${TILE_WIDTH} hashes is not stored`)
-    const nodes = expandTile(row.hashes)
-    this.#keep(name, nodes)
+    const unwritten = this.#unwritten.get(`${level}/${index}`)
+    if (unwritten !== undefined) return unwritten.nodes
+    const nodes = this.#kept.get(`${level}/${index}`, () => {
+      const known = level === 0 && this.#believesNodes ? this.#log.tiles.nodes(index) : undefined
+      if (known !== undefined) return known
+      const hashes = this.#log.tiles.tile({ level, index, width: TILE_WIDTH })
+      return hashes?.length === TILE_BYTES ? expandTile(hashes) : undefined
+    })
+    if (nodes === undefined) throw new TreeDamaged(`tile ${level}/${index} of ${TILE_WIDTH} hashes is not stored`)
     return nodes
-  }
-
-  #keep(name: string, nodes: Uint8Array): void {
-    this.#kept.set(name, nodes)
-    if (this.#kept.size <= TILES_KEPT) return
-    for (const oldest of this.#kept.keys()) {
-      this.#kept.delete(oldest)
-      return
-    }
   }
 }

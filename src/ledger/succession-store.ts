@@ -22,14 +22,14 @@ import type { Finding } from './finding.ts'
 import type { SigningFault } from './fork.ts'
 import { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger.ts'
-import type { NoteSigner } from './note-key.ts'
+import type { LogSigner } from './note-key.ts'
 
 export type SuccessionFault = SigningFault | { readonly kind: 'nothing-to-adopt' }
 
 /** `options` are those of the old log; the signer is named after the new one. */
 export async function continueAs(
   options: LedgerOptions,
-  signer: NoteSigner,
+  signer: LogSigner,
 ): Promise<Result<SignedCheckpoint, SuccessionFault>> {
   const { database, lastSignedPath, origin } = options
   const old = await Ledger.open(options)

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
@@ -19,14 +19,12 @@ beforeEach(async () => {
   await fixture.open()
   await fixture.fill(300)
   await fixture.checkpoint()
-  const file = readFileSync(fixture.lastSignedPath)
+  const putBack = await fixture.backup()
   await fixture.fill(310)
   kept = await fixture.checkpoint()
-  writeFileSync(fixture.lastSignedPath, file)
-  await fixture.reopen((sql) => {
-    sql.exec(`DELETE FROM ledger_entry WHERE seq >= 300; DELETE FROM ledger_body WHERE seq >= 300;
-      DELETE FROM ledger_open_call WHERE seq >= 300; DELETE FROM ledger_checkpoint`)
-  })
+  fixture.database.close()
+  putBack({ lastSigned: true })
+  await fixture.open()
 })
 afterEach(() => fixture.remove())
 
@@ -72,7 +70,7 @@ describe('an older copy that was put back with its file', () => {
 
   it('does not where something else is wrong with it', async () => {
     await fixture.ledger.confront(kept)
-    await fixture.reopen((sql) => sql.exec('DELETE FROM ledger_body WHERE seq = 10'))
+    await fixture.rewrite((entries) => entries.map((entry, seq) => (seq === 10 ? { bytes: entry.bytes } : entry)))
     expect(await continued()).toEqual({
       ok: false,
       fault: { kind: 'damaged', reason: 'The body of entry 10 is gone, and no erasure accounts for it' },

@@ -19,6 +19,8 @@ export const TILE_WIDTH = 256
 export const TILE_HEIGHT = 8
 export const TILE_BYTES = TILE_WIDTH * HASH_BYTES
 const NODES_IN_TILE = 2 * TILE_WIDTH - 1
+/** Of a tile with all that is computed from it. */
+export const EXPANDED_BYTES = NODES_IN_TILE * HASH_BYTES
 
 export interface TileName {
   readonly level: number | 'entries'
@@ -29,10 +31,19 @@ export interface TileName {
 
 /** 1234067 → `x001/x234/067`: directories stay small and a tile never has the name of a directory. */
 export function tilePath({ level, index, width }: TileName): string {
+  return `tile/${level}/${indexPath(index)}${width === TILE_WIDTH ? '' : `.p/${width}`}`
+}
+
+/** Where the bodies of a bundle's entries stand: beside the tiles, under the same number. */
+export function bodiesPath(index: number): string {
+  return `bodies/${indexPath(index)}`
+}
+
+function indexPath(index: number): string {
   const groups: string[] = []
   for (let left = index, first = true; first || left > 0; left = Math.floor(left / 1_000), first = false)
     groups.unshift((first ? '' : 'x') + String(left % 1_000).padStart(3, '0'))
-  return `tile/${level}/${groups.join('/')}${width === TILE_WIDTH ? '' : `.p/${width}`}`
+  return groups.join('/')
 }
 
 /** How many hashes level `level` of a tree holds: one per complete subtree of 256^level leaves. */
@@ -62,7 +73,7 @@ export function expandTile(hashes: Uint8Array): Uint8Array {
 }
 
 export function emptyNodes(): Uint8Array {
-  return new Uint8Array(NODES_IN_TILE * HASH_BYTES)
+  return new Uint8Array(EXPANDED_BYTES)
 }
 
 /** A view, not a copy. */

@@ -25,7 +25,8 @@ import { HASH_BYTES, leafHash, verifyInclusion } from './tree.ts'
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1'
 /** A tree of 2^63 leaves has paths of 63 hashes. */
 const MAX_PATH = 63
-const MAX_PROOF_BYTES = MAX_NOTE_BYTES * 2
+/** With the opening of the largest body, in base64. */
+const MAX_PROOF_BYTES = MAX_NOTE_BYTES * 2 + 16_777_216
 
 export interface TlogProof {
   readonly extra: Uint8Array | undefined

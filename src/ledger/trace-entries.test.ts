@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import { Database } from '../core/database-store.ts'
-import { LedgerStore, ledgerMigrations } from './ledger-store.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What the bits of 4bf92f3577b34da6a3ce929d0e0e4736 are as a ULID: a time long past any clock. */
@@ -43,41 +40,13 @@ describe('the entries under a trace id', () => {
     expect([seqs.length, seqs[0], seqs.at(-1)]).toEqual([200, 100, 299])
   })
 
-  it('are found beside an entry that somebody made unreadable', async () => {
-    await ledger.append({ kind: 'test', trace_id: CHOSEN })
-    await ledger.append({ kind: 'test', trace_id: CHOSEN })
-    ledger = await fixture.reopen((sql) => sql.exec("UPDATE ledger_entry SET bytes = x'7b' WHERE seq = 0"))
-    expect(seqsOf(CHOSEN)).toEqual([1])
-  })
-})
-
-describe('a ledger from before there was an index by trace id', () => {
-  const before = { room: 'ledger', steps: ledgerMigrations.steps.slice(0, 1) }
-  let folder: string
-
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'ledger-old-'))
-    const path = join(folder, 'old.db')
-    const old = new Database({ path, migrations: [before] })
-    old.sql
-      .prepare('INSERT INTO ledger_entry VALUES (0, ?, NULL, ?)')
-      .run('test', Buffer.from(`{"at":"2026-01-01T00:00:00.000Z","kind":"test","seq":0,"trace_id":"${CHOSEN}","v":1}`))
-    old.close()
-  })
-
-  afterEach(() => rmSync(folder, { recursive: true }))
-
-  it('is not called altered while it is only read', () => {
-    const database = new Database({ path: join(folder, 'old.db'), migrations: [], readOnly: true })
-    expect(new LedgerStore(database.sql).alteredSchema()).toEqual([])
-    database.close()
-  })
-
-  it('has its entries found once it was opened', () => {
-    const database = new Database({ path: join(folder, 'old.db'), migrations: [ledgerMigrations] })
-    const store = new LedgerStore(database.sql)
-    expect(store.entriesOfTrace(CHOSEN).map(({ seq }) => seq)).toEqual([0])
-    expect(store.alteredSchema()).toEqual([])
-    database.close()
+  it('are found again after the cache of lookups was lost', async () => {
+    await ledger.append({ kind: 'call.enter', tool: 'a', trace_id: CHOSEN })
+    await ledger.append({ kind: 'call.exit', call: 0, outcome: 'ok' })
+    await ledger.append({ kind: 'call.enter', tool: 'b', trace_id: CHOSEN })
+    ledger = await fixture.reopen(() => rmSync(join(fixture.directory, 'ledger', 'lookup.db')))
+    expect(seqsOf(CHOSEN)).toEqual([0, 1, 2])
+    expect(await ledger.abortOpenCalls()).toEqual([2])
+    expect((await ledger.verify()).findings).toEqual([])
   })
 })

@@ -16,16 +16,19 @@ import { equalBytes } from '../core/bytes.ts'
 
 export const HASH_BYTES = 32
 
-/** SHA-256 of nothing: the root of the tree without leaves. */
-export const EMPTY_ROOT: Uint8Array = sha256(new Uint8Array(0))
-
 /** Reads a complete node; asked only for nodes that the size at hand completes. */
 export type NodeReader = (height: number, index: number) => Uint8Array
 
+const digest = Buffer.alloc(HASH_BYTES)
+
 export function sha256(data: Uint8Array): Uint8Array {
-  const digest = hash('sha256', data, 'buffer')
-  return new Uint8Array(digest.buffer, digest.byteOffset, digest.length)
+  // As characters of eight bits: Node takes three times as long to hand over 32 bytes in a buffer of their own.
+  digest.write(hash('sha256', data, 'binary'), 0, HASH_BYTES, 'latin1')
+  return new Uint8Array(digest)
 }
+
+/** SHA-256 of nothing: the root of the tree without leaves. */
+export const EMPTY_ROOT: Uint8Array = sha256(new Uint8Array(0))
 
 const leafInput = Buffer.alloc(65_536)
 const nodeInput = Buffer.alloc(1 + 2 * HASH_BYTES)

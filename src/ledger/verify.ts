@@ -1,53 +1,68 @@
 /**
  * Verify: the stored ledger held against itself and against what was signed. Everything is derived again from the
- * entries' bytes; no column, tile or checkpoint is believed because it is there.
+ * entries' bytes; no tile, table or checkpoint is believed because it is there.
  *
  *   entries ▸ canonical, in place, calls paired ▸ leaf hashes ▸ tiles ▸ roots ▸ every checkpoint, here and in the file
  *        ├──▸ bodies against their commitments
- *        └──▸ rows of other rooms that repeat what entries say (copies.ts), once all entries were read
+ *        ├──▸ which entry may follow which (projection.ts)
+ *        └──▸ tables that repeat what entries say (lookups, entry-cache-store.ts), once all entries were read
+ *
+ * The same function verifies a running node's log, a copy of a data directory and an export alone: what is not there
+ * (tail, bodies, database) is not compared, and what is there gives the same findings.
  *
  * From an earlier checkpoint (`since`) it does the same for what came after. Of what came before it relies on full
- * tiles, whose root that signature covers, and does not read the entries again; nor are copies compared then, since
- * what a row should say follows from all of its entries.
+ * tiles, whose root that signature covers, and does not read the entries again; nor are succession and
+ * tables looked at then, since both follow from all entries.
  *
- * It yields between batches, so that a node can verify itself while it works, and ends at the entry that is last then.
+ * It yields between bundles, so that a node can verify itself while it works, and ends at the entry that is last then.
  *
  * Reads through the stores it is given.
  */
-import { setImmediate } from 'node:timers/promises'
-import { equalBytes } from '../core/bytes.ts'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { thrownMessage } from '../core/thrown.ts'
-import { Audit, CALL_ENTER, closedCall } from './audit.ts'
-import { BodyAudit } from './body-audit.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
-import type { Copies, CopyAudit, CopyDoubt, CopyNews } from './copies.ts'
-import { Edge } from './edge.ts'
-import type { FullTile } from './edge.ts'
-import { ExpectedRoots } from './expected-roots.ts'
-import { doubtSentence, Findings } from './finding.ts'
+import type { CacheAudit } from './entry-cache-store.ts'
+import { Findings } from './finding.ts'
 import type { Finding } from './finding.ts'
-import type { BodyRow, EntryRow, LedgerStore } from './ledger-store.ts'
-import { parseVerifierKey } from './note-key.ts'
+import type { LogStore } from './log-store.ts'
+import type { LookupStore } from './lookup-store.ts'
 import type { VerifierKey } from './note-key.ts'
-import { levelCount, TILE_BYTES, TILE_HEIGHT, TILE_WIDTH, tileNode } from './tile.ts'
-import { leafHash } from './tree.ts'
+import type { AnyProjection, ContentAudit } from './projection.ts'
+import type { ReadTail } from './tail-store.ts'
+import { Verification } from './verification.ts'
 
 export interface VerifyOptions {
   /** Verify only what came after this checkpoint, which must be one this log signed. */
   readonly since?: SignedCheckpoint | undefined
+  /** Checkpoints that somebody kept elsewhere: the log must extend them. */
+  readonly kept?: readonly SignedCheckpoint[] | undefined
+  /** The share of one processor that it may take; all of it, if absent. */
+  readonly share?: number | undefined
   readonly onProgress?: ((checked: number, size: number) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
+/** A log, and what stands beside it where there is more than an export. */
 export interface Stored {
-  readonly store: LedgerStore
-  readonly checkpoints: CheckpointStore
+  readonly log: LogStore
   readonly key: VerifierKey
-  /** The file beside the database. */
-  readonly lastSigned: { readonly path: string; readonly text: Uint8Array | undefined }
-  /** Of the rooms whose tables are in the same database. */
-  readonly copies?: readonly Copies[]
+  /** The tail as it is on the disk now. */
+  readonly tail?: () => ReadTail
+  readonly checkpoints?: CheckpointStore
+  /** The file beside the log. */
+  readonly lastSigned?: { readonly path: string; readonly text: Uint8Array | undefined }
+  /** Of the tables of the same database that repeat what entries say. */
+  readonly cacheAudits?: () => readonly CacheAudit[]
+  /** Whose rules say which entry may follow which. */
+  readonly projections?: readonly AnyProjection[]
+  /** Of what is stored beside the log under hashes that the log has. */
+  readonly contents?: readonly ContentAudit[]
+  /** Names of what the database's schema has otherwise than the program made it. */
+  readonly schema?: () => readonly string[]
+  readonly lookup?: LookupStore
+  /** One view of log and tables, whoever else writes meanwhile. */
+  readonly view?: <Value>(read: () => Value) => Promise<Value>
 }
 
 export interface VerifyReport {
@@ -56,222 +71,51 @@ export interface VerifyReport {
   readonly size: number
   /** `undefined` when entries are missing, so that the tree cannot be known. */
   readonly root: Uint8Array | undefined
+  /** The checkpoint beside the tiles, with whatever cosignatures it carries. */
+  readonly signed: SignedCheckpoint | undefined
   /** Empty when all is well. */
   readonly findings: readonly Finding[]
   /** Findings beyond those listed. */
   readonly more: number
   /** Bodies that are gone because an entry, among those that were read, says that they were erased. */
   readonly erased: number
-  /** Whether the rows of other rooms were compared: only where every entry was read. */
+  /** Whether the tables that repeat the log were compared: only where every entry was read. */
   readonly compared: boolean
-  /** Rows that could not be compared, because what they repeat was erased, in sentences: no findings. */
-  readonly uncompared: readonly string[]
 }
 
 /** Rejects only when `signal` says so; whatever else goes wrong is a finding. */
 export async function verifyStored(stored: Stored, options: VerifyOptions = {}): Promise<VerifyReport> {
   const findings = new Findings()
-  const doubts = new Findings<CopyDoubt>()
+  const view = stored.view ?? (async <Value>(read: () => Value): Promise<Value> => read())
   let run: Verification | undefined
   try {
-    const verification = new Verification(stored, { findings, doubts }, options.since)
+    const verification = await view(() => new Verification(stored, findings, options))
     run = verification
-    verification.begin()
-    while (stored.store.reading(() => verification.turn())) {
-      options.onProgress?.(verification.next, stored.store.size())
-      await setImmediate()
+    await view(() => verification.begin())
+    for (let goesOn = true; goesOn;) {
+      const beganMs = performance.now()
+      goesOn = await view(() => verification.turn())
+      options.onProgress?.(verification.next, stored.log.size)
+      if (options.share === undefined) await setImmediate()
+      else await setTimeout((performance.now() - beganMs) * (1 / options.share - 1), undefined, { ref: false })
       options.signal?.throwIfAborted()
     }
   } catch (error) {
     if (options.signal?.aborted === true) throw error
-    // What SQLite cannot read somebody may have written.
+    // What cannot be read somebody may have written.
     findings.add({ kind: 'unreadable', reason: thrownMessage(error) })
+  } finally {
+    run?.close()
   }
   const { list, more } = findings
   return {
     from: run?.from ?? 0,
     size: run?.next ?? 0,
     root: run?.root(),
+    signed: run?.published,
     findings: list,
     more,
     erased: run?.erased() ?? 0,
     compared: run?.compared ?? false,
-    uncompared: doubts.sentences(doubtSentence),
   }
-}
-
-interface Collected {
-  readonly findings: Findings
-  readonly doubts: Findings<CopyDoubt>
-}
-
-/** One tile per turn of the event loop: a few milliseconds. */
-const BATCH = TILE_WIDTH
-
-class Verification {
-  readonly #stored: Stored
-  readonly #findings: Findings
-  readonly #since: SignedCheckpoint | undefined
-  readonly #audit: Audit
-  readonly #bodyAudit: BodyAudit
-  readonly #roots: ExpectedRoots
-  /** Those that still have rows to compare. */
-  readonly #copyAudits: CopyAudit[]
-  readonly #witnesses = new Map<string, VerifierKey | undefined>()
-  /** Grows with the entries; gone once one is missing, because the tree after a gap cannot be known. */
-  #edge: Edge | undefined
-  readonly from: number
-  next: number
-  compared = false
-
-  constructor(stored: Stored, { findings, doubts }: Collected, since: SignedCheckpoint | undefined) {
-    const { store, key, copies = [] } = stored
-    this.#stored = stored
-    this.#findings = findings
-    this.#since = since
-    this.from = Math.floor(Math.min(since?.checkpoint.size ?? 0, store.size()) / TILE_WIDTH) * TILE_WIDTH
-    this.next = this.from
-    this.#audit = new Audit(this.#findings, this.from, this.#wasOpen)
-    this.#bodyAudit = new BodyAudit(this.#findings, (seq) => store.bodyIsGone(seq))
-    this.#roots = new ExpectedRoots(this.#findings, key)
-    const news: CopyNews = {
-      found: (finding) => findings.add(finding),
-      doubted: (doubt) => doubts.add(doubt),
-      // The audit of the bodies reports it for every entry.
-      unread: () => undefined,
-    }
-    this.#copyAudits = this.from > 0 ? [] : copies.flatMap((copy) => copy.audit?.(store, news) ?? [])
-  }
-
-  begin(): void {
-    const { store, checkpoints, lastSigned } = this.#stored
-    for (const name of store.alteredSchema()) this.#findings.add({ kind: 'schema-differs', name })
-    this.#readWitnesses()
-    if (this.#since !== undefined) this.#roots.expect('given', this.#since.checkpoint)
-    const newest = checkpoints.latest()
-    if (lastSigned.text !== undefined) this.#roots.expectNote('file', lastSigned.text)
-    else if (newest !== undefined) this.#findings.add({ kind: 'last-signed-missing', path: lastSigned.path })
-    this.#expectCheckpoints(this.from - 1, this.from)
-    const edge = Edge.at(this.from, (level, at, count) => store.partialTile(level, at, count), this.#checkTile)
-    this.#edge = edge
-    this.#roots.reached(this.from, () => edge.root())
-  }
-
-  /** `false` when everything was read. The last entries and what must agree with all of them are seen in one view. */
-  turn(): boolean {
-    // Also while rows are compared: what changed a row since the last turn is read before the row is.
-    if (this.#batch()) return true
-    const [audit] = this.#copyAudits
-    if (audit !== undefined) {
-      if (!audit.compare()) this.#copyAudits.shift()
-      return true
-    }
-    this.compared = this.from === 0
-    this.#end()
-    return false
-  }
-
-  /** `false` when the last entry was read. */
-  #batch(): boolean {
-    const { store } = this.#stored
-    const rows = store.entries(this.next, BATCH)
-    const last = rows.at(-1)
-    if (last === undefined) return false
-    this.#expectCheckpoints(this.next, last.seq + 1)
-    const bodies = new Map(store.bodies(this.next, last.seq + 1).map((body) => [body.seq, body]))
-    for (const row of rows) this.#checkRow(row, bodies)
-    for (const seq of bodies.keys()) this.#findings.add({ kind: 'body-without-entry', seq })
-    return rows.length === BATCH
-  }
-
-  #end(): void {
-    const { store } = this.#stored
-    this.#expectCheckpoints(this.next, Number.MAX_SAFE_INTEGER)
-    this.#roots.ended(this.next)
-    this.#bodyAudit.ended()
-    for (const seq of store.strayBodies(this.next)) this.#findings.add({ kind: 'body-without-entry', seq })
-    this.#checkOpenCalls()
-    const [expected, found] = [fullTiles(this.next), store.tileCount()]
-    if (found > expected) this.#findings.add({ kind: 'tiles-superfluous', expected, found })
-  }
-
-  root(): Uint8Array | undefined {
-    return this.#edge?.root()
-  }
-
-  erased(): number {
-    return this.#bodyAudit.erased
-  }
-
-  #checkRow(row: EntryRow, bodies: Map<number, BodyRow>): void {
-    const { seq, kind, closes, bytes } = row
-    if (seq !== this.next) {
-      this.#findings.add({ kind: 'entries-missing', from: this.next, to: seq - 1 })
-      this.#edge = undefined
-    }
-    this.next = seq + 1
-    const entry = this.#audit.read(seq, bytes)
-    if (entry !== undefined) {
-      if (kind !== entry.kind) this.#findings.add({ kind: 'column-differs', seq, column: 'kind' })
-      if (closes !== (closedCall(entry) ?? null)) this.#findings.add({ kind: 'column-differs', seq, column: 'closes' })
-      this.#bodyAudit.read(entry, seq, bodies.get(seq))
-      for (const audit of this.#copyAudits) audit.read(entry, bytes)
-    }
-    bodies.delete(seq)
-    const edge = this.#edge
-    if (edge === undefined) return
-    edge.append(leafHash(bytes))
-    this.#roots.reached(this.next, () => edge.root())
-  }
-
-  readonly #checkTile = ({ level, index, nodes }: FullTile): void => {
-    const row = this.#stored.store.tile(level, index)
-    const same =
-      row !== undefined &&
-      equalBytes(row.hashes, nodes.subarray(0, TILE_BYTES)) &&
-      equalBytes(row.root, tileNode(nodes, TILE_HEIGHT, 0))
-    if (!same) this.#findings.add({ kind: 'tile-differs', level, index })
-  }
-
-  #expectCheckpoints(above: number, upTo: number): void {
-    const rows = this.#stored.checkpoints.between(above, upTo)
-    // A witness may have cosigned for the first time while this run was going on.
-    const witnesses = rows.some(({ cosignatures }) => cosignatures > 0) ? this.#readWitnesses() : []
-    for (const row of rows) this.#roots.expectStored(row, witnesses)
-  }
-
-  #readWitnesses(): VerifierKey[] {
-    for (const vkey of this.#stored.checkpoints.witnesses()) {
-      if (this.#witnesses.has(vkey)) continue
-      const key = parseVerifierKey(vkey)
-      this.#witnesses.set(vkey, key.ok ? key.value : undefined)
-      if (!key.ok) this.#findings.add({ kind: 'witness-key-unreadable', vkey })
-    }
-    return [...this.#witnesses.values()].filter((key) => key !== undefined)
-  }
-
-  /** For a call that began before the first entry of this run. */
-  readonly #wasOpen = (call: number, seq: number): boolean => {
-    const { store } = this.#stored
-    const closers = store.closersOf(call)
-    return store.entry(call)?.kind === CALL_ENTER && closers.length === 1 && closers[0] === seq
-  }
-
-  #checkOpenCalls(): void {
-    const { store } = this.#stored
-    const listed = new Set(store.openCalls())
-    for (const call of this.#audit.open)
-      if (!listed.delete(call)) this.#findings.add({ kind: 'open-calls-differ', call })
-    for (const call of listed) {
-      const open = call < this.from && store.entry(call)?.kind === CALL_ENTER && store.closersOf(call).length === 0
-      if (!open) this.#findings.add({ kind: 'open-calls-differ', call })
-    }
-  }
-}
-
-/** How many full tiles, on all levels, the entries make. */
-function fullTiles(size: number): number {
-  let count = 0
-  for (let level = 1; levelCount(level, size) > 0; level++) count += levelCount(level, size)
-  return count
 }

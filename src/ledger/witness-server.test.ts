@@ -1,5 +1,4 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
@@ -194,19 +193,14 @@ describe('witness client', () => {
   })
 
   it('learns from the witness that this node was put back, even with the file beside the database', async () => {
-    const [dbCopy, fileCopy] = [join(fixture.directory, 'copy.db'), join(fixture.directory, 'copy')]
     await fixture.fill(300)
     await cosignNewest(fixture.ledger, [client()])
-    fixture.database.close()
-    copyFileSync(fixture.path, dbCopy)
-    copyFileSync(fixture.lastSignedPath, fileCopy)
-    await fixture.open()
+    const putBack = await fixture.backup()
     await fixture.fill(320)
     await cosignNewest(fixture.ledger, [client()])
 
     fixture.database.close()
-    copyFileSync(dbCopy, fixture.path)
-    copyFileSync(fileCopy, fixture.lastSignedPath)
+    putBack({ lastSigned: true })
     await fixture.open()
     expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
     await fixture.ledger.append({ kind: 'another.history' })
@@ -217,17 +211,12 @@ describe('witness client', () => {
   })
 
   it('learns the same when the other history has already grown past what the witness saw', async () => {
-    const dbCopy = join(fixture.directory, 'copy.db')
     await fixture.fill(300)
-    await fixture.reopen()
-    fixture.database.close()
-    copyFileSync(fixture.path, dbCopy)
-    await fixture.open()
+    const putBack = await fixture.backup()
     await fixture.fill(320)
     await cosignNewest(fixture.ledger, [client()])
     fixture.database.close()
-    copyFileSync(dbCopy, fixture.path)
-    rmSync(fixture.lastSignedPath)
+    putBack({ lastSigned: true })
     await fixture.open()
     fixture.clock.advance(1)
     await fixture.fill(340)

@@ -8,7 +8,7 @@ import { utf8 } from '../core/bytes.ts'
 import { formatCheckpoint } from './checkpoint.ts'
 import { signNote } from './note.ts'
 import { cosigner, noteSigner } from './note-key.ts'
-import type { NoteSigner } from './note-key.ts'
+import type { LogSigner, NoteSigner } from './note-key.ts'
 import { leafHash } from './tree.ts'
 import { witnessMigrations, WitnessStore } from './witness-store.ts'
 import { formatAddCheckpoint } from './witness.ts'
@@ -16,8 +16,8 @@ import { formatAddCheckpoint } from './witness.ts'
 const ORIGIN = 'hearthbus.local/home'
 const witness = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000)
 const [attic, cellar] = [0, 1].map(() => noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)) as [
-  NoteSigner,
-  NoteSigner,
+  LogSigner,
+  LogSigner,
 ]
 
 let folder: string

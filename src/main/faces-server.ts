@@ -44,7 +44,7 @@ export interface FaceParts {
   readonly spine: Spine
   readonly families: readonly string[]
   /** Whoever says how it is: the services, and what has a health without offering anything. */
-  readonly reporters: readonly Pick<Service, 'name' | 'health' | 'examine'>[]
+  readonly reporters: readonly Pick<Service, 'name' | 'version' | 'health' | 'examine'>[]
 }
 
 export interface Faces {
@@ -145,7 +145,11 @@ function statusView({ config, version, spine, reporters }: FaceParts, url: () =>
       checkpointSize: ledger.latestCheckpoint()?.checkpoint.size ?? null,
     },
     pendingApprovals: guard.approvals.list({ state: 'requested' }).length,
-    services: reporters.map((reporter) => ({ name: reporter.name, ...reporter.health() })),
+    services: reporters.map((reporter) => ({
+      name: reporter.name,
+      version: reporter.version ?? version,
+      ...reporter.health(),
+    })),
   })
 }
 

@@ -18,7 +18,6 @@ import { runtimeFamily } from '../runtime/envelope.ts'
 import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
 import { deviceToolsMigrations } from '../devices/tools/pin-store.ts'
 import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
-import { aliasMigrations } from '../homeseer/resolve/alias-store.ts'
 import { ebusMigrations } from '../ebus/values-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 import { createHome } from '../home/home.ts'
@@ -46,7 +45,6 @@ export const familyMigrations: readonly Migrations[] = [
   runtimeMigrations,
   devicesMigrations,
   deviceToolsMigrations,
-  aliasMigrations,
   rollbackMigrations,
   ebusMigrations,
 ]
@@ -123,13 +121,22 @@ async function homeseerServices({
       announceResource: (uri) => bus.announceResource(uri),
     },
     guard: guard.services,
-    ledger: { body: (seq) => ledger.body(seq) },
+    ledger,
   })
   return created.ok ? ok([created.value]) : misconfigured(created.fault)
 }
 
-async function ebusServices({ config, version, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
+async function ebusServices({
+  config,
+  version,
+  data,
+  spine,
+  database,
+  logger,
+}: FamilyParts): Promise<readonly Service[]> {
   if (config.ebus.buses.length === 0) return []
   const { createEbus } = await import('../ebus/ebus.ts')
-  return [createEbus({ config: config.ebus, bus: spine.bus, database, clock: systemClock, logger, version })]
+  const { bus } = spine
+  const dataRoot = data.root
+  return [createEbus({ config: config.ebus, bus, database, clock: systemClock, logger, version, dataRoot })]
 }

@@ -10,7 +10,6 @@ import { canonicalJson } from '../core/json.ts'
 import type { GuardConfig } from '../guard/config.ts'
 import { findProfile, inProfile } from '../mcp/profile.ts'
 
-const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 
@@ -37,13 +36,11 @@ export function guardConfig(config: Config): GuardConfig {
       useMs: openMs,
       maxOpen: guard.maxPendingApprovals,
       maxOpenPerPrincipal: guard.maxPendingPerPrincipal,
-      maxKept: 10_000,
     },
     changes: {
       maxPrepared: config.homeseer.changeTokenEntries,
       // An eighth: one caller that prepares and never commits leaves room for seven others.
       maxPreparedPerPrincipal: Math.ceil(config.homeseer.changeTokenEntries / 8),
-      keepMs: DAY_MS,
     },
     keys: {
       ttlMs: guard.idempotencyHours * HOUR_MS,

@@ -18,11 +18,15 @@ import type { Result } from '../core/result.ts'
 import { systemCode } from '../core/thrown.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
-import { MeshStore } from '../mesh/identity/mesh-store.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { SchemaAltered } from '../core/database-store.ts'
+import { MembershipAltered, MeshStore } from '../mesh/identity/mesh-store.ts'
+import type { MeshStoreOptions } from '../mesh/identity/mesh-store.ts'
 import { nodeIdentity } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { MeshOptions, MeshState } from '../mesh/mesh-options.ts'
 import { Mesh } from '../mesh/mesh-server.ts'
+import { membershipLog, meshSealKey } from './membership-log.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
 import { refused } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
@@ -31,6 +35,7 @@ export interface MeshParts {
   readonly config: Config
   readonly data: DataDirectory
   readonly key: NodeKey
+  readonly ledger: Ledger
   readonly version: string
   readonly logger: Logger
 }
@@ -64,12 +69,14 @@ export function meshFiles({ root, keys }: DataDirectory): {
 }
 
 export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh, StartFault>> {
-  const { config, data, key, logger } = parts
+  const { config, data, key, ledger, logger } = parts
   const files = meshFiles(data)
   const root = await loadRoot(files.rootKey)
   if (!root.ok) return root
   const identity = nodeIdentity(key.privateKey)
-  const store = new MeshStore(files.database)
+  const opened = openStore(files.database, { sealKey: meshSealKey(key.privateKey), log: membershipLog(ledger) })
+  if (!opened.ok) return opened
+  const store = opened.value
   const mesh = new Mesh({
     config: config.mesh,
     identity,
@@ -88,6 +95,7 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
         ? openPeerWitness({ path: files.witness, identity, ledger, mesh, logger })
         : undefined
       if (witness !== undefined) undo.push(() => witness.close())
+      await store.recordHeld()
       const metrics = busMetrics(bus)
       try {
         await mesh.start({
@@ -113,6 +121,15 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
       for (const step of undo.splice(0)) await step()
     },
   })
+}
+
+function openStore(path: string, options: MeshStoreOptions): Result<MeshStore, StartFault> {
+  try {
+    return ok(new MeshStore(path, options))
+  } catch (error) {
+    if (error instanceof MembershipAltered || error instanceof SchemaAltered) return refused(error.message)
+    throw error
+  }
 }
 
 /** Only the node that founded the community has it. */

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { agent, offer, plainFamily } from '../../test/mcp-house.ts'
 import type { Offer } from '../bus/capability.ts'
-import { buildCatalogue } from './catalogue.ts'
+import { buildCatalogue, createCatalogues } from './catalogue.ts'
 import type { Catalogue } from './catalogue.ts'
-import { createCatalogues } from './catalogues.ts'
 import type { Principal } from './face-bus.ts'
 import { annotationsOf } from './listed-tool.ts'
 

@@ -8,7 +8,7 @@
  */
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
-import type { Door } from './catalogues.ts'
+import type { Door } from './catalogue.ts'
 
 const PATH = /^\/mcp(?:\/(?<profile>[a-z0-9][a-z0-9-]{0,31}))?\/?$/
 

@@ -4,13 +4,18 @@
  *
  *   { zone: { type: 'integer', 'x-mcp-header': 'Zone' } }   ⇒   Mcp-Param-Zone: 2
  *
- * An intermediary decides by the header and we act by the body, so the two must say the same.
+ * An intermediary decides by the header and we act by the body, so the two must say the same; where they do not, the
+ * call is answered with HeaderMismatch.
  *
  * Pure.
  */
 import { fromBase64, fromUtf8 } from '../core/bytes.ts'
-import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { Catalogue } from './catalogue.ts'
+import { HEADER_MISMATCH } from './protocol-error.ts'
+import type { ProtocolFault } from './protocol-error.ts'
+import type { McpRequest } from './request.ts'
 
 export interface ParamHeader {
   readonly path: readonly string[]
@@ -81,4 +86,16 @@ function spoken(value: Json | undefined): string | undefined {
   if (typeof value === 'boolean') return String(value)
   if (typeof value !== 'number') return undefined
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value)
+}
+
+export function headerMismatch(
+  { name, arguments: body }: Extract<McpRequest, { method: 'tools/call' }>,
+  catalogue: Catalogue,
+  headers: Headers,
+): ProtocolFault | undefined {
+  const entry = catalogue.tool(catalogue.canonicalTool(name) ?? name)
+  const mismatch = entry === undefined ? undefined : paramHeaderMismatch(entry.headers, body, headers)
+  if (mismatch === undefined) return undefined
+  const message = `Bad Request: the request headers and body disagree: ${mismatch.body}`
+  return { code: HEADER_MISMATCH, message, data: { mismatch } }
 }

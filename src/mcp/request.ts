@@ -1,10 +1,15 @@
 /**
- * Request: what MCP clients ask of us in either era, with parameters of the right shape.
+ * Request: what MCP clients ask of us in either era, with parameters of the right shape, and the W3C trace that they are
+ * already in (Trace Context § 3.2), so that ours continues it.
+ *
+ *   00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+ *      trace id                         parent span
  *
  * Pure.
  */
-import type { JsonObject } from '../core/json.ts'
+import { traceIdToUlid } from '../core/ids.ts'
 import { isJsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import { LIST_METHODS } from './catalogue.ts'
 import type { ListMethod } from './catalogue.ts'
 
@@ -81,4 +86,21 @@ function readCompletion({ ref, argument }: JsonObject): McpRequest | undefined {
 
 function isText(value: unknown): boolean {
   return typeof value === 'string'
+}
+
+export interface TraceParent {
+  /** As a ULID, which carries the same 128 bits. */
+  readonly traceId: string
+  readonly parentSpan: string
+}
+
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:$|-)/
+
+/** `undefined` for anything malformed: a broken trace must not break a call. */
+export function parseTraceparent(text: unknown): TraceParent | undefined {
+  if (typeof text !== 'string') return undefined
+  const found = TRACEPARENT.exec(text)
+  const [, traceId, parentSpan] = found ?? []
+  if (traceId === undefined || parentSpan === undefined) return undefined
+  return { traceId: traceIdToUlid(traceId), parentSpan }
 }

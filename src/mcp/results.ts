@@ -29,7 +29,7 @@ function withStructured(structured: Json, content: Reply['content']): JsonObject
   }
 }
 
-export const DEVICE_META_KEY = 'io.hearthbus/device'
+const DEVICE_META_KEY = 'io.hearthbus/device'
 
 /** Whose answer it is: the node, and the device where that is known. */
 export function originMeta(outcome: Outcome, ownNodeId: string): JsonObject {

@@ -4,8 +4,7 @@
  * Pure.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Catalogue } from './catalogue.ts'
-import type { Door } from './catalogues.ts'
+import type { Catalogue, Door } from './catalogue.ts'
 import type { Principal } from './face-bus.ts'
 
 export interface Visit {

@@ -23,7 +23,7 @@ export interface WithheldOffer extends OfferDefinition {
   readonly title: string
   readonly description: string
   readonly effect: string
-  readonly why: 'changed' | 'had-here'
+  readonly why: 'changed' | 'had-here' | 'many-names'
 }
 
 /** A device that sleeps is described so by its node; that it sleeps is no other definition. */

@@ -134,6 +134,8 @@ describe('offers of another node', () => {
     ])
     expect(why(screened)).toHaveLength(6)
     expect(why(screened)[0]).toMatch(/more than 4 that this node has not/)
+    const instances = Array.from({ length: 10 }, (_, index) => saying({ name: 'task_list', params: { index } }))
+    expect(screen(instances, { maxOffers: 4 }).offered).toHaveLength(5)
   })
 
   it.each([

@@ -40,20 +40,24 @@ export function screenOffers(
   const refused: RefusedCapability[] = []
   const withheld: WithheldOffer[] = []
   const unpinned: OfferDefinition[] = []
-  const foreign = new Set<string>()
+  const ours = new Set<string>()
+  let foreign = 0
   const refuse = (name: string, why: string): void => void refused.push(refusal(name, why))
   for (const capability of peer.capabilities) {
     const { name, face } = capability
     const wrong = own.refusal({ name, uri: face.kind === 'resource' ? face.uri : undefined })
-    const marked = markWithNode(capability, peer.name)
-    if (wrong !== undefined || !marked.ok) {
-      refuse(name, wrong ?? (marked.ok ? '' : marked.fault))
+    const effect = own.effectOf(name)
+    // One provider more of what is here is no news; a second instance of it on the same node is.
+    const isNews = wrong === undefined && (effect === undefined || ours.has(name))
+    ours.add(name)
+    if (isNews) foreign++
+    if (wrong !== undefined || (isNews && foreign > maxOffers)) {
+      refuse(name, wrong ?? `its node offers more than ${maxOffers} that this node has not (mesh.offersPerNode)`)
       continue
     }
-    const effect = own.effectOf(name)
-    if (effect === undefined) foreign.add(name)
-    if (foreign.size > maxOffers && effect === undefined) {
-      refuse(name, `its node offers more than ${maxOffers} that this node has not, which mesh.offersPerNode allows`)
+    const marked = markWithNode(capability, peer.name)
+    if (!marked.ok) {
+      refuse(name, marked.fault)
       continue
     }
     const definition = definitionOf(capability)
@@ -65,20 +69,19 @@ export function screenOffers(
     else if (pinned === undefined && !own.wasHere(name) && pins.size + unpinned.length < MAX_PINS)
       unpinned.push(definition)
     else {
-      const why = pinned === undefined && own.wasHere(name) ? 'had-here' : 'changed'
+      const why = pinned !== undefined ? 'changed' : own.wasHere(name) ? 'had-here' : 'many-names'
       const { title, description } = marked.value
       withheld.push({ ...definition, name, title, description, effect: capability.effect, why })
-      refuse(name, WITHHELD[why])
+      refuse(name, `${WITHHELD[why]}. See hearthbus mesh offers; hearthbus mesh accept takes it`)
     }
   }
   return { offered, refused, withheld, unpinned }
 }
 
 const WITHHELD: Readonly<Record<WithheldOffer['why'], string>> = {
-  changed:
-    'its definition is not the one that was first seen. See hearthbus mesh offers; hearthbus mesh accept takes it',
-  'had-here':
-    'its name belongs to a family that this node had itself. See hearthbus mesh offers; hearthbus mesh accept takes it',
+  changed: 'its definition is not the one that was first seen',
+  'had-here': 'its name belongs to a family that this node had itself',
+  'many-names': 'its node has offered thousands of other names before',
 }
 
 function stricter(ours: Effect, theirs: Effect): Effect {

@@ -38,8 +38,10 @@ interface Kept {
 }
 
 interface Noted {
+  readonly withheld: ScreenedOffers['withheld']
   readonly digest: string
-  readonly atMs: number
+  /** Not before that is something else noted. */
+  readonly nextMs: number
 }
 
 /** A node can word its tools anew with every manifest, and a note costs the disk a write. */
@@ -76,11 +78,14 @@ export class PeerOffers {
     const { store, maxOffers } = this.#parts
     const revision = `${this.#ownRevision} ${store.revision}`
     const kept = this.#kept.get(peer.nodeId)
-    if (kept?.revision === revision && kept.name === peer.name && kept.capabilities === peer.capabilities)
+    if (kept?.revision === revision && kept.name === peer.name && kept.capabilities === peer.capabilities) {
+      // A note that came too soon after the last one is still due.
+      this.#note(peer, kept.screened)
       return kept.screened
+    }
     const screened = screenOffers(peer, { own: this.#ownNames(revision), pins: store.pins(peer.nodeId), maxOffers })
     this.#kept.set(peer.nodeId, { name: peer.name, capabilities: peer.capabilities, revision, screened })
-    this.#pin(peer.nodeId, screened)
+    void this.#pin(peer.nodeId, screened)
     this.#note(peer, screened)
     return screened
   }
@@ -96,30 +101,36 @@ export class PeerOffers {
   }
 
   /** Nothing is offered before its pin is on the disk. */
-  #pin(nodeId: string, { unpinned }: ScreenedOffers): void {
+  async #pin(nodeId: string, { unpinned }: ScreenedOffers): Promise<void> {
     if (unpinned.length === 0 || this.#pinning.has(nodeId)) return
     const { store, publish, logger } = this.#parts
     this.#pinning.add(nodeId)
-    store.pin(nodeId, unpinned).then(
-      () => {
-        this.#pinning.delete(nodeId)
-        publish(nodeId)
-      },
-      (error: unknown) => {
-        this.#pinning.delete(nodeId)
-        // The next sign of life of the node is the next try.
-        this.#kept.delete(nodeId)
-        logger.warn({ err: error, node: nodeId }, 'what a node offers could not be pinned')
-      },
-    )
+    try {
+      await store.pin(nodeId, unpinned)
+    } catch (error) {
+      // The next sign of life of the node is the next try.
+      this.#kept.delete(nodeId)
+      logger.warn({ err: error, node: nodeId }, 'what a node offers could not be pinned')
+      return
+    } finally {
+      this.#pinning.delete(nodeId)
+    }
+    publish(nodeId)
   }
 
   #note({ nodeId, name }: AnnouncedOffers, { withheld }: ScreenedOffers): void {
     const { store, monotonic, logger } = this.#parts
-    const [digest, nowMs] = [withheldOffersDigest(withheld), monotonic()]
     const noted = this.#noted.get(nodeId)
-    if (noted?.digest === digest || (noted !== undefined && nowMs - noted.atMs < NOTE_MS)) return
-    this.#noted.set(nodeId, { digest, atMs: nowMs })
+    if (noted?.withheld === withheld) return
+    const [digest, nowMs] = [withheldOffersDigest(withheld), monotonic()]
+    const isSame = noted?.digest === digest
+    if (noted !== undefined && !isSame && nowMs < noted.nextMs) return
+    this.#noted.set(nodeId, {
+      withheld,
+      digest,
+      nextMs: isSame ? noted.nextMs : withheld.length === 0 ? 0 : nowMs + NOTE_MS,
+    })
+    if (isSame) return
     if (withheld.length > 0)
       logger.warn(
         {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { recordedActions } from '../../test/recorded-calls.ts'
 import { runtimeRig } from '../../test/runtime-rig.ts'
 import type { Rig } from '../../test/runtime-rig.ts'
 import type { Caller } from '../bus/call.ts'
@@ -93,14 +94,11 @@ describe('the runtime', () => {
 })
 
 describe('a call of the runtime through the chain', () => {
-  it('leaves an enter, an exit and its own event, joined by the actions view', async () => {
+  it('leaves an enter, an exit and its own event, joined by its number', async () => {
     await rig.through('task_create', { title: 'x' })
     await rig.through('task_get', { id: 'nobody' })
     await rig.through('task_get', { id: 7 })
-    const rows = rig.database.sql.prepare(
-      'SELECT tool, principal, outcome, error_code FROM actions ORDER BY sequence_no',
-    )
-    expect(rows.all()).toEqual(
+    expect(recordedActions(rig.folder)).toEqual(
       [
         { tool: 'task_create', principal: 'tester', outcome: 'ok', error_code: null },
         { tool: 'task_get', principal: 'tester', outcome: 'error', error_code: 'ERR_NOT_FOUND' },

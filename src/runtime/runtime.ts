@@ -6,14 +6,13 @@
  * Reads and writes through its stores.
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
-import { LedgerStore } from '../ledger/ledger-store.ts'
 import type { Records } from './dependencies.ts'
+import { runtimeProjection } from './runtime-state.ts'
 import { createSessionStore } from './proofs/session-store.ts'
 import { proofTools } from './proofs/tools.ts'
 import { randomTools } from './random/tools.ts'
 import { createSkillRegistry } from './skills/registry.ts'
 import { createSkillScanner } from './skills/skill-folder-store.ts'
-import { createSkillStore } from './skills/skill-store.ts'
 import { skillTools } from './skills/tools.ts'
 import type { Watched } from './system/attention.ts'
 import { busTools } from './system/bus-tools.ts'
@@ -73,13 +72,15 @@ export function createRuntime(options: RuntimeOptions): Service {
     watched: { guard, reporters },
   }
   // Shared: a session's seal and its records are written and checked together, and so are the tasks they are about.
+  const state = ledger.projections.state(runtimeProjection)
+  const tasks = createTaskStore(database.sql, state)
   const stores = {
+    state,
     thoughts: createThoughtStore(database.sql),
     sessions: createSessionStore(database.sql),
-    tasks: createTaskStore(database.sql),
-    leaves: new LedgerStore(database.sql),
+    leaves: ledger.leaves,
   }
-  const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), createSkillStore(database.sql))
+  const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), state)
   const probe = createProbe(records, config.dataDirectory)
   const standing = (): Readonly<Record<string, Check>> => ({
     ledger: ledgerCheck(ledgerFacts(records, config.checkpointSeconds)),
@@ -89,7 +90,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...serverTools(records, facts, probe),
     ...trailTools(records, stores),
     ...skillTools(skills),
-    ...taskTools(records, stores.tasks),
+    ...taskTools(records, tasks),
     ...proofTools(records, stores, ledgerProver(ledger)),
     ...ledgerTools(ledger),
     ...changeTools(records, bus, guard),

@@ -20,6 +20,7 @@ import type { Api, ApiOptions, Env } from './api-context.ts'
 import { addApprovals } from './approvals-api.ts'
 import { addCalls } from './calls-api.ts'
 import { addLedger } from './ledger-api.ts'
+import { recordRefusal } from './refused-access.ts'
 import { addSessions, addSignIn } from './sessions-api.ts'
 import { isFromElsewhere } from './sign-in.ts'
 import { addViews } from './views-api.ts'
@@ -47,15 +48,21 @@ function apiApp(options: ApiOptions): Api {
   addSignIn(api, options)
   api.use(async (context, next) => {
     const { headers, socket } = context.env.incoming
+    const { method, path } = context.req
     const known = options.signIn.know(headers, socket.remoteAddress)
-    if (!known.ok) return refusal(known.fault.status, known.fault.message)
+    if (!known.ok) {
+      await recordRefusal(options, { method, path, caller: undefined }, known.fault.status)
+      return refusal(known.fault.status, known.fault.message)
+    }
     const flood = options.tooMany(known.value.caller.id)
     if (flood !== undefined) return refusal(429, flood)
     context.set('caller', known.value.caller)
     context.set('session', known.value.session)
     context.header('cache-control', 'no-store')
     context.header('x-content-type-options', 'nosniff')
-    return next()
+    await next()
+    await recordRefusal(options, { method, path, caller: known.value.caller }, context.res.status)
+    return undefined
   })
   // A credential that is narrowed to no reading is told nothing but what it asked for itself.
   api.use(async (context, next) =>

@@ -76,7 +76,11 @@ export const linkRequest = z.strictObject({
 export const stopRequest = z.strictObject({ reason: z.string().min(1).max(1_000) })
 
 /** The gateway writes the files, so the folder is one of its machine's, named in full. */
-export const exportRequest = z.strictObject({ folder: z.string().regex(/^\//, 'an absolute path').max(4_096) })
+export const exportRequest = z.strictObject({
+  folder: z.string().regex(/^\//, 'an absolute path').max(4_096),
+  /** What the entries commit to, too. */
+  with_bodies: z.boolean().default(false),
+})
 
 /** Which words go, and why; the reason is kept for good. */
 export const eraseRequest = z.strictObject({
@@ -98,8 +102,12 @@ export interface ErasureView {
     /** Rows that had the words as well. */
     readonly blanked: readonly { readonly what: string; readonly id: string }[]
   }[]
-  /** Entries whose contents still have one of the sentences. */
+  /** Entries whose bodies still have one of the words; they can be erased, too. */
   readonly also: readonly number[]
+  /** Entries that have one themselves, where it stays for good. */
+  readonly stays: readonly number[]
+  /** Tables beside the log that have one. */
+  readonly tables: readonly string[]
   /** Why it ended there. */
   readonly refused: string | null
 }

@@ -81,7 +81,8 @@ function kept(
   field: string,
 ): { readonly state: 'kept' | 'erased' | 'none'; readonly value: Json } {
   const body = ledger.body(seq)
-  if (body.kind !== 'kept') return { state: body.kind, value: null }
+  // What somebody changed is not what was said: it is shown to nobody.
+  if (body.kind !== 'kept') return { state: body.kind === 'altered' ? 'none' : body.kind, value: null }
   const value = isJsonObject(body.body) ? body.body[field] : undefined
   return value === undefined ? { state: 'none', value: null } : { state: 'kept', value }
 }

@@ -14,7 +14,7 @@ export async function eraseAll(
   note: Required<ErasureNote>,
 ): Promise<ErasureView> {
   const erased: ErasureView['erased'][number][] = []
-  const also = new Set<number>()
+  const [also, stays, tables] = [new Set<number>(), new Set<number>(), new Set<string>()]
   let refused: string | null = null
   for (const entry of new Set(entries)) {
     const done = await ledger.eraseBody(entry, note)
@@ -24,8 +24,11 @@ export async function eraseAll(
     }
     erased.push({ entry, recorded: done.value.seq, blanked: done.value.blanked })
     for (const other of done.value.also) also.add(other)
+    for (const other of done.value.stays) stays.add(other)
+    for (const table of done.value.tables) tables.add(table)
   }
   // What was still there after the first may be gone after the second.
   for (const { entry } of erased) also.delete(entry)
-  return { erased, also: [...also].toSorted((a, b) => a - b), refused }
+  const inOrder = (seqs: ReadonlySet<number>): number[] => [...seqs].toSorted((a, b) => a - b)
+  return { erased, also: inOrder(also), stays: inOrder(stays), tables: [...tables].toSorted(), refused }
 }

@@ -43,14 +43,18 @@ export function addLedger(api: Api, { ledger, feed }: ApiOptions): void {
   api.get('/ledger/proof/:seq', async (context) => {
     if (isNarrowed(context.var.caller)) return refusal(403, NARROWED)
     const under = mayRecord(context.var.caller) ? undefined : 'existing'
-    const proof = await ledger.proofText(positive(context.req.param('seq'), -1), under)
+    const withBody = context.req.query('with_body') === 'true'
+    // What an entry commits to may be another caller's words.
+    const flaw = withBody ? administrationFlaw(context.var.caller) : undefined
+    if (flaw !== undefined) return refusal(403, `Only an admin is shown what entries commit to. ${flaw.message}`)
+    const proof = await ledger.proofText(positive(context.req.param('seq'), -1), { withBody, under })
     return proof.ok ? context.text(proof.value) : refusal(404, refusalSentence(proof.fault))
   })
   api.post('/ledger/export', async (context) => {
     const flaw = administrationFlaw(context.var.caller)
     if (flaw !== undefined) return refusal(403, `Only an admin has files written. ${flaw.message}`)
-    const { folder } = parsed(exportRequest, await bodyOf(context.req.raw))
-    const exported = await ledger.exportTo(folder)
+    const { folder, with_bodies: withBodies } = parsed(exportRequest, await bodyOf(context.req.raw))
+    const exported = await ledger.exportTo(folder, { withBodies })
     if (!exported.ok) return refusal(409, refusalSentence(exported.fault))
     return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
   })

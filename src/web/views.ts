@@ -240,6 +240,8 @@ export interface StatusView {
   readonly pendingApprovals: number
   readonly services: readonly {
     readonly name: string
+    /** The service's own; what comes with this program has the program's. */
+    readonly version?: string
     readonly status: 'ok' | 'degraded' | 'failing'
     readonly details: JsonObject
   }[]

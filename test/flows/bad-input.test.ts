@@ -2,12 +2,11 @@
  * Everything that comes from a wire can be wrong. It gets a clear error in the right envelope, nothing is written but
  * the audit of the refusal, and the gateway goes on.
  */
-import { DatabaseSync } from 'node:sqlite'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { recordedActions, recordedBodies, recordedEntries } from '../recorded-calls.ts'
 import { MODERN, callTool } from '../modern-request.ts'
 
 let home: Home
@@ -50,11 +49,9 @@ function request(argumentsText: string): string {
   return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"task_create","arguments":${argumentsText},${meta}}}`
 }
 
-function count(table: string): number {
-  const database = new DatabaseSync(join(home.data, 'hearthbus.db'), { readOnly: true })
-  const row = database.prepare(`SELECT count(*) AS n FROM ${table}`).get()
-  database.close()
-  return Number(row?.['n'])
+function count(of: 'entries' | 'actions' | 'tasks'): number {
+  if (of === 'actions') return recordedActions(home.data).length
+  return recordedEntries(home.data, of === 'tasks' ? 'task.created' : undefined).length
 }
 
 describe('input that is no request', () => {
@@ -67,11 +64,11 @@ describe('input that is no request', () => {
     ['a prototype', request('{"title":"a","__proto__":{"status":"DONE"}}'), 400, -32_700],
     ['a bare number', '42', 400, -32_600],
   ])('refuses %s and writes nothing', async (_, body, status, code) => {
-    const before = count('ledger_entry')
+    const before = count('entries')
     const refusal = await post(body)
     expect([refusal.status, refusal.code]).toEqual([status, code])
     expect(refusal.message.length).toBeGreaterThan(10)
-    expect(count('ledger_entry')).toBe(before)
+    expect(count('entries')).toBe(before)
   })
 
   it('refuses a body that is too large before reading all of it', async () => {
@@ -134,9 +131,7 @@ describe('arguments that do not fit', () => {
     await callTool(gateway.url, 'task_create', { title: 'a', password: 'hunter2-in-the-clear' })
     await gateway.stop()
     gateway = await startGatewayProcess(home)
-    const database = new DatabaseSync(join(home.data, 'hearthbus.db'), { readOnly: true })
-    const bodies = database.prepare('SELECT CAST(body AS TEXT) AS body FROM ledger_body').all()
-    database.close()
+    const bodies = recordedBodies(home.data)
     expect(JSON.stringify(bodies)).toContain('password')
     expect(JSON.stringify(bodies)).not.toContain('hunter2')
   })

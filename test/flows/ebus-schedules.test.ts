@@ -122,7 +122,7 @@ describe('a 720 controller', () => {
     expect(warmer).toMatchObject({ error: null, data: { success: true } })
     expect(house.simulator.house().dhw).toMatchObject({ targetCelsius: 55 })
     // The one setpoint: wherever else it is shown, it is no longer what it was, and nobody says that it is.
-    const water = await call(client, 'ebus.v1.semantic.dhw.get')
+    const water = await call(client, 'ebus.v1.semantic.dhw.get', { detail: true })
     const { fields } = water.meta['freshness'] as { fields: Record<string, { stale: boolean }> }
     expect(water.data.config.target_temp_c === 55 || fields['config.target_temp_c']?.stale).toBe(true)
     // A day takes a telegram per slot, so for a moment one of its slots is new and the other is not.

@@ -17,7 +17,7 @@ interface Setting {
   readonly values?: Record<string, string>
   readonly now?: number
   readonly read_back?: { readonly tool: string; readonly path: string }
-  readonly example: { readonly tool: string; readonly arguments: Record<string, unknown> & { readonly params: object } }
+  readonly example: { readonly tool: string; readonly arguments: Record<string, unknown> }
 }
 
 let house: HeatingHouse
@@ -87,9 +87,11 @@ describe('an agent that knows only the list of tools', () => {
   it('is told there where to look', async () => {
     const { tools } = await client.listTools()
     const said = (name: string): string => tools.find((tool) => tool.name === name)?.description ?? ''
-    expect(said('ebus.v1.rpc.invoke')).toMatch(/room setpoint.*hot water temperature.*registry\.methods\.list/)
+    expect(said('ebus.v1.rpc.invoke')).toMatch(
+      /room setpoint.*hot water temperature.*settings\.set.*registry\.methods\.list/,
+    )
     expect(said('ebus.v1.registry.methods.list')).toMatch(/room setpoints, hot water temperature, modes/)
-    expect(said('ebus.v1.semantic.zones.get')).toMatch(/change a setpoint or mode: rpc\.invoke/)
+    expect(said('ebus.v1.semantic.zones.get')).toMatch(/change a setpoint or mode: settings\.set/)
   })
 
   it('sets a room to 22 °C and reads it back', async () => {
@@ -97,49 +99,57 @@ describe('an agent that knows only the list of tools', () => {
     if (room === undefined) throw new Error('nothing sets the living room')
     expect(room).toMatchObject({ unit: '°C', minimum: 15, maximum: 30, now: 21 })
     const { tool, arguments: example } = room.example
-    const done = await call(client, tool, {
-      ...example,
-      params: { ...example.params, value: 22 },
-      idempotency_key: 'warmer',
-    })
-    expect(done).toMatchObject({ error: null, data: { confirmed: { value: true }, read_back: { value: 22 } } })
+    const done = await call(client, tool, { ...example, value: 22 })
+    expect(done).toMatchObject({ error: null, data: { confirmed: true, changes: [{ before: 21, after: 22 }] } })
     expect(await shown(room)).toBe(22)
     expect(house.simulator.house().zones[0]?.dayCelsius).toBe(22)
   })
 
-  it('gives each change a key of its own, because the example has none to copy', async () => {
-    const [{ example } = { example: undefined }] = await settings()
-    expect(await call(client, example?.tool ?? '', example?.arguments)).toMatchObject({
-      error: {
-        message:
-          'MUTATE needs an idempotency_key: a new one for each change, the same one only to repeat a call whose answer was lost.',
-      },
+  it('is told what a register held before, in the value and in the bytes that put it back', async () => {
+    const night = {
+      address: 0x15,
+      plane: 'system',
+      method: 'set_ext_register',
+      intent: 'MUTATE',
+      allow_dangerous: true,
+    }
+    const params = { group: 3, instance: 1, addr: 0x09 }
+    const changed = await call(client, 'ebus.v1.rpc.invoke', {
+      ...night,
+      params: { ...params, value: 15.5 },
+      idempotency_key: 'cooler',
     })
+    expect(changed.data).toMatchObject({
+      confirmed: { value: true },
+      before: { valid: true },
+      read_back: { value: 15.5 },
+    })
+    const { before, before_data: bytes } = changed.data as Record<string, { value: unknown }>
+    const back = await call(client, 'ebus.v1.rpc.invoke', {
+      ...night,
+      params: { ...params, data: bytes?.value },
+      idempotency_key: 'as it was',
+    })
+    expect(back.data).toMatchObject({ confirmed: { value: true }, read_back: { value: before?.value } })
   })
 
   it('sets the hot water, and its mode by what the numbers stand for', async () => {
     const offered = await settings()
-    const change = async (name: string, value: number): Promise<void> => {
+    const change = async (name: string, value: number | string): Promise<void> => {
       const found = offered.find((each) => each.name === name)
       if (found === undefined) throw new Error(`nothing sets ${name}`)
       const { example } = found
-      const params = { ...example.arguments.params, value }
-      const args = { ...example.arguments, params, idempotency_key: `${name} ${value}` }
-      expect(await call(client, example.tool, args)).toMatchObject({ error: null })
+      expect(await call(client, example.tool, { ...example.arguments, value })).toMatchObject({ error: null })
     }
     await change('dhw.target', 48.5)
-    const mode = offered.find(({ name }) => name === 'dhw.operating_mode')
-    const manual = Object.entries(mode?.values ?? {}).find(([, word]) => word.startsWith('manual'))?.[0]
-    await change('dhw.operating_mode', Number(manual))
+    await change('dhw.operating_mode', 'manual')
     expect(house.simulator.house().dhw).toMatchObject({ targetCelsius: 48.5, mode: 'manual' })
   })
 
   it('changes nothing with any example as it stands', async () => {
     const before = house.simulator.house()
-    for (const { name, of, example } of (await settings()).filter(({ name: each }) => each !== 'zone.quick_veto_hours'))
-      expect(
-        await call(client, example.tool, { ...example.arguments, idempotency_key: `${name} of ${of}` }),
-      ).toMatchObject({ error: null })
+    for (const { example } of (await settings()).filter(({ name }) => !/^zone\.(quick_veto|holiday)/.test(name)))
+      expect(await call(client, example.tool, example.arguments)).toMatchObject({ error: null })
     expect(house.simulator.house()).toMatchObject({ zones: before.zones, dhw: before.dhw })
   })
 
@@ -159,14 +169,10 @@ describe('an agent that knows only the list of tools', () => {
 
   it('starts a quick veto, and nobody says afterwards that none runs', async () => {
     const veto = (await settings()).find(({ name }) => name === 'zone.quick_veto_hours')
-    const { tool, arguments: example } = veto?.example ?? { tool: '', arguments: { params: {} } }
-    const started = await call(client, tool, {
-      ...example,
-      params: { ...example.params, value: 2 },
-      idempotency_key: 'veto',
-    })
-    expect(started).toMatchObject({ error: null, data: { confirmed: { value: true } } })
-    const { data, meta } = await call(client, 'ebus.v1.semantic.zones.get')
+    const { tool, arguments: example } = veto?.example ?? { tool: '', arguments: {} }
+    const started = await call(client, tool, { ...example, hours: 2 })
+    expect(started).toMatchObject({ error: null, data: { confirmed: true } })
+    const { data, meta } = await call(client, 'ebus.v1.semantic.zones.get', { detail: true })
     const { fields } = meta['freshness'] as { fields: Record<string, { stale: boolean }> }
     expect(data[0].config.quick_veto || fields['zone-1.state.special_function']?.stale).toBe(true)
     const running = await eventually(
@@ -183,16 +189,24 @@ describe('an agent that knows only the list of tools', () => {
       method: 'get_ext_register',
       params: { group: 3, instance: 0, addr: 0x22 },
     })
+    const keyless = {
+      address: 0x15,
+      plane: 'system',
+      intent: 'MUTATE',
+      allow_dangerous: true,
+      method: 'set_ext_register',
+    }
+    await call(client, 'ebus.v1.rpc.invoke', { ...keyless, params: { group: 3, instance: 0, addr: 0x22, value: 22 } })
     const { data } = await call(client, 'ledger_changes', { family: 'ebus', limit: 200 })
     const told = data.changes as { readonly label?: string; readonly result: string }[]
     expect(told.findLast(({ result }) => result === 'done')).toMatchObject({
       caller: 'local',
       channel: 'mcp-http',
-      capability: 'ebus.v1.rpc.invoke',
-      title: 'Call a method of a device',
-      label: 'BASV2 at 0x15: day setpoint of zone 1',
-      arguments: { intent: 'MUTATE', params: { value: 22 } },
-      answer: { data: { confirmed: { value: true }, read_back: { value: 22 } } },
+      capability: 'ebus.v1.settings.set',
+      title: 'Set the heating, in words',
+      label: 'Living: room temperature',
+      arguments: { setting: 'room_temperature', zone: 'Living', value: 22 },
+      answer: { data: { confirmed: true, changes: [{ after: 22 }] } },
     })
     expect(told.at(-1)).toMatchObject({ result: 'asked', approval: { state: 'requested' } })
     expect(told.findLast(({ result }) => result === 'refused')).toMatchObject({ rules: ['idempotency-key'] })

@@ -45,7 +45,19 @@ describe('the inventory', () => {
     const wanted = inventory === undefined ? [] : (JSON.parse(inventory) as { ebus: { tools: string[] } }).ebus.tools
     expect(ours).toEqual(expect.arrayContaining(wanted))
     expect(ours.filter((name) => !wanted.includes(name))).toEqual(
-      inventory === undefined ? ours : ['ebus.v1.bus.protocol_specimens.list', 'ebus.v1.semantic.adapter_info.get'],
+      inventory === undefined
+        ? ours
+        : [
+            'ebus.v1.bus.protocol_specimens.list',
+            'ebus.v1.semantic.adapter_info.get',
+            'ebus.v1.semantic.heat_pump.get',
+            'ebus.v1.settings.set',
+            'ebus.v1.vaillant.errors.get',
+            'ebus.v1.vaillant.errors.history.get',
+            'ebus.v1.vaillant.live_monitor.get',
+            'ebus.v1.vaillant.service.current.get',
+            'ebus.v1.vaillant.service.history.get',
+          ],
     )
   })
 
@@ -159,7 +171,7 @@ describe('what is told is what is there', () => {
   it('zones', async () => {
     // What a busy machine reads late is stale for a while.
     const { data, meta } = await eventually(
-      () => call(reader, 'ebus.v1.semantic.zones.get'),
+      () => call(reader, 'ebus.v1.semantic.zones.get', { detail: true }),
       (zones) => !(zones.meta['freshness'] as { stale: boolean }).stale,
     )
     const { zones } = house.simulator.house()

@@ -2,9 +2,7 @@
  * The policy matrix across power cuts: between preparing and committing, and in the middle of a commit. A refusal stays
  * a refusal, a plan stays a plan, and what is executed is executed once.
  */
-import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { Database } from '../../src/core/database-store.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
 import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
@@ -20,6 +18,7 @@ import {
   verdictOf,
 } from '../homeseer-rig.ts'
 import type { Answer, MatrixRow, World } from '../homeseer-rig.ts'
+import { recordedActions } from '../recorded-calls.ts'
 import { until } from '../mesh-house.ts'
 
 const LAMP = HOME_REFS.kitchenSwitch
@@ -70,10 +69,7 @@ function controls(): number {
 
 /** Calls that the ledger has seen begin, beside the running gateway. */
 function begun(tool: string): number {
-  const database = new Database({ path: join(home.data, 'hearthbus.db'), migrations: [], readOnly: true })
-  const row = database.sql.prepare('SELECT COUNT(*) AS n FROM actions WHERE tool = ?').get(tool)
-  database.close()
-  return Number(row?.['n'])
+  return recordedActions(home.data).filter((action) => action.tool === tool).length
 }
 
 const NAME = '$safeMode, default dry $defaultDryRun, confirm $confirm: commit $commit'

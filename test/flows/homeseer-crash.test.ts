@@ -5,7 +5,8 @@
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { Database } from '../../src/core/database-store.ts'
+import { stateIn } from '../../src/cli/ledger-files-client.ts'
+import { guardProjection } from '../../src/guard/guard-state.ts'
 import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 import { at, callTool, CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
@@ -52,13 +53,11 @@ function controls(): number {
   return world.simulator.system.deeds.filter(({ kind }) => kind === 'control').length
 }
 
-/** Reads the database beside the running gateway until it says what was waited for. */
+/** Reads the log beside the running gateway until it says what was waited for. */
 function untilChangeIs(state: string): Promise<void> {
   return until(`the change is ${state}`, () => {
-    const database = new Database({ path: join(home.data, 'hearthbus.db'), migrations: [], readOnly: true })
-    const row = database.sql.prepare('SELECT state FROM guard_change').get()
-    database.close()
-    return row?.['state'] === state
+    const [change] = stateIn(join(home.data, 'hearthbus.db'), guardProjection).changes.values()
+    return change?.state === state
   })
 }
 

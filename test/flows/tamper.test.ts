@@ -3,13 +3,17 @@
  * that an owner would use.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { createPrivateKey } from 'node:crypto'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { TAIL_SECRET } from '../../src/ledger/group.ts'
+import { noteSigner } from '../../src/ledger/note-key.ts'
 import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
+import { edited, editTail, rewriteLog } from '../ledger-attack.ts'
 import { callTool } from '../modern-request.ts'
 
 let home: Home
@@ -53,9 +57,10 @@ function tampered(change: (sql: DatabaseSync) => void): string {
   const copy = copyOf(home.data)
   const sql = new DatabaseSync(join(copy, 'hearthbus.db'))
   sql.exec('PRAGMA foreign_keys = OFF; PRAGMA writable_schema = OFF')
-  for (const { name } of sql.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").all())
-    sql.exec(`DROP TRIGGER "${String(name)}"`)
+  const triggers = sql.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").all()
+  for (const { name } of triggers) sql.exec(`DROP TRIGGER "${String(name)}"`)
   change(sql)
+  for (const trigger of triggers) sql.exec(String(trigger['sql']))
   sql.close()
   return copy
 }
@@ -67,6 +72,12 @@ function cli(data: string, ...args: readonly string[]): { readonly status: numbe
     { encoding: 'utf8' },
   )
   return { status, text: stdout + stderr }
+}
+
+/** The secret of the node's own tail: what somebody with the keys has. */
+function keyOf(data: string): Uint8Array {
+  const key = createPrivateKey(readFileSync(join(data, 'keys', 'node.key')))
+  return noteSigner('whatever', key).deriveSecret(TAIL_SECRET)
 }
 
 async function chainVerdict(data: string): Promise<unknown> {
@@ -85,35 +96,47 @@ describe('a ledger that somebody touched', () => {
   })
 
   it('is found out by one changed byte', () => {
-    const copy = tampered((sql) => {
-      const row = sql.prepare("SELECT seq, bytes FROM ledger_entry WHERE kind = 'thought' LIMIT 1").get()
-      const bytes = Buffer.from(row?.['bytes'] as Uint8Array)
-      bytes[20] = (bytes[20] ?? 0) ^ 1
-      sql.prepare('UPDATE ledger_entry SET bytes = ? WHERE seq = ?').run(bytes, Number(row?.['seq']))
-    })
+    const copy = copyOf(home.data)
+    editTail(join(copy, 'ledger'), '"kind":"thought"', '"kind":"thougat"')
     expect(cli(copy, 'ledger', 'verify').status).toBe(5)
+    expect(cli(copy, 'up').status).toBe(5)
   })
 
   it('is found out by a tail that was cut off', () => {
-    const copy = tampered((sql) =>
-      sql.exec('DELETE FROM ledger_entry WHERE seq >= (SELECT max(seq) - 3 FROM ledger_entry)'),
-    )
+    const copy = copyOf(home.data)
+    rewriteLog(join(copy, 'ledger'), keyOf(copy), (entries) => entries.slice(0, -3))
     const { status, text } = cli(copy, 'ledger', 'verify')
     expect([status, text.includes('missing') || text.includes('signed')]).toEqual([5, true])
     expect(cli(copy, 'up').status).toBe(5)
   })
 
   it('is found out by an event whose agent_id was rewritten, hashes and all', () => {
-    const copy = tampered((sql) => {
-      for (const { seq, bytes } of sql.prepare("SELECT seq, bytes FROM ledger_entry WHERE kind = 'thought'").all()) {
-        const rewritten = Buffer.from(bytes as Uint8Array)
-          .toString()
-          .replace('"claude"', '"nobody"')
-        sql.prepare('UPDATE ledger_entry SET bytes = ? WHERE seq = ?').run(Buffer.from(rewritten), Number(seq))
-      }
-      sql.exec('DELETE FROM ledger_tile')
-    })
+    const copy = copyOf(home.data)
+    rewriteLog(join(copy, 'ledger'), keyOf(copy), (entries) =>
+      entries.map((entry) => edited(entry, '"claude"', '"nobody"')),
+    )
     expect(cli(copy, 'ledger', 'verify').status).toBe(5)
+  })
+
+  it('does not start with an approval that somebody appended after it was stopped', () => {
+    const forged = (seq: number): string =>
+      `{"at":"2026-01-01T00:00:00.000Z","by":"owner","kind":"approval.approved","seq":${seq},"v":1}`
+    for (const key of [new Uint8Array(32), keyOf(home.data)]) {
+      const copy = copyOf(home.data)
+      rewriteLog(join(copy, 'ledger'), key, (entries) => [...entries, { bytes: Buffer.from(forged(entries.length)) }])
+      expect(cli(copy, 'up').status).toBe(5)
+      expect(cli(copy, 'ledger', 'verify').status).toBe(5)
+    }
+  })
+
+  it('does not start with a trigger that nobody made', () => {
+    const copy = copyOf(home.data)
+    const sql = new DatabaseSync(join(copy, 'hearthbus.db'))
+    sql.exec(`CREATE TRIGGER helpful AFTER INSERT ON guard_approval BEGIN
+      UPDATE guard_approval SET state = 'approved'; END`)
+    sql.close()
+    expect(cli(copy, 'up')).toMatchObject({ status: 5, text: expect.stringContaining('helpful') })
+    expect(cli(copy, 'ledger', 'verify').text).toContain('trigger helpful is not the one this program made')
   })
 
   it('notices a record whose agent_id was rewritten beside the ledger', async () => {
@@ -134,9 +157,9 @@ describe('a ledger that somebody touched', () => {
     ['a task that was deleted', "DELETE FROM tasks WHERE title = 'first'", 'task', 'was removed'],
     [
       'a task that was added',
-      `INSERT INTO tasks (id, title, status, priority_rank, created_at, updated_at, version, attempt, log_index)
-       SELECT 'T-9', 'third', status, priority_rank, created_at, updated_at, version, attempt, log_index FROM tasks
-       WHERE title = 'first'`,
+      `INSERT INTO tasks (seq, id, title, status, priority_rank, created_at, updated_at, version, attempt, log_index, set_by)
+       SELECT -9223372036854775807, 'T-9', 'third', status, priority_rank, created_at, updated_at, version, attempt,
+         log_index, set_by FROM tasks WHERE title = 'first'`,
       'task T-9',
       'was added',
     ],
@@ -149,14 +172,6 @@ describe('a ledger that somebody touched', () => {
     expect(text).toMatch(new RegExp(`^The ${what} .*${why}`, 'm'))
     expect(cli(copy, 'doctor').text).toMatch(new RegExp(`The ${what} .*${why}`))
     expect(await chainVerdict(copy)).toMatchObject({ ok: true, data: { valid: false } })
-  })
-
-  it('is found out by a token that may do more than it was made for', () => {
-    const copy = tampered((sql) => sql.exec("UPDATE guard_token SET role = 'admin'"))
-    const { status, text } = cli(copy, 'ledger', 'verify')
-    expect(status).toBe(5)
-    expect(text).toMatch(/^The token lamp is not what the ledger says \(entry \d+\): role\.$/m)
-    expect(cli(copy, 'doctor').text).toContain('The token lamp is not what the ledger says')
   })
 
   it('refuses to go on from an old copy of the database, and says what to do', () => {

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { LOG_TABLE, tableLog } from '../../../test/table-log.ts'
 import { utf8 } from '../../core/bytes.ts'
+import { systemClock } from '../../core/clock.ts'
 import { Database } from '../../core/database-store.ts'
 import { VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
 import { createDevicesServer } from './devices-server.ts'
@@ -19,12 +21,12 @@ let server: DevicesServer
 let port: number
 
 beforeEach(async () => {
-  database = new Database({ path: ':memory:', migrations: [devicesMigrations] })
+  database = new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
   desk = createVisionDesk({ url: () => 'http://127.0.0.1/' })
   const addresses = { publicUrl: undefined, httpPort: 7421, mqttPort: 1883 }
   server = createDevicesServer({
     registrar: createRegistrar({
-      store: new EnrolStore(database),
+      store: new EnrolStore(database, tableLog(database, systemClock)),
       signingKey: utf8('0123456789abcdef0123456789abcdef'),
       addresses: () => ({ ...addresses, webSocketPath: WEBSOCKET_PATH, visionPath: VISION_PATH }),
       transport: 'websocket',

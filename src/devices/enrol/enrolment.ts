@@ -64,10 +64,10 @@ export interface Registrar {
   readonly recognise: (deviceId: string) => DeviceIdentity | undefined
   readonly approve: (code: string, options: ApproveOptions) => Promise<Result<EnrolledDevice, EnrolFault>>
   /** Voids every credential; an approved device gets new ones at its next boot. */
-  readonly rotate: (deviceId: string) => Promise<Result<EnrolledDevice, EnrolFault>>
-  readonly revoke: (deviceId: string) => Promise<Result<EnrolledDevice, EnrolFault>>
+  readonly rotate: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolFault>>
+  readonly revoke: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolFault>>
   /** As if it had never been here: its next boot makes it a stranger. */
-  readonly forget: (deviceId: string) => Promise<Result<EnrolledDevice, EnrolFault>>
+  readonly forget: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolFault>>
   readonly devices: () => readonly EnrolledDevice[]
   readonly device: (deviceId: string) => EnrolledDevice | undefined
   readonly pending: () => readonly PendingDevice[]

@@ -10,6 +10,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Database } from '../../core/database-store.ts'
+import type { StateLog } from '../../ledger/state-log.ts'
 import type { Fleet, Harbour } from '../session/fleet.ts'
 import type { FleetOptions } from '../session/fleet-server.ts'
 import { createFleet } from '../session/fleet-server.ts'
@@ -33,6 +34,7 @@ import { createVisionDesk } from './vision-desk.ts'
 
 export interface GatewayOptions {
   readonly database: Database
+  readonly log: StateLog
   readonly signingKey: Uint8Array
   /** The address that devices reach, and the port of the devices listener; 0 takes a free one. */
   readonly host: string
@@ -77,7 +79,7 @@ interface Doors {
 
 /** Rejects when a port is taken, with everything that was opened closed again. */
 export async function openDevices(options: GatewayOptions): Promise<Gateway> {
-  const { database, signingKey, host, clock = systemClock } = options
+  const { database, log, signingKey, host, clock = systemClock } = options
   const { onError = () => undefined, onRefused = () => undefined } = options
   let addresses: Addresses = {
     publicUrl: options.publicUrl,
@@ -87,7 +89,7 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
     visionPath: VISION_PATH,
   }
   const doors: Doors = { server: undefined, udp: undefined, mqtt: undefined, broker: undefined }
-  const store = new EnrolStore(database)
+  const store = new EnrolStore(database, log)
   const desk = createVisionDesk({ url: (local) => visionUrl(addresses, local), clock })
   const fleet = createFleet({
     ...options.fleet,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LOG_TABLE, tableLog } from '../../../test/table-log.ts'
 import { utf8 } from '../../core/bytes.ts'
 import { manualClock } from '../../../test/manual-clock.ts'
 import { Database } from '../../core/database-store.ts'
@@ -27,7 +28,7 @@ const clock = manualClock()
 
 function open(options: Partial<RegistrarOptions> = {}): Registrar {
   return createRegistrar({
-    store: new EnrolStore(database),
+    store: new EnrolStore(database, tableLog(database, clock)),
     signingKey: KEY,
     addresses: () => ({
       publicUrl: undefined,
@@ -53,7 +54,7 @@ const tokenIn = (settings: OtaSettings) => (settings.kind === 'websocket' ? sett
 const knock = (token: string) => ({ kind: 'token', ...IDENTITY, token }) as const
 
 beforeEach(() => {
-  database = new Database({ path: ':memory:', migrations: [devicesMigrations] })
+  database = new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
   voided = []
 })
 afterEach(() => database.close())
@@ -112,7 +113,7 @@ describe('an approved device', () => {
     const registrar = open()
     await approved(registrar)
     const token = tokenIn(await registrar.ota(REQUEST, ASKED))
-    const rows = JSON.stringify(database.sql.prepare('SELECT * FROM device_token').all())
+    const rows = JSON.stringify(database.sql.prepare('SELECT * FROM test_event').all())
     expect(token).toMatch(/^[\w-]{43}$/)
     expect(rows).not.toContain(token)
   })
@@ -181,7 +182,7 @@ describe('an approved device', () => {
     const registrar = open()
     await approved(registrar)
     expect(registrar.preview(REQUEST, ASKED)).toMatchObject({ kind: 'websocket', websocket: { token: '' } })
-    expect(database.sql.prepare('SELECT count(*) AS tokens FROM device_token').get()).toEqual({ tokens: 0 })
+    expect(JSON.stringify(database.sql.prepare('SELECT event FROM test_event').all())).not.toContain('token_hash')
     const other = { ...REQUEST, clientId: 'ffffffff-0000-4000-8000-000000000000' }
     expect(registrar.preview(other, ASKED)).toMatchObject({ kind: 'activation', activation: { code: '' } })
     expect(registrar.pending()).toEqual([])
@@ -193,7 +194,7 @@ describe('a device that lost its place', () => {
     const registrar = open()
     await approved(registrar)
     const token = tokenIn(await registrar.ota(REQUEST, ASKED))
-    expect(await registrar.revoke(REQUEST.deviceId)).toMatchObject({ ok: true, value: { state: 'revoked' } })
+    expect(await registrar.revoke(REQUEST.deviceId, 'owner')).toMatchObject({ ok: true, value: { state: 'revoked' } })
     expect(await registrar.admit(knock(token))).toBeUndefined()
     expect(await registrar.ota(REQUEST, ASKED)).toEqual({ kind: 'nothing' })
     expect(voided).toEqual([REQUEST.deviceId])
@@ -203,7 +204,7 @@ describe('a device that lost its place', () => {
     const registrar = open()
     await approved(registrar, 'mqtt')
     const told = await registrar.ota(REQUEST, ASKED)
-    await registrar.rotate(REQUEST.deviceId)
+    await registrar.rotate(REQUEST.deviceId, 'owner')
     const credentials = told.kind === 'mqtt' ? told.mqtt : { clientId: '', username: '', password: '' }
     expect(await registrar.admit({ kind: 'mqtt', credentials })).toBeUndefined()
   })
@@ -211,7 +212,7 @@ describe('a device that lost its place', () => {
   it('gets no token from a boot that a revocation overtook', async () => {
     const registrar = open()
     await approved(registrar)
-    const [, told] = await Promise.all([registrar.revoke(REQUEST.deviceId), registrar.ota(REQUEST, ASKED)])
+    const [, told] = await Promise.all([registrar.revoke(REQUEST.deviceId, 'owner'), registrar.ota(REQUEST, ASKED)])
     expect(told).toEqual({ kind: 'nothing' })
     expect(registrar.device(REQUEST.deviceId)?.state).toBe('revoked')
   })
@@ -235,9 +236,9 @@ describe('a device that lost its place', () => {
   it('is a stranger again once it is forgotten', async () => {
     const registrar = open()
     await approved(registrar)
-    await registrar.forget(REQUEST.deviceId)
+    await registrar.forget(REQUEST.deviceId, 'owner')
     expect((await registrar.ota(REQUEST, ASKED)).kind).toBe('activation')
-    expect(await registrar.forget(REQUEST.deviceId)).toEqual({
+    expect(await registrar.forget(REQUEST.deviceId, 'owner')).toEqual({
       ok: false,
       fault: { kind: 'unknown-device', device: REQUEST.deviceId },
     })
@@ -248,7 +249,7 @@ describe('a device that is forgotten before it came back', () => {
   it('is shown a code that can be approved', async () => {
     const registrar = open()
     await approved(registrar)
-    await registrar.forget(REQUEST.deviceId)
+    await registrar.forget(REQUEST.deviceId, 'owner')
     const told = await registrar.ota(REQUEST, ASKED)
     expect(registrar.activate({ ...IDENTITY, challenge: undefined })).toBe('not-yet')
     const code = told.kind === 'activation' ? told.activation.code : ''

@@ -96,7 +96,7 @@ class NodeRegistrar implements Registrar {
     if (known === undefined) return this.#codeFor(request, asked)
     const token = known.transport === 'websocket' ? base64url(randomBytes(32)) : ''
     const device = { ...known, board: request.board, firmware: request.firmware }
-    const still = await this.#store.boot(device, this.#clock.now(), token === '' ? undefined : hashOf(token))
+    const still = await this.#store.boot(device, token === '' ? undefined : hashOf(token))
     // Revoked in the meantime: the next boot will say so.
     if (!still) return { kind: 'nothing' }
     this.#waiting.leave(known)
@@ -138,14 +138,11 @@ class NodeRegistrar implements Registrar {
     const approval = this.#store.approve({
       deviceId,
       clientId,
-      state: 'approved',
       name: options.name ?? before?.name ?? board,
       transport: options.transport ?? before?.transport ?? this.#options.transport,
       board,
       firmware,
-      approvedAtMs: this.#clock.now(),
       approvedBy: options.by,
-      bootedAtMs: undefined,
     })
     const device = await approval.catch((error: unknown) => {
       this.#waiting.approve(waiting, false)
@@ -156,22 +153,22 @@ class NodeRegistrar implements Registrar {
     return ok(device)
   }
 
-  readonly rotate = (deviceId: string): Changed => this.#void(deviceId)
+  readonly rotate = (deviceId: string, by: string): Changed => this.#void(deviceId, by)
 
-  readonly revoke = (deviceId: string): Changed => this.#void(deviceId, 'revoked')
+  readonly revoke = (deviceId: string, by: string): Changed => this.#void(deviceId, by, 'revoked')
 
-  readonly forget = async (deviceId: string): Changed => {
+  readonly forget = async (deviceId: string, by: string): Changed => {
     const device = this.#store.device(deviceId)
     if (device === undefined) return fail({ kind: 'unknown-device', device: deviceId })
-    await this.#store.remove(deviceId)
+    await this.#store.remove(deviceId, by)
     // Approved, and not heard of since: it would be shown a code that was used.
     this.#waiting.leave(device)
     this.#options.onVoid?.(deviceId)
     return ok(device)
   }
 
-  async #void(deviceId: string, state?: 'revoked'): Changed {
-    const device = await this.#store.voidCredentials(deviceId, state)
+  async #void(deviceId: string, by: string, state?: 'revoked'): Changed {
+    const device = await this.#store.voidCredentials(deviceId, by, state)
     if (device === undefined) return fail({ kind: 'unknown-device', device: deviceId })
     this.#options.onVoid?.(deviceId)
     return ok(device)

@@ -1,7 +1,7 @@
 /**
  * Answer: what a device said, as the bus tells it on.
  *
- *   result ▸ content untouched, and its meaning as data: the JSON in a single text, or the text
+ *   result ▸ content without what is invisible, and its meaning as data: the JSON in a single text, or the text
  *   isError, JSON-RPC error, silence ▸ a fault whose kind is honest about whether anything may have happened
  *
  * Pure.
@@ -16,7 +16,7 @@ import type { DeviceFault } from '../session/device-fault.ts'
 import { faultSentence, mayHaveActed } from '../session/device-fault.ts'
 import type { ToolResult } from '../wire/content.ts'
 import { parseJson } from '../wire/json-text.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import { visibleJson, visibleLines, visibleText } from '../../core/stranger-text.ts'
 
 export interface Called {
   readonly slug: string
@@ -44,8 +44,12 @@ export function outcomeOf(result: Result<ToolResult, DeviceFault>, called: Calle
   const { content, isError } = result.value
   if (isError) return fail({ kind: 'failed', message: errorText(textOf(content)), details: { device: called.slug } })
   const images = content.filter(({ type }) => type === 'image').length
-  const data = { device: called.slug, value: valueOf(content), ...(images === 0 ? {} : { images }) }
-  return ok({ data, content: content.map((item) => ({ ...item })) })
+  const data = { device: called.slug, value: visibleJson(valueOf(content)), ...(images === 0 ? {} : { images }) }
+  return ok({ data, content: content.map(visibleItem) })
+}
+
+function visibleItem(item: ToolResult['content'][number]): ToolResult['content'][number] {
+  return item.type === 'text' ? { ...item, text: visibleLines(item.text) } : { ...item }
 }
 
 export function faultOf(fault: DeviceFault, { slug, effect }: Called): Fault {

@@ -31,8 +31,6 @@ import { pendingJson, pendingView } from './waiting-resource.ts'
 
 export interface EnrolmentParts extends ToolParts {
   readonly transports: readonly string[]
-  /** Beside the records of the call: that somebody came, and that somebody went. */
-  readonly record: (event: { readonly kind: string; readonly [field: string]: string }) => Promise<void>
 }
 
 const enrolledView = z.object({
@@ -178,25 +176,22 @@ async function approved(
   if (transport !== undefined && !parts.transports.includes(transport)) return fail(noTransport(transport, parts))
   const by = callerKey(call.caller)
   const options = { by, ...(name === undefined ? {} : { name }), ...(transport === undefined ? {} : { transport }) }
-  return settled({ parts, house, call }, 'device.approved', await house.gateway.registrar.approve(code, options))
+  return settled(house, await house.gateway.registrar.approve(code, options))
 }
 
-async function changed({ parts, house, call }: Around, kind: 'revoke' | 'rotate' | 'forget', name: string) {
+async function changed({ house, call }: Around, kind: 'revoke' | 'rotate' | 'forget', name: string) {
   const { registrar, fleet } = house.gateway
   const deviceId = parseDeviceId(name) ?? house.store.deviceOf(name)
   if (deviceId === undefined) return fail(unknownDevice(name))
   const slug = slugOf(house, deviceId)
-  const result = await registrar[kind](deviceId)
+  const result = await registrar[kind](deviceId, callerKey(call.caller))
   if (kind === 'forget') fleet.forget(deviceId)
-  return settled({ parts, house, call }, EVENTS[kind], result, slug)
+  return settled(house, result, slug)
 }
 
-const EVENTS = { revoke: 'device.revoked', rotate: 'device.rotated', forget: 'device.forgotten' } as const
-
-/** On record, and on or off the bus, before anybody hears that it is done. */
+/** On or off the bus before anybody hears that it is done. */
 async function settled(
-  { parts, house, call }: Around,
-  kind: string,
+  house: OpenHouse,
   result: Result<EnrolledDevice, EnrolFault>,
   slugBefore?: string,
 ): Promise<Outcome> {
@@ -204,7 +199,6 @@ async function settled(
   const device = result.value
   await house.roster.sync(device.deviceId)
   const slug = slugBefore ?? slugOf(house, device.deviceId)
-  await parts.record({ kind, device: slug, device_id: device.deviceId, by: callerKey(call.caller) })
   return ok({ data: enrolledJson(device, slug) })
 }
 

@@ -1,17 +1,21 @@
 /**
  * Pin store: the slug of each device, and the definitions of its tools that somebody stands for.
  *
- *   device_label 1 ── n device_pin        both end with the enrolment of the device
- *
  * Pins belong to a device with the UUID it was approved with: the same address with another UUID was approved as
- * another device, and its first listing is a first listing again. Every change is in the ledger, in the same
- * transaction.
+ * another device, and its first listing is a first listing again. The log has the hashes of what is pinned, and they
+ * alone decide; the table has the definitions, of which only those count that have such a hash.
  *
  * Does I/O.
  */
-import type { StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Database, Migrations } from '../../core/database-store.ts'
-import type { Ledger } from '../../ledger/ledger.ts'
+import { jsonIn } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { CacheFinding } from '../../ledger/finding.ts'
+import type { ContentAudit } from '../../ledger/projection.ts'
+import type { StateLog } from '../../ledger/state-log.ts'
+import { deviceProjection } from '../enrol/device-state.ts'
+import type { DeviceState } from '../enrol/device-state.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import type { Pin, Pins, WithheldTool } from './definition.ts'
@@ -21,20 +25,11 @@ import { freshSlug } from './slug.ts'
 export const deviceToolsMigrations: Migrations = {
   room: 'device-tools',
   steps: [
-    `CREATE TABLE device_label (
-       device_id TEXT PRIMARY KEY REFERENCES device_enrolled ON DELETE CASCADE,
-       slug TEXT NOT NULL UNIQUE,
-       -- The UUID whose tools are pinned; NULL before the first listing.
-       pinned_client TEXT,
-       -- What was last recorded as withheld, so that it is recorded once.
-       withheld TEXT
-     ) STRICT;
-     CREATE TABLE device_pin (
-       device_id TEXT NOT NULL REFERENCES device_label ON DELETE CASCADE,
-       tool TEXT NOT NULL,
+    `CREATE TABLE device_pin (
+       device_id TEXT NOT NULL,
        hash TEXT NOT NULL,
        definition TEXT NOT NULL,
-       PRIMARY KEY (device_id, tool)
+       PRIMARY KEY (device_id, hash)
      ) STRICT, WITHOUT ROWID`,
   ],
 }
@@ -48,48 +43,41 @@ export interface Label {
 
 export class PinStore {
   readonly #database: Database
-  readonly #ledger: Ledger
-  /** Asked for everything that happens to a device, so they are compiled once. */
-  readonly #label: StatementSync
+  readonly #log: StateLog
+  readonly #state: DeviceState
+  /** Asked for everything that happens to a device, so it is compiled once. */
   readonly #pin: StatementSync
 
-  constructor(database: Database, ledger: Ledger) {
+  constructor(database: Database, log: StateLog) {
     this.#database = database
-    this.#ledger = ledger
-    this.#label = database.sql.prepare('SELECT * FROM device_label WHERE device_id = ?')
-    this.#pin = database.sql.prepare('SELECT * FROM device_pin WHERE device_id = ?')
+    this.#log = log
+    this.#state = log.projections.state(deviceProjection)
+    this.#pin = database.sql.prepare('SELECT hash, definition FROM device_pin WHERE device_id = ?')
   }
 
   label({ deviceId, clientId }: DeviceIdentity): Label | undefined {
-    const row = this.#label.get(deviceId)
-    if (row === undefined) return undefined
-    const withheld = row['withheld']
-    return {
-      slug: String(row['slug']),
-      pins: row['pinned_client'] === clientId ? this.#pins(deviceId) : undefined,
-      withheld: typeof withheld === 'string' ? withheld : undefined,
-    }
+    const label = this.#state.labels.get(deviceId)
+    if (label === undefined) return undefined
+    const { slug, pinnedClient, withheld } = label
+    return { slug, withheld, pins: pinnedClient === clientId ? this.#pins(deviceId) : undefined }
   }
 
   slug(deviceId: string): string | undefined {
-    const slug = this.#label.get(deviceId)?.['slug']
-    return typeof slug === 'string' ? slug : undefined
+    return this.#state.labels.get(deviceId)?.slug
   }
 
   /** Whose slug this is, also while the device is revoked. */
   deviceOf(slug: string): string | undefined {
-    const row = this.#database.sql.prepare('SELECT device_id FROM device_label WHERE slug = ?').get(slug)
-    return row === undefined ? undefined : String(row['device_id'])
+    return this.#state.slugs.get(slug)
   }
 
   /** Gives the device its slug; a second call finds the first one's. */
   name({ deviceId }: DeviceIdentity, base: string): Promise<string> {
-    return this.#database.commit((sql) => {
-      const known = sql.prepare('SELECT slug FROM device_label WHERE device_id = ?').get(deviceId)
-      if (known !== undefined) return String(known['slug'])
-      const taken = sql.prepare('SELECT 1 FROM device_label WHERE slug = ?')
-      const slug = freshSlug(base, deviceId, (candidate) => taken.get(candidate) !== undefined)
-      sql.prepare('INSERT INTO device_label (device_id, slug) VALUES (?, ?)').run(deviceId, slug)
+    return this.#database.commit(() => {
+      const known = this.slug(deviceId)
+      if (known !== undefined) return known
+      const slug = freshSlug(base, deviceId, (candidate) => this.#state.slugs.has(candidate))
+      this.#log.appendIn({ kind: 'device.named', device: slug, device_id: deviceId })
       return slug
     })
   }
@@ -97,13 +85,10 @@ export class PinStore {
   /** The first listing of this identity: everything in it is taken as it is. */
   pinAll(identity: DeviceIdentity, slug: string, tools: readonly DeviceTool[]): Promise<void> {
     const { deviceId, clientId } = identity
-    return this.#database.commit((sql) => {
-      sql.prepare('DELETE FROM device_pin WHERE device_id = ?').run(deviceId)
-      sql
-        .prepare('UPDATE device_label SET pinned_client = ?, withheld = NULL WHERE device_id = ?')
-        .run(clientId, deviceId)
-      this.#putPins(deviceId, tools)
-      this.#record('device.tools.pinned', { slug, deviceId }, { tools: tools.map(listed) })
+    return this.#database.commit(() => {
+      const pins = this.#keep(deviceId, tools)
+      const named = { device: slug, device_id: deviceId, client_id: clientId }
+      this.#log.appendIn({ kind: 'device.tools.pinned', ...named, count: tools.length, pins }, bodyOf(tools))
     })
   }
 
@@ -114,17 +99,22 @@ export class PinStore {
     note: { readonly withheld: readonly WithheldTool[]; readonly digest: string; readonly changes: number },
   ): Promise<void> {
     const { withheld, digest, changes } = note
-    return this.#database.commit((sql) => {
-      sql.prepare('UPDATE device_label SET withheld = ? WHERE device_id = ?').run(digest, deviceId)
+    return this.#database.commit(() => {
       const tools = withheld.map((each) => ({ ...listed(each.tool), changed: each.pinned !== undefined }))
-      this.#record('device.tools.withheld', { slug, deviceId }, { digest, changes, tools })
+      const named = { device: slug, device_id: deviceId }
+      this.#log.appendIn(
+        { kind: 'device.tools.withheld', ...named, count: tools.length, digest, changes },
+        { tools: tools.map((tool) => ({ ...tool })) },
+      )
     })
   }
 
   /** The device is again what it was pinned as. */
   releaseAll({ deviceId }: DeviceIdentity): Promise<void> {
-    return this.#database.commit((sql) => {
-      sql.prepare('UPDATE device_label SET withheld = NULL WHERE device_id = ?').run(deviceId)
+    return this.#database.commit(() => {
+      const label = this.#state.labels.get(deviceId)
+      if (label?.withheld !== undefined)
+        this.#log.appendIn({ kind: 'device.tools.released', device: label.slug, device_id: deviceId })
     })
   }
 
@@ -133,56 +123,62 @@ export class PinStore {
     slug: string,
     { withheld, by }: { readonly withheld: readonly WithheldTool[]; readonly by: string },
   ): Promise<void> {
-    return this.#database.commit((sql) => {
-      this.#putPins(
-        deviceId,
-        withheld.map(({ tool }) => tool),
-      )
-      sql.prepare('UPDATE device_label SET withheld = NULL WHERE device_id = ?').run(deviceId)
+    return this.#database.commit(() => {
+      const approved = withheld.map(({ tool }) => tool)
+      const names = new Set(approved.map(({ name }) => name))
+      const others = [...this.#pins(deviceId).values()].filter(({ definition }) => !names.has(definition.name))
+      const pins = this.#keep(deviceId, [...others.map(({ definition }) => definition), ...approved])
       const digest = withheldDigest(withheld) ?? ''
-      this.#record(
-        'device.tools.approved',
-        { slug, deviceId },
-        { by, digest, tools: withheld.map((each) => listed(each.tool)) },
-      )
+      const named = { device: slug, device_id: deviceId, by, digest }
+      this.#log.appendIn({ kind: 'device.tools.approved', ...named, count: approved.length, pins }, bodyOf(approved))
     })
   }
 
+  /** A definition whose hash is not the one that is pinned is somebody else's. */
   #pins(deviceId: string): Pins {
-    const rows = this.#pin.all(deviceId)
+    const pinned = new Set(this.#state.labels.get(deviceId)?.pins)
     return new Map(
-      rows.map((row): [string, Pin] => [
-        String(row['tool']),
-        { hash: String(row['hash']), definition: JSON.parse(String(row['definition'])) as DeviceTool },
-      ]),
+      this.#pin.all(deviceId).flatMap((row): [string, Pin][] => {
+        const definition = jsonIn(String(row['definition'])) as unknown as DeviceTool | undefined
+        const hash = definition === undefined ? '' : definitionHash(definition)
+        return definition !== undefined && pinned.has(hash) ? [[definition.name, { hash, definition }]] : []
+      }),
     )
   }
 
-  #putPins(deviceId: string, tools: readonly DeviceTool[]): void {
-    const put = this.#database.sql.prepare(
-      `INSERT INTO device_pin VALUES (?, ?, ?, ?)
-       ON CONFLICT (device_id, tool) DO UPDATE SET hash = excluded.hash, definition = excluded.definition`,
-    )
-    for (const tool of tools) put.run(deviceId, tool.name, definitionHash(tool), JSON.stringify(tool))
+  /** Answers with the hashes of all of them; what was kept before goes. */
+  #keep(deviceId: string, tools: readonly DeviceTool[]): readonly string[] {
+    const { sql } = this.#database
+    sql.prepare('DELETE FROM device_pin WHERE device_id = ?').run(deviceId)
+    const put = sql.prepare('INSERT OR REPLACE INTO device_pin VALUES (?, ?, ?)')
+    for (const tool of tools) put.run(deviceId, definitionHash(tool), JSON.stringify(tool))
+    return [...new Set(tools.map(definitionHash))]
   }
+}
 
-  /** Names and hashes only, in a body that can be erased: a stranger's text has no place in a log for ever. */
-  #record(
-    kind: string,
-    { slug, deviceId }: { readonly slug: string; readonly deviceId: string },
-    body: {
-      readonly by?: string
-      readonly digest?: string
-      readonly changes?: number
-      readonly tools: readonly Listed[]
-    },
-  ): void {
-    const { by, digest, changes } = body
-    this.#ledger.appendIn(
-      { kind, device: slug, device_id: deviceId, count: body.tools.length, digest, changes, by },
-      { tools: body.tools.map((tool) => ({ ...tool })) },
-    )
+/** The definitions that are stored against the hashes that the log has. */
+export function auditPins(sql: DatabaseSync): ContentAudit {
+  return (state) => {
+    const { labels } = state(deviceProjection)
+    const findings: CacheFinding[] = []
+    const missing = new Map([...labels.entries()].map(([device, { pins }]) => [device, new Set(pins)]))
+    for (const row of sql.prepare('SELECT device_id, hash, definition FROM device_pin').all()) {
+      const [device, hash] = [String(row['device_id']), String(row['hash'])]
+      const definition = jsonIn(String(row['definition'])) as unknown as DeviceTool | undefined
+      const isRight = definition !== undefined && definitionHash(definition) === hash
+      if (!isRight || missing.get(device)?.delete(hash) !== true)
+        findings.push({ kind: 'copy-unfounded', what: 'pinned tool', id: `${hash} of ${device}` })
+    }
+    for (const [device, hashes] of missing)
+      for (const hash of hashes)
+        findings.push({ kind: 'copy-missing', what: 'pinned tool', id: `${hash} of ${device}`, seq: 0 })
+    return findings
   }
+}
+
+/** Names and hashes only, in a body that can be erased: a stranger's text has no place in a log for ever. */
+function bodyOf(tools: readonly DeviceTool[]): JsonObject {
+  return { tools: tools.map((tool) => ({ ...listed(tool) })) }
 }
 
 interface Listed {

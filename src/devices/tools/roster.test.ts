@@ -48,7 +48,7 @@ beforeEach(async () => {
   })
   const signer = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
   ledger = await Ledger.open({ database, origin: ORIGIN, signer, lastSignedPath: join(directory, 'signed'), clock })
-  enrolled = new EnrolStore(database)
+  enrolled = new EnrolStore(database, ledger)
   await enrol(DEVICE, 'Den')
   registered = []
   onTrouble = (error) => {
@@ -86,14 +86,11 @@ async function enrol(deviceId: string, name: string): Promise<void> {
   await enrolled.approve({
     deviceId,
     clientId: '00000001-0000-4000-8000-000000000000',
-    state: 'approved',
     name,
     transport: 'mqtt',
     board: 'lamp',
     firmware: '2.4.2',
-    approvedAtMs: 0,
     approvedBy: 'the test',
-    bootedAtMs: undefined,
   })
 }
 
@@ -140,9 +137,7 @@ describe('devices that lose their network in the same moment', () => {
 
   it('are off the bus at once when they were turned away', async () => {
     await lists(tool('on'))
-    const known = enrolled.device(DEVICE)
-    if (known === undefined) throw new Error('the device is not there')
-    await enrolled.approve({ ...known, state: 'revoked' })
+    await enrolled.voidCredentials(DEVICE, 'the test', 'revoked')
     void roster.sync(DEVICE)
     expect(roster.devices()).toEqual([])
   })

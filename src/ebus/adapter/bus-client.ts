@@ -52,7 +52,8 @@ export function openBus(options: BusOptions): Bus {
   return new AdapterBus({ ...rest, ...wayTo(endpoint) })
 }
 
-function wayTo(endpoint: Endpoint): {
+/** How bytes get to an adapter, and what they mean there. */
+export function wayTo(endpoint: Endpoint): {
   readonly transport: Transport
   readonly transportClass: TransportClass
   readonly newProtocol: () => PortProtocol

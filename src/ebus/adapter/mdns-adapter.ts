@@ -26,7 +26,7 @@ export interface Announcement {
 
 const ID = /^[0-9a-f]{12}$/i
 /** Both are the enhanced protocol; they differ in the speed of a serial line, which a network has not. */
-const PROTOCOLS = ['enh', 'ens']
+const PROTOCOLS: ReadonlySet<string> = new Set(['enh', 'ens'])
 
 /** `undefined` for what is no adapter with the enhanced protocol. */
 export function readAnnouncedAdapter({ txt, addresses = [], port }: Announcement): AnnouncedAdapter | undefined {
@@ -34,7 +34,7 @@ export function readAnnouncedAdapter({ txt, addresses = [], port }: Announcement
   const { id, proto } = txt as Readonly<Record<string, unknown>>
   const host = addresses.find((address) => /^\d+\.\d+\.\d+\.\d+$/.test(address)) ?? addresses[0]
   if (typeof id !== 'string' || !ID.test(id) || host === undefined) return undefined
-  if (typeof proto !== 'string' || !PROTOCOLS.includes(proto.toLowerCase())) return undefined
+  if (typeof proto !== 'string' || !PROTOCOLS.has(proto.toLowerCase())) return undefined
   if (!Number.isInteger(port) || port < 1 || port > 65_535) return undefined
   return { id: id.toLowerCase(), host, port }
 }

@@ -22,7 +22,7 @@ function floodingTransport(): Transport {
 
 describe('port client', () => {
   it('lets others have their turn while an adapter floods it, and loses nothing', async () => {
-    let heard = 0
+    const heard = { symbols: 0 }
     const { promise: through, resolve } = Promise.withResolvers<void>()
     const port = new PortClient({
       transport: floodingTransport(),
@@ -33,15 +33,16 @@ describe('port client', () => {
       onUp: () => undefined,
       onDown: () => undefined,
       onEvent: () => {
-        if (++heard > FLOOD) resolve()
+        heard.symbols++
+        if (heard.symbols > FLOOD) resolve()
       },
     })
     let turns = 0
-    while (heard === 0) await nextTurn()
-    for (; heard < FLOOD; turns++) await nextTurn()
+    while (heard.symbols === 0) await nextTurn()
+    for (; heard.symbols < FLOOD; turns++) await nextTurn()
     await through
     // A symbol each, and that the port was ready.
-    expect(heard).toBe(FLOOD + 1)
+    expect(heard.symbols).toBe(FLOOD + 1)
     expect(turns).toBeGreaterThan(100)
     await port.close()
   })

@@ -66,6 +66,14 @@ export class DeviceRegistry {
     for (const address of addresses) this.#open(address, 'static_seed')
   }
 
+  /** Who was there in an earlier run: likely still there, and asked again. */
+  remember(address: number, answer: Uint8Array): void {
+    const decoded = decodeIdentity(answer)
+    if (!decoded.ok || this.#slots.get(address)?.identity !== undefined) return
+    this.#open(address, 'passive_observed').identity = decoded.value
+    this.#changed()
+  }
+
   /** A telegram that was not a copy of our own; `own` when this gateway asked. */
   hear({ telegram, response }: Exchange, own: boolean, atMs: number): void {
     const { source, target, primary, secondary, data } = telegram

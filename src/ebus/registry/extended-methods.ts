@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { Effect, Issue } from '../../bus/capability.ts'
 import { equalBytes, hex } from '../../core/bytes.ts'
-import { decodeValue, encodeNumber, writtenNumber } from '../semantic/register.ts'
+import { decodeValue, encodeNumber, holdsWritten, writtenNumber } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
 import { nameRegister } from '../semantic/register-name.ts'
 import type { Method, NamedValues, Prepared } from './method.ts'
@@ -130,13 +130,18 @@ const setExtRegister = defineMethod({
       decode: (response) => extendedResult(params, true, response),
       confirm: {
         data: extendedData(params, 0x00, new Uint8Array()),
-        // The value without its header: byte for byte what was sent.
-        holds: (response) => equalBytes(response.subarray(EXTENDED_HEADER), bytes),
+        // The value without its header: byte for byte what was sent, unless it runs down by itself.
+        holds: (response) => isKept(params, bytes, response.subarray(EXTENDED_HEADER)),
         decode: (response) => extendedResult(params, false, response),
       },
     }
   },
 })
+
+function isKept({ group, addr, opcode, op }: Extended, written: Uint8Array, found: Uint8Array): boolean {
+  const register = findRegister(opcode ?? op ?? 2, group, addr)
+  return register === undefined ? equalBytes(found, written) : holdsWritten(register, written, found)
+}
 
 function valueBytes({ group, addr, opcode, op }: Extended, value: number): Uint8Array | Issue {
   const known = nameRegister(opcode ?? op ?? 2, group, addr)

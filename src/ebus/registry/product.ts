@@ -22,8 +22,8 @@ export type ProductKind =
 /** Where a regulator keeps its weekly programs. */
 export type TimerService = 'b555' | 'b524' | 'none'
 
-/** Which table of registers applies beside B524: B509 of a boiler, B51A and B514 of a heat pump and its module. */
-export type RegisterTable = 'bai' | 'hmu' | 'vwz' | 'none'
+/** Which table of registers applies beside B524: B509 of a boiler, B51A of a heat pump. */
+export type RegisterTable = 'bai' | 'hmu' | 'none'
 
 export interface Product {
   readonly kind: ProductKind
@@ -50,7 +50,7 @@ const VAILLANT_PRODUCTS: readonly Row[] = [
   { ids: /^V3\d\d\d$/, kind: 'boiler', name: 'gas boiler' },
   { ids: /^HMU\d\d$/, kind: 'heat-pump', name: 'heat pump', registers: 'hmu' },
   { ids: /^(EHP|ZEO|OMU)\d\d$/, kind: 'heat-pump', name: 'heat pump' },
-  { ids: /^VWZ(\d\d|IO)$/, kind: 'heat-pump-module', name: 'heat pump control module', registers: 'vwz' },
+  { ids: /^VWZ(\d\d|IO)$/, kind: 'heat-pump-module', name: 'heat pump control module' },
   { ids: /^(BAS[VS]\d|CTL[VS]\d|72000)$/, kind: 'regulator', name: '720 controller', extended: true, timers: 'b555' },
   { ids: /^(70000|700f0|B7[SV]00)$/i, kind: 'regulator', name: '700 controller', extended: true, timers: 'b524' },
   { ids: /^(BASR\d|CTLR\d)$/, kind: 'regulator', name: '380 controller', extended: true },

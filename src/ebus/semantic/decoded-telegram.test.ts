@@ -35,6 +35,12 @@ function words(text: string, asked: Asked): string | undefined {
   return [name, act, ...(instance === undefined ? [] : [instance]), ...parts].join(' ')
 }
 
+/** Whether it is what ebusd printed: words stand for numbers here, and dates are written another way round. */
+function isPrinted(value: unknown, text: string): boolean {
+  if (typeof value === 'number') return Math.abs(value - Number(text)) < 0.06
+  return (value === undefined) === (text === '-')
+}
+
 describe('decoded telegram', () => {
   it.each([
     [
@@ -148,13 +154,7 @@ describe('decoded telegram', () => {
     const { fields = [] } = decodeTelegram(exchange(telegram), STRANGER) ?? {}
     const printed = ebusd.split(';').slice(0, fields.length)
     expect(fields.length).toBeGreaterThan(0)
-    for (const [index, text] of printed.entries()) {
-      const { name = '', value } = fields[index] ?? {}
-      // Words stand for numbers here; dates are written another way round.
-      if (typeof value === 'number') expect({ name, value }).toEqual({ name, value: expect.closeTo(Number(text), 1) })
-      else if (text === '-') expect({ name, value }).toEqual({ name, value: undefined })
-      else expect({ name, value }).toEqual({ name, value: expect.any(String) })
-    }
+    expect(fields.filter(({ value }, index) => !isPrinted(value, printed[index] ?? ''))).toEqual([])
   })
 
   it('says that a code or a telephone number was asked for, and neither of them', () => {
@@ -237,5 +237,56 @@ describe.runIf(captured !== undefined)('captured telegrams', () => {
         return decodeTelegram(exchange(logical), asked) === undefined
       })
     expect(unknown).toEqual([])
+  })
+})
+
+const oracle = sharedData('ebusd/messages.jsonl')
+
+interface OracleRow {
+  readonly file: string
+  readonly name: string
+  readonly type: string
+  readonly kind: string
+  readonly payload?: string
+  readonly text?: string
+  readonly text_numeric?: string
+  readonly master_hex: string | readonly string[]
+  readonly slave_hex?: string
+}
+
+/** Products whose registers are in our own tables, and what is known of them. */
+const ORACLE_FILES: Readonly<Record<string, Asked>> = {
+  'en/vaillant/15.ctlv2.csv': REGULATOR,
+  'en/vaillant/15.700.csv': REGULATOR,
+  'en/vaillant/08.bai.csv': BOILER,
+  'en/vaillant/08.hmu.csv': { registers: 'hmu', extended: false },
+  'en/vaillant/26.vr_71.csv': STRANGER,
+}
+
+describe.runIf(oracle !== undefined)('what ebusd makes of its own definitions', () => {
+  const rows = (oracle ?? '')
+    .split('\n')
+    .filter((line) => line.includes('"payload":"plausible"') && line.includes('"type":"r"'))
+    .map((line) => JSON.parse(line) as OracleRow)
+    .filter(
+      ({ file, text, master_hex: master }) => file in ORACLE_FILES && text !== undefined && typeof master === 'string',
+    )
+
+  it('is what we make of the same bytes, wherever we know the register', () => {
+    const compared = rows.flatMap((row) => {
+      const decoded = decodeTelegram(
+        exchange(`${String(row.master_hex)}/${row.slave_hex ?? ''}`),
+        ORACLE_FILES[row.file] ?? STRANGER,
+      )
+      const printed = (row.text_numeric ?? row.text ?? '').split(';')
+      const [first] = decoded?.fields ?? []
+      // Dates and texts have vectors of their own; a sensor that is not well has no value here.
+      if (first === undefined || typeof first.value !== 'number' || Number.isNaN(Number(printed[0]))) return []
+      return [{ name: `${row.file} ${row.name}`, ours: first.value, ebusd: Number(printed[0]) }]
+    })
+    expect(compared.length).toBeGreaterThan(200)
+    const apart = compared.filter(({ ours, ebusd }) => Math.abs(ours - ebusd) > 0.06 + Math.abs(ebusd) * 1e-5)
+    // One of seven boiler types that have it counts in whole litres; which one is asked is not known from its id.
+    expect(apart.map(({ name }) => name)).toEqual(['en/vaillant/08.bai.csv PrimaryCircuitFlowrate'])
   })
 })

@@ -84,7 +84,17 @@ function series(
     take('yearly.1', asked(registers?.total)),
   ]
   const monthly = [take('monthly.0', asked(registers?.lastMonth)), take('monthly.1', asked(registers?.month))]
+  const [thisYear, allTime] = yearly
+  const [lastMonth, thisMonth] = monthly
   return {
+    unit: 'kWh',
+    by_period: {
+      today: today.value,
+      this_month: thisMonth?.value ?? null,
+      last_month: lastMonth?.value ?? null,
+      this_year: thisYear?.value ?? null,
+      all_time: allTime?.value ?? null,
+    },
     today: today.value,
     yearly: yearly.map(({ value }) => value),
     monthly: monthly.map(({ value }) => value),

@@ -18,7 +18,8 @@ export function dhwPlane(parts: PlaneParts, nowMs: number): Plane {
   const current = reader.reading(HOT_WATER.current)
   const target = reader.reading(HOT_WATER.target)
   const seen = [current, target].filter((reading) => reading !== undefined)
-  if (seen.every(({ atMs }) => nowMs - atMs > FORGET_MS)) return reader.plane(null)
+  // What an earlier run left behind is shown, and shown as old, until this one has read it.
+  if (seen.every(({ atMs, source }) => source !== 'cache' && nowMs - atMs > FORGET_MS)) return reader.plane(null)
   const mode = reader.number('config.operating_mode', HOT_WATER.operatingMode)
   const special = reader.number('state.special_function', HOT_WATER.specialFunction)
   return reader.plane({

@@ -6,6 +6,7 @@
 import { boilerStatusPlane } from './boiler-status.ts'
 import { circuitsPlane } from './circuits.ts'
 import { energyPlane } from './energy.ts'
+import { heatPumpPlane } from './heat-pump.ts'
 import { dhwPlane } from './hot-water.ts'
 import type { Plane, PlaneParts } from './plane-reader.ts'
 import type { ReadKey } from './read-key.ts'
@@ -29,12 +30,16 @@ export const HEATING_PLANES = [
   'solar',
   'cylinders',
   'schedules',
+  'heat_pump',
 ] as const
 export type HeatingPlane = (typeof HEATING_PLANES)[number]
 
 /** In the order in which `semantic.snapshot.get` answers. */
 export const PLANES = ['runtime_status', ...HEATING_PLANES, 'adapter_info'] as const
 export type PlaneName = (typeof PLANES)[number]
+
+/** What `semantic.snapshot.get` answers when nobody says which: the contract's own. */
+export const CONTRACT_PLANES: readonly PlaneName[] = PLANES.filter((name) => name !== 'heat_pump')
 
 const PROJECTIONS: Readonly<Record<HeatingPlane, (parts: PlaneParts, nowMs: number) => Plane>> = {
   zones: zonesPlane,
@@ -48,6 +53,7 @@ const PROJECTIONS: Readonly<Record<HeatingPlane, (parts: PlaneParts, nowMs: numb
   solar: solarPlane,
   cylinders: cylindersPlane,
   schedules: schedulesPlane,
+  heat_pump: heatPumpPlane,
 }
 
 /** `nowMs` is the wall clock, for what is only said while it is fresh. */
@@ -65,6 +71,8 @@ const BY_GROUP: ReadonlyMap<number, readonly HeatingPlane[]> = new Map<number, r
 ])
 const REMOTE: readonly HeatingPlane[] = ['radio_devices', 'fm5_mode', 'zones', 'circuits', 'solar', 'cylinders']
 const BOILER: readonly HeatingPlane[] = ['boiler_status']
+const STATUS: readonly HeatingPlane[] = ['boiler_status', 'heat_pump']
+const HEAT_PUMP: readonly HeatingPlane[] = ['heat_pump']
 const TIMER: readonly HeatingPlane[] = ['schedules']
 const ENERGY: readonly HeatingPlane[] = ['energy_totals']
 const CLOCK: readonly HeatingPlane[] = ['system', 'energy_totals']
@@ -77,8 +85,11 @@ export function planesOf(key: ReadKey): readonly HeatingPlane[] {
       const [opcode, group] = bytesOf(key)
       return opcode === 0x06 ? REMOTE : (BY_GROUP.get(group) ?? NONE)
     }
-    case KIND.boiler:
+    case KIND.heatPump:
+      return HEAT_PUMP
     case KIND.status:
+      return STATUS
+    case KIND.boiler:
     case KIND.errors:
       return BOILER
     case KIND.timer:

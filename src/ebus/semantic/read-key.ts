@@ -36,6 +36,10 @@ export const KIND = {
   clock: 8,
   /** B503 00 and 01: error and service messages, now and earlier. */
   errors: 9,
+  /** 07 04: who somebody is. Kept like a value, so that it is known again after a restart. */
+  identity: 10,
+  /** B51A 05 FF and B516 18: what a heat pump counts and measures. */
+  heatPump: 11,
 } as const
 type Kind = (typeof KIND)[keyof typeof KIND]
 
@@ -98,6 +102,18 @@ export function errorsKey(address: number, bytes: readonly number[]): ReadKey {
   return keyOf(KIND.errors, address, bytes)
 }
 
+/** By service and question: the same numbers mean other things under another service. */
+export function heatPumpKey(
+  address: number,
+  { secondary, question }: { readonly secondary: number; readonly question: Iterable<number> },
+): ReadKey {
+  return keyOf(KIND.heatPump, address, [secondary, ...question])
+}
+
+export function identityKey(address: number): ReadKey {
+  return keyOf(KIND.identity, address, [])
+}
+
 export const CLOCK_KEY: ReadKey = keyOf(KIND.clock, 0, [])
 
 export function kindOf(key: ReadKey): number {
@@ -145,6 +161,8 @@ export function requestOf(key: ReadKey, energyTarget?: number): BusRequest {
       return ask(0x04, [first])
     case KIND.errors:
       return ask(0x03, first === ERRORS_NOW ? [first, second] : [first, second, third])
+    case KIND.heatPump:
+      return ask(first, first === HEAT_PUMP_VALUES ? [second, third, fourth, fifth] : [second, third])
     default:
       throw new RangeError(`key ${key} cannot be asked for`)
   }
@@ -165,6 +183,7 @@ export type Meaning =
 export function meaningOf({ telegram, response }: Exchange): Meaning | undefined {
   const { primary, secondary, target } = telegram
   if (target === BROADCAST) return broadcastMeaning(telegram)
+  if (primary === 0x07 && secondary === 0x04 && response !== undefined) return value(identityKey(target), response)
   if (primary !== VAILLANT || response === undefined) return undefined
   switch (secondary) {
     case 0x24:
@@ -174,7 +193,13 @@ export function meaningOf({ telegram, response }: Exchange): Meaning | undefined
     case 0x55:
       return timerMeaning(telegram, response)
     case 0x16:
-      return energyAnswer(telegram.data, response)
+      return telegram.data.length === 2 && telegram.data[0] === 0x18
+        ? value(heatPumpKey(target, { secondary, question: telegram.data }), response)
+        : energyAnswer(telegram.data, response)
+    case HEAT_PUMP_VALUES:
+      return telegram.data.length === 4 && telegram.data[0] === 0x05 && telegram.data[1] === 0xff
+        ? value(heatPumpKey(target, { secondary, question: telegram.data }), response)
+        : undefined
     case 0x11:
       return telegram.data.length === 1 ? value(statusKey(target, telegram.data[0] ?? 0), response) : undefined
     case 0x03:
@@ -281,6 +306,8 @@ function errorsMeaning({ target, data }: Telegram, response: Uint8Array): Meanin
   const asks = (when === ERRORS_NOW && data.length === 2) || (when === ERRORS_BEFORE && data.length === 3)
   return asks ? value(errorsKey(target, [...data]), response) : undefined
 }
+
+const HEAT_PUMP_VALUES = 0x1a
 
 const ENERGY_SELECTOR = 8
 const ENERGY_ANSWER = 11

@@ -1,8 +1,8 @@
 /**
  * Read plan: everything worth reading on this bus, most wanted first, and which of it is due.
  *
- *   regulator? ▸ what there is (zones, circuits, slots) ▸ how it is (state) ▸ how it is set (config)
- *     ▸ the week's programs
+ *   regulator? ▸ what there is (zones, circuits) ▸ what people ask for first, of every plane ▸ one look at the rest
+ *     ▸ how it is (state) ▸ how it is set (config) ▸ the week's programs
  *
  * What others ask on the same bus counts as read: only what nobody asked for is asked by us.
  *
@@ -13,8 +13,23 @@ import type { BoilerRegister } from './boiler-map.ts'
 import { busTime } from './bus-clock.ts'
 import { energySelectors } from './energy-selector.ts'
 import { fm5Interpretable } from './fm5.ts'
+import { HEAT_PUMP, STATE_BLOCK } from './heat-pump-map.ts'
+import type { HeatPumpRegister } from './heat-pump-map.ts'
 import type { ReadKey } from './read-key.ts'
-import { ERRORS_NOW, ERROR_KINDS, boilerKey, energyKey, errorsKey, registerKey } from './read-key.ts'
+import {
+  ERRORS_NOW,
+  ERROR_KINDS,
+  KIND,
+  TIMER_CONFIG,
+  boilerKey,
+  bytesOf,
+  energyKey,
+  errorsKey,
+  heatPumpKey,
+  kindOf,
+  registerKey,
+  statusKey,
+} from './read-key.ts'
 import type { FreshnessClass, Register } from './register.ts'
 import {
   CIRCUIT,
@@ -36,6 +51,8 @@ import { DHW_CIRCUIT } from './topology.ts'
 export interface PlannedRead {
   readonly key: ReadKey
   readonly freshness: FreshnessClass
+  /** Without it a plane is not worth showing. */
+  readonly essential?: boolean
 }
 
 /** In multiples of the owner's poll interval. */
@@ -70,8 +87,13 @@ export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): rea
     const add = (registers: Iterable<Register>, instance = 0): void => {
       for (const register of registers)
         if (register.secret !== true)
-          plan.push({ key: registerKey(address, register, instance), freshness: register.freshness })
+          plan.push({
+            key: registerKey(address, register, instance),
+            freshness: register.freshness,
+            essential: ESSENTIAL.has(register),
+          })
     }
+    // Eight of them; see FIRST_LOOK.
     add([SYSTEM.systemScheme, SYSTEM.moduleConfiguration])
     for (let instance = 0; instance < 3; instance++) add([ZONE.index, CIRCUIT.type], instance)
     for (const instance of topology.zones()) add(Object.values(ZONE), instance)
@@ -100,11 +122,25 @@ export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): rea
   }
   if (boiler?.registers === 'bai') {
     for (const kind of Object.values(ERROR_KINDS))
-      plan.push({ key: errorsKey(boiler.address, [ERRORS_NOW, kind]), freshness: 'state_slow' })
+      plan.push({ key: errorsKey(boiler.address, [ERRORS_NOW, kind]), freshness: 'state_slow', essential: true })
     for (const part of [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS])
       for (const register of Object.values<BoilerRegister>(part))
         for (const number of boilerNumbers(boiler.address, register, shadow))
-          plan.push({ key: boilerKey(boiler.address, number), freshness: register.freshness })
+          plan.push({
+            key: boilerKey(boiler.address, number),
+            freshness: register.freshness,
+            essential: ESSENTIAL.has(register),
+          })
+  }
+  const { heatPump } = topology
+  if (heatPump?.registers === 'hmu') {
+    plan.push({ key: statusKey(heatPump.address, STATE_BLOCK), freshness: 'state_fast', essential: true })
+    for (const register of Object.values<HeatPumpRegister>(HEAT_PUMP))
+      plan.push({
+        key: heatPumpKey(heatPump.address, register),
+        freshness: register.freshness,
+        essential: HEAT_PUMP_ESSENTIAL.has(register),
+      })
   }
   return inOrder(unique(plan))
 }
@@ -117,20 +153,85 @@ function boilerNumbers(address: number, register: BoilerRegister, shadow: Shadow
   return decodeBoilerValue(register, entry.payload) === undefined ? [number, fallback] : [number]
 }
 
-/** What there is has to be known before how it is; settings can wait, and who is paired with whom most of all. */
-const STAGE: Readonly<Record<FreshnessClass, number>> = {
-  state_fast: 1,
-  state_slow: 1,
-  config: 2,
-  discovery: 3,
-  debug: 3,
+/** What people ask for first: how warm it is and shall be, whether it heats, whether something is wrong. */
+const ESSENTIAL: ReadonlySet<Register | BoilerRegister> = new Set<Register | BoilerRegister>([
+  ZONE.roomTemperature,
+  ZONE.currentSetpoint,
+  ZONE.operatingMode,
+  ZONE.specialFunction,
+  ZONE.daySetpoint,
+  ZONE.namePart1,
+  ZONE.namePart2,
+  HOT_WATER.current,
+  HOT_WATER.target,
+  HOT_WATER.operatingMode,
+  HOT_WATER.specialFunction,
+  CIRCUIT.flowTemperature,
+  CIRCUIT.state,
+  SYSTEM.outdoorTemperature,
+  SYSTEM.waterPressure,
+  SYSTEM.gasHeatingTotal,
+  SYSTEM.electricHeatingTotal,
+  SOLAR.collector,
+  CYLINDER.temperature,
+  BOILER_STATE.flow_temperature_c,
+  BOILER_STATE.flame_active,
+  BOILER_STATE.water_pressure_bar,
+])
+
+const HEAT_PUMP_ESSENTIAL: ReadonlySet<HeatPumpRegister> = new Set([
+  HEAT_PUMP.flow,
+  HEAT_PUMP.environmentPower,
+  HEAT_PUMP.electricPower,
+  HEAT_PUMP.compressorUse,
+])
+
+/**
+ * What there is has to be known before how it is; settings can wait. In between one look at what else there may be:
+ * slots and programs, without which whole planes are empty.
+ */
+function stageOf({ freshness, essential, key }: PlannedRead): number {
+  if (essential === true) return 1
+  if (isFirstSight(key)) return 2
+  return STAGE[freshness]
 }
+const STAGE: Readonly<Record<FreshnessClass, number>> = {
+  state_fast: 3,
+  state_slow: 3,
+  config: 4,
+  discovery: 5,
+  debug: 5,
+}
+
+/** Whether a slot has something in it, and what a program can hold. */
+function isFirstSight(key: ReadKey): boolean {
+  const [first, , , high, low] = bytesOf(key)
+  if (kindOf(key) === KIND.timer) return first === TIMER_CONFIG
+  return kindOf(key) === KIND.register && first === 0x06 && high === 0x00 && low === 0x01
+}
+
 /** Scheme, module, and the first three zones and circuits. */
 const FIRST_LOOK = 8
 
 function inOrder(plan: readonly PlannedRead[]): readonly PlannedRead[] {
   const first = plan.slice(0, FIRST_LOOK)
-  return [...first, ...plan.slice(FIRST_LOOK).toSorted((left, right) => STAGE[left.freshness] - STAGE[right.freshness])]
+  return [...first, ...plan.slice(FIRST_LOOK).toSorted((left, right) => stageOf(left) - stageOf(right))]
+}
+
+/** Never read, or known not to be true any more. */
+export function isUnknown(shadow: Shadow, key: ReadKey): boolean {
+  const entry = shadow.get(key)
+  return entry === undefined || entry.state === 'invalidated'
+}
+
+/** Of a plane that somebody waits for: what is not known, essentials first. */
+export function nextAsked(
+  plan: readonly PlannedRead[],
+  shadow: Shadow,
+  { isAsked, isOpen }: { readonly isAsked: (key: ReadKey) => boolean; readonly isOpen: (key: ReadKey) => boolean },
+): PlannedRead | undefined {
+  const isUnread = ({ key }: PlannedRead): boolean => isUnknown(shadow, key) && isAsked(key) && !isOpen(key)
+  return plan.find((read) => read.essential === true && isUnread(read)) ?? plan.find(isUnread)
 }
 
 /** The most wanted read that is due: what was never read, in the plan's order, then whatever is most overdue. */

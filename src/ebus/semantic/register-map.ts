@@ -14,8 +14,13 @@ type Row = readonly [
   number: number,
   type: RegisterType,
   freshness: FreshnessClass,
-  rule?: readonly [number, number] | 'secret',
+  rule?: readonly [number, number] | 'secret' | RunningDown,
 ]
+
+interface RunningDown {
+  readonly user: readonly [number, number]
+  readonly runsDown: true
+}
 
 function group<Name extends string>(
   opcode: Register['opcode'],
@@ -30,7 +35,7 @@ function group<Name extends string>(
       number: rr,
       type,
       freshness,
-      ...(rule === undefined ? {} : rule === 'secret' ? { secret: true } : { user: rule }),
+      ...(rule === undefined ? {} : rule === 'secret' ? { secret: true } : 'user' in rule ? rule : { user: rule }),
     },
   ])
   return Object.fromEntries(registers) as Record<Name, Register>
@@ -128,7 +133,7 @@ export const ZONE = group(0x02, 0x03, {
   holidayStartTime: [0x21, 'time', 'config'],
   daySetpoint: [0x22, 'f32', 'state_slow', [15, 30]],
   quickVetoEndDate: [0x24, 'date', 'config'],
-  quickVetoHours: [0x26, 'f32', 'config', [0, 12]],
+  quickVetoHours: [0x26, 'f32', 'config', { user: [0, 12], runsDown: true }],
   humidity: [0x28, 'f32', 'state_slow'],
 })
 

@@ -3,6 +3,7 @@
  *
  * Pure.
  */
+import { equalBytes } from '../../core/bytes.ts'
 import type { CalendarDate, TimeOfDay } from '../wire/datatype.ts'
 import { datatype, numeric } from '../wire/datatypes.ts'
 
@@ -23,6 +24,19 @@ export interface Register {
   readonly user?: readonly [min: number, max: number]
   /** A code or a telephone number: it is nobody's business but the owner's, and never read or shown. */
   readonly secret?: true
+  /** Hours that begin to run when they are written: what is read back is a little less already. */
+  readonly runsDown?: true
+}
+
+/** Six minutes: as long as a confirmation can take, and less than the half hour in which such hours are counted. */
+const RUN_DOWN_HOURS = 0.1
+
+/** Whether a register that was read back holds what was written to it. */
+export function holdsWritten({ type, runsDown }: Register, written: Uint8Array, found: Uint8Array): boolean {
+  if (equalBytes(found, written)) return true
+  const [sent, kept] = [writtenNumber(type, written), writtenNumber(type, found)]
+  if (runsDown !== true || sent === undefined || kept === undefined) return false
+  return kept <= sent && sent - kept <= RUN_DOWN_HOURS
 }
 
 /** What stands where a secret would. */
@@ -99,6 +113,15 @@ export function encodeNumber(type: RegisterType, value: number): Uint8Array | un
   // All ones are how a register says that it has no value.
   if (whole === undefined || !Number.isInteger(value) || value < 0 || value >= 256 ** whole.length - 1) return undefined
   return whole.encode(value)
+}
+
+/** The bytes of a date such as `2026-12-20`; `undefined` where it is none. */
+export function encodeDate(text: string): Uint8Array | undefined {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)?.slice(1).map(Number)
+  if (parts === undefined) return undefined
+  const [year = 0, month = 0, day = 0] = parts
+  if (year < 2_000 || year > 2_099 || month < 1 || month > 12 || day < 1 || day > 31) return undefined
+  return DATE?.encode({ year, month, day })
 }
 
 /** Whether these bytes are one value and nothing else. */

@@ -22,6 +22,8 @@ export interface Setting {
   readonly name: string
   /** What a person calls the thing it belongs to. */
   readonly of: string
+  /** The name of its zone; `undefined` where it belongs to none. */
+  readonly zone: string | undefined
   readonly meaning: string
   readonly unit: string | undefined
   readonly limits: readonly [min: number, max: number]
@@ -105,8 +107,9 @@ export function residentSettings(parts: PlaneParts): readonly Setting[] {
   const hasWater = reader.isKnown(HOT_WATER.target)
   return [
     ...topology.zones().flatMap((instance) => {
-      const of = `${zoneName(reader, instance)} (${zoneId(instance)})`
-      return settingsOf(ZONE_ROWS, { reader, address, of, instance, plane: 'zones', inPlane: `${zoneId(instance)}.` })
+      const name = zoneName(reader, instance)
+      const place = { of: `${name} (${zoneId(instance)})`, zone: name, instance, inPlane: `${zoneId(instance)}.` }
+      return settingsOf(ZONE_ROWS, { ...place, reader, address, plane: 'zones' })
     }),
     ...(hasWater ? settingsOf(HOT_WATER_ROWS, { reader, address, of: 'Hot water', instance: 0, plane: 'dhw' }) : []),
     ...settingsOf(SYSTEM_ROWS, { reader, address, of: 'The whole system', instance: 0, plane: 'system' }),
@@ -117,10 +120,11 @@ interface Place extends Pick<Setting, 'address' | 'of' | 'instance'> {
   readonly reader: PlaneReader
   readonly plane: 'zones' | 'dhw' | 'system'
   readonly inPlane?: string
+  readonly zone?: string
 }
 
 function settingsOf(rows: readonly Row[], place: Place): readonly Setting[] {
-  const { reader, address, of, instance, plane, inPlane = '' } = place
+  const { reader, address, of, zone, instance, plane, inPlane = '' } = place
   return rows
     .map((row) => ({ ...row, register: row.place?.(reader, instance) ?? row.register }))
     .filter(({ register }) => reader.shadow.get(registerKey(address, register, instance))?.state !== 'tombstone')
@@ -131,6 +135,7 @@ function settingsOf(rows: readonly Row[], place: Place): readonly Setting[] {
         address,
         name: named.name,
         of,
+        zone,
         meaning,
         unit: named.unit,
         limits: register.user,

@@ -14,7 +14,15 @@ import { look } from './presence.ts'
 import type { ReadKey } from './read-key.ts'
 import { KIND, addressOf, bytesOf, kindOf } from './read-key.ts'
 import { decodeValue } from './register.ts'
-import { CIRCUIT, INSTANCES, REMOTE_GROUPS, ZONE } from './register-map.ts'
+import {
+  CIRCUIT,
+  INSTANCES,
+  MODULE_GROUP,
+  REGULATOR_GROUP,
+  REMOTE_GROUPS,
+  THERMOSTAT_GROUP,
+  ZONE,
+} from './register-map.ts'
 
 export interface Regulator {
   readonly address: number
@@ -34,6 +42,8 @@ const USUAL_REGULATOR = 0x15
 const GRACE_MS = 300_000
 const REGISTER_HEADER = 4
 const ZONES_OF_INTEREST = 3
+
+const PAIRED_GROUPS: ReadonlySet<number> = new Set([REGULATOR_GROUP, THERMOSTAT_GROUP, MODULE_GROUP])
 
 /** The type of circuit 9 is 0 even where it is the one for hot water. */
 export const DHW_CIRCUIT = 9
@@ -74,11 +84,6 @@ export class Topology {
 
   get heatPump(): Boiler | undefined {
     return this.#heatSource('heat-pump')
-  }
-
-  /** The module inside the house that belongs to a heat pump outside. */
-  get heatPumpModule(): Boiler | undefined {
-    return this.#heatSource('heat-pump-module')
   }
 
   #heatSource(kind: ProductKind): Boiler | undefined {
@@ -126,10 +131,14 @@ export class Topology {
     return this.#slots.get(group * INSTANCES + instance)
   }
 
-  /** Slots to look into: up to the third empty one after the last that is not. */
+  /**
+   * Slots to look into: up to the third empty one after the last that is not, where things are paired and taken away
+   * again; up to the first empty one where there is one thing or none.
+   */
   slotsToLookInto(group: number): readonly number[] {
     const instances: number[] = []
-    for (let instance = 0, empty = 0; instance < INSTANCES && empty < 3; instance++) {
+    const enough = PAIRED_GROUPS.has(group) ? 3 : 1
+    for (let instance = 0, empty = 0; instance < INSTANCES && empty < enough; instance++) {
       instances.push(instance)
       empty = this.slotConnected(group, instance) === true ? 0 : empty + 1
     }

@@ -9,6 +9,7 @@ import type { Exchange } from '../wire/telegram.ts'
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
 import { PERIOD, daySelector, energyDateText, energySelectors, yearSelector } from './energy-selector.ts'
 import { decodeErrorEntry } from './error-codes.ts'
+import { HEAT_PUMP } from './heat-pump-map.ts'
 import { look } from './presence.ts'
 import {
   CLOCK_KEY,
@@ -18,6 +19,7 @@ import {
   bytesOf,
   energyKey,
   errorsKey,
+  heatPumpKey,
   kindOf,
   meaningOf,
   registerKey,
@@ -106,6 +108,30 @@ describe('boiler values', () => {
   it('counts hours as they are and starts in hundreds', () => {
     expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_hours, fromHex('0a2d'))).toBe(11_530)
     expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_starts, fromHex('e201'))).toBe(48_200)
+  })
+})
+
+describe('heat pump values', () => {
+  it.each(vectors.heat_pump_registers)('$message of 08.hmu.csv is $ebusd', ({ telegram, ebusd }) => {
+    const [command = '', answer = ''] = telegram.split('/')
+    const [, target = 0, , secondary = 0, , ...question] = fromHex(command)
+    const register = Object.values(HEAT_PUMP).find(
+      (each) => each.secondary === secondary && each.question.join() === question.join(),
+    )
+    // Without the count in front.
+    const payload = fromHex(answer).subarray(1)
+    expect(register?.read(payload)).toEqual(expect.closeTo(Number(ebusd), 1))
+    // The telegram that asks for it is that of the definition, and is recognised when somebody else says it.
+    const key = heatPumpKey(target, { secondary, question })
+    expect(requestOf(key, undefined)).toMatchObject({
+      target,
+      primary: 0xb5,
+      secondary,
+      data: Uint8Array.from(question),
+    })
+    expect(meaningOf(exchange(`f1 ${command.slice(2, 8)} ${command.slice(10)}`, answer.slice(2)))).toMatchObject({
+      key,
+    })
   })
 })
 
@@ -259,8 +285,12 @@ describe('energy selectors', () => {
     const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
     const [low = 0, high = 0] = fromHex(bytes)
     expect(energyDateText(PERIOD[period as 'day'], low, high)).toBe(date)
-    if (period === 'day') expect(daySelector(3, 0, { year, month, day })).toEqual([1, 3, 0, low, high])
-    if (period === 'year') expect(yearSelector(4, 3, year)).toEqual([3, 4, 3, low, high])
+    // Months are only ever read, never asked for.
+    const selectors = new Map<string, readonly number[]>([
+      ['day', daySelector(3, 0, { year, month, day })],
+      ['year', yearSelector(4, 3, year)],
+    ])
+    expect((selectors.get(period) ?? [0, 0, 0, low, high]).slice(3)).toEqual([low, high])
   })
 
   it('ask for today and this year by the year that it is', () => {

@@ -39,6 +39,11 @@ export type Consistency = { readonly mode?: 'LIVE' | 'SNAPSHOT'; readonly snapsh
 /** What every reading tool takes. */
 export const viewArguments = { consistency: consistencyArgument, bus: busArgument }
 
+export const detailArgument = z
+  .boolean()
+  .default(false)
+  .describe('Also say of every field where it came from and how old it is; otherwise only of those that are old.')
+
 /** 0 to 255, though 253 is the last that a device can have: a wrong one is answered as NOT_FOUND, not as a mistake. */
 export const addressArgument = z.int().min(0).max(255).describe('The device: any of its addresses on the bus.')
 /** Spec 1: left out it means all that is kept, which the stores bound (docs/adr/0100). */

@@ -26,6 +26,17 @@ export interface House {
   readonly snapshots: Snapshots
   readonly clock: Clock
   readonly version: string
+  /** Where definitions come from; `undefined` where the owner has none. */
+  readonly definitions: DefinitionsOrigin | undefined
+}
+
+export interface DefinitionsOrigin {
+  readonly source: string
+  state: 'loading' | 'loaded' | 'failed'
+  /** Why there are none. */
+  problem: string | undefined
+  /** The pin of fetched files. */
+  sha256: string | undefined
 }
 
 /** The first one configured where none is named: most houses have one. */

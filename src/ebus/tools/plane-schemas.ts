@@ -75,6 +75,10 @@ const figureMeta = z.object({
   stale: z.boolean(),
 })
 const series = z.object({
+  unit: z.literal('kWh'),
+  by_period: z
+    .object({ today: figure, this_month: figure, last_month: figure, this_year: figure, all_time: figure })
+    .describe('The figures by name; the lists below have the same ones in the order of the contract.'),
   today: figure,
   yearly: z.array(figure).describe('This year, all time.'),
   monthly: z.array(figure).describe('Last month, this month.'),
@@ -298,6 +302,44 @@ const part = z.object({
   initiator_address: text,
 })
 
+const period = z.object({ today: number, this_month: number, all_time: number })
+const heatPump = z.object({
+  device_id: z.string(),
+  state: z.object({
+    activity: text.describe('ready, heating, hot_water, cooling or error.'),
+    compressor_active: flag,
+    compressor_utilisation_pct: number,
+    flow_temperature_c: number,
+    flow_target_c: number,
+    heating_target_c: number,
+    source_inlet_temperature_c: number.describe('The air that is taken in.'),
+    source_outlet_temperature_c: number,
+    circuit_flow_lph: number,
+    flow_pressure_bar: number,
+    source_pressure_bar: number,
+    energy_integral_kmin: number,
+    environment_power_kw: number,
+    electric_power_kw: number,
+    cop_now: number.describe('Heat per electricity at this moment.'),
+  }),
+  energy: z.object({
+    unit: z.literal('kWh'),
+    environment_yield: z.object({ heating: period, hot_water: period, cooling: period, all_time: number }),
+    electricity: z.object({ all_time: number }),
+  }),
+  cop: z.object({ heating: period, hot_water: period }),
+  diagnostics: z.object({
+    operating_hours: number,
+    heating_hours: number,
+    cooling_hours: number,
+    hot_water_hours: number,
+    compressor_hours: number,
+    compressor_starts: number,
+    building_pump_hours: number,
+    four_way_valve_switches: number,
+  }),
+})
+
 /** Null means not read yet, or nothing there to read; an empty list means looked, and found none. */
 export const PLANE_SCHEMAS: Readonly<Record<PlaneName, z.ZodType>> = {
   runtime_status: z.object({ adapter_status: part, daemon_status: part }),
@@ -313,4 +355,5 @@ export const PLANE_SCHEMAS: Readonly<Record<PlaneName, z.ZodType>> = {
   cylinders: z.array(cylinder).nullable(),
   schedules: z.object({ programs: z.array(program) }).nullable(),
   adapter_info: adapterInfo.nullable(),
+  heat_pump: heatPump.nullable(),
 }

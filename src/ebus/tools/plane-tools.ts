@@ -4,15 +4,17 @@
  * Pure, given its house.
  */
 import { z } from 'zod'
+import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { PlaneName } from '../semantic/planes.ts'
-import { viewArguments } from './arguments.ts'
+import type { HeatingPlane, PlaneName } from '../semantic/planes.ts'
+import { HEATING_PLANES } from '../semantic/planes.ts'
+import { detailArgument, viewArguments } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import { outOfReach } from './faults.ts'
-import type { House } from './house.ts'
-import { freshnessOf, look } from './house.ts'
+import type { House, Wish } from './house.ts'
+import { busOf, freshnessOf, look } from './house.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 
 /** One row per tool; what they do differs in nothing but the plane. */
@@ -46,14 +48,14 @@ export const PLANE_TOOLS: readonly PlaneTool[] = [
     plane: 'zones',
     title: 'Read the heating zones',
     description:
-      'Every zone with its room temperature and humidity, what it does now, its mode, preset and target, quick veto and holiday. Null until the regulator has been read once. To change a setpoint or mode: rpc.invoke, as registry.methods.list shows.',
+      'Every zone with its room temperature and humidity, what it does now, its mode, preset and target, quick veto and holiday. Null until the regulator has been read once. `state.wanted_now_c` is how warm each shall be now, and `wanted_because` why. To change a setpoint or mode: settings.set.',
   },
   {
     name: 'ebus.v1.semantic.dhw.get',
     plane: 'dhw',
     title: 'Read the hot water',
     description:
-      'Hot water temperature now and wanted, mode, preset and holiday. Null when nobody has read it for 15 minutes. To change it: rpc.invoke, as registry.methods.list shows.',
+      'Hot water temperature now and wanted, mode, preset and holiday. Null when nobody has read it for 15 minutes. To change it: settings.set.',
   },
   {
     name: 'ebus.v1.semantic.energy_totals.get',
@@ -110,24 +112,35 @@ export const PLANE_TOOLS: readonly PlaneTool[] = [
     description: 'Cylinders behind a function module, with temperature and limits.',
   },
   {
+    name: 'ebus.v1.semantic.heat_pump.get',
+    plane: 'heat_pump',
+    title: 'Read the heat pump',
+    description:
+      'What the heat pump does, its compressor, source and flow temperatures, power taken and yielded, energy and COP by period, hours and starts. Null without a heat pump that is known.',
+  },
+  {
     name: 'ebus.v1.semantic.schedules.get',
     plane: 'schedules',
     title: 'Read the weekly programs',
     description:
-      'The weekly programs of zones, hot water and circulation, day by day. To change a day: schedules.set_zone_time_program, schedules.set_dhw_time_program.',
+      'The weekly programs of zones, hot water and circulation, day by day. To change days: settings.set, or schedules.set_zone_time_program and schedules.set_dhw_time_program for one.',
   },
 ]
 
-/** Nothing is read for these: they show what is known, and how old it is. */
+/** Time left for the answer itself, and for the way back. */
+const ANSWER_MS = 2_000
+
+/** What is known, and how old it is. What was never read is read now, within the deadline of the call. */
 export function planeTools(house: House): readonly Capability[] {
   return PLANE_TOOLS.map(({ plane, ...words }) =>
     defineTool({
       ...words,
-      input: z.strictObject(viewArguments),
+      input: z.strictObject({ ...viewArguments, detail: detailArgument }),
       output: answered(PLANE_SCHEMAS[plane]),
       effect: 'reads',
       family: ebusFamily,
-    }).handledBy(async (wish, call) => {
+    }).handledBy(async ({ detail, ...wish }, call) => {
+      if (isLive(wish) && isHeatingPlane(plane)) await makeReady(house, { planes: [plane], bus: wish.bus }, call)
       const looked = look(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
@@ -135,7 +148,26 @@ export function planeTools(house: House): readonly Capability[] {
       const away = shown.data === null ? outOfReach(view.reach) : undefined
       if (away !== undefined) return fail(away)
       // Ages count from now even for a snapshot: what is old has not become younger by being kept.
-      return ok({ data: answer(shown.data, freshnessOf(shown, house.clock.now(), true)) })
+      return ok({ data: answer(shown.data, freshnessOf(shown, house.clock.now(), detail)) })
     }),
   )
+}
+
+async function makeReady(
+  house: House,
+  { planes, bus }: { readonly planes: readonly HeatingPlane[]; readonly bus: string | undefined },
+  call: Call,
+): Promise<void> {
+  const heating = busOf(house, bus)
+  const leftMs = Math.floor(call.deadlineMs - house.clock.monotonic() - ANSWER_MS)
+  if (!heating.ok || leftMs <= 0) return
+  await heating.value.makeReady(planes, AbortSignal.any([call.signal, AbortSignal.timeout(leftMs)]))
+}
+
+function isLive({ consistency }: Wish): boolean {
+  return consistency?.mode !== 'SNAPSHOT'
+}
+
+function isHeatingPlane(plane: PlaneName): plane is HeatingPlane {
+  return (HEATING_PLANES as readonly string[]).includes(plane)
 }

@@ -310,13 +310,35 @@ async function change({ house, invocation, call }: Job, resolved: Resolved): Pro
   // Nothing of ours goes out between the change and the look at it.
   return heating.exclusively(async () => {
     if (call.signal.aborted) return fail(withdrawn())
+    const before = await readBefore(resolved, wish)
     // Not repeatable: a telegram that may have reached its target is not said a second time.
     const sent = await heating.send(request, { ...wish, signal: call.signal, repeatable: false })
     if (!sent.ok) return fail(writeFault(sent.fault, request.target))
     const values = shownValues(resolved, prepared.decode(sent.value), sent.value)
-    const data = { ...values, ...(await confirm(resolved, wish)) }
+    const data = { ...values, ...before, ...(await confirm(resolved, wish)) }
     return ok({ data: { ...besideData(house, heating, house.clock.now()), data } })
   })
+}
+
+/**
+ * What was there before, for whoever wants to put it back: the value, and the bytes that `data` takes. From memory where
+ * that is a minute old at most; what cannot be read does not keep anybody from changing it.
+ */
+async function readBefore(
+  resolved: Resolved,
+  wish: { readonly caller: string; readonly deadlineMs: number },
+): Promise<NamedValues> {
+  const { heating, prepared, request } = resolved
+  if (prepared.confirm === undefined) return {}
+  const look = { ...request, data: prepared.confirm.data }
+  const served = await heating.read(keyOf(look), { ...wish, maxAgeMs: STATE_MS, source: 'tool' })
+  if (!served.ok) return { before: { value: null, valid: false } }
+  const { payload } = served.value.entry
+  const values = shownValues(resolved, prepared.confirm.decode(payload), payload)
+  return {
+    before: values['decoded'] ?? values['value'] ?? valid(hex(payload)),
+    ...(values['value'] === undefined ? {} : { before_data: values['value'] }),
+  }
 }
 
 /** The acknowledge says that it was heard; only a look says that it was done. */

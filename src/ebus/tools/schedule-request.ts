@@ -8,7 +8,7 @@ import type { Issue } from '../../bus/capability.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { DaySlot, ProgramConfig, ProgramId } from '../semantic/schedule.ts'
-import { END_OF_DAY } from '../semantic/schedule.ts'
+import { END_OF_DAY, WEEKDAYS } from '../semantic/schedule.ts'
 
 const hour = z.int().min(0).max(24)
 const minute = z.int().min(0).max(59)
@@ -26,6 +26,12 @@ export const slotInput = z.strictObject({
     .exactOptional()
     .describe('Needed for zones of a 720 controller. For hot water: the one setpoint, or left out to keep it.'),
 })
+/** 0 is Monday; by its name, too, as the programs are read. */
+export const weekdayInput = z
+  .union([z.int().min(0).max(6), z.string().trim().toLowerCase().pipe(z.enum(WEEKDAYS))])
+  .transform((said) => (typeof said === 'number' ? said : WEEKDAYS.indexOf(said)))
+  .describe('monday to sunday, or 0 to 6; 0 is Monday.')
+
 export type SlotInput = z.output<typeof slotInput>
 
 /** What the check needs to know of the program. */

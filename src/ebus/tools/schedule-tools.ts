@@ -23,15 +23,16 @@ import { slotJson } from '../semantic/schedules.ts'
 import type { DayOutcome, DayPlace, SlotResult, Talk } from '../semantic/schedule-writer.ts'
 import { readDay, writeDay } from '../semantic/schedule-writer.ts'
 import type { Regulator } from '../semantic/topology.ts'
+import { chooseZone } from '../semantic/zone-choice.ts'
 import { dayRegister } from '../semantic/zones.ts'
 import { busArgument, idempotencyKeyArgument } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
-import { badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
+import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
 import { besideLive, busLock, busOf } from './house.ts'
 import { slotOutput } from './plane-schemas.ts'
 import type { SlotInput } from './schedule-request.ts'
-import { checkSlots, slotInput } from './schedule-request.ts'
+import { checkSlots, slotInput, weekdayInput } from './schedule-request.ts'
 
 /** For one telegram; a day takes up to forty. */
 const TELEGRAM_MS = 4_000
@@ -39,7 +40,7 @@ const TELEGRAM_MS = 4_000
 const TIMEOUT_SECONDS = 90
 
 const shared = {
-  weekday: z.int().min(0).max(6).describe('0 is Monday.'),
+  weekday: weekdayInput,
   slots: z.array(slotInput).max(12).describe('All slots of the day; an empty list leaves none.'),
   dryRun: z.boolean().exactOptional().describe('Say what would be written, and write nothing.'),
   idempotency_key: idempotencyKeyArgument.exactOptional(),
@@ -69,8 +70,8 @@ const output = answered(
   }),
 )
 
-/** What both writers are asked for. */
-interface Wish {
+/** What a writer is asked for. */
+export interface DayWish {
   readonly weekday: number
   readonly slots: readonly SlotInput[]
   readonly dryRun?: boolean
@@ -95,11 +96,16 @@ export function scheduleTools(house: House, pause: (ms: number) => Promise<void>
       title: 'Replace a day of a zone’s heating schedule',
       description:
         'Replaces all heating slots of one weekday of one zone. The regulator applies it at once: from now on that day’s rooms follow it. Reads the day back and restores the old one if it was not kept as written.',
-      input: z.strictObject({ zone: z.int().min(0).max(2).describe('0 is the first zone.'), ...shared }),
-      ...programSteps(house, pause, ({ zone, ...wish }: Wish & { readonly zone: number }) => ({
-        id: { zone, channel: 'heating' },
-        wish,
-      })),
+      input: z.strictObject({
+        zone: z
+          .union([z.int().min(0).max(2), z.string().trim().min(1).max(64)])
+          .describe('The number, 0 is the first zone; or its name, or its id such as zone-1.'),
+        ...shared,
+      }),
+      ...programSteps(house, pause, ({ zone, ...wish }: DayWish & { readonly zone: number | string }) => {
+        const chosen = zoneOf(house, zone, wish.bus)
+        return chosen.ok ? ok({ id: { zone: chosen.value, channel: 'heating' }, wish }) : chosen
+      }),
     }),
     defineChange({
       ...common,
@@ -108,36 +114,47 @@ export function scheduleTools(house: House, pause: (ms: number) => Promise<void>
       description:
         'Replaces the times of one weekday in which hot water is made. A temperature, if given, is the one hot water setpoint. Reads the day back and restores the old one if it was not kept as written.',
       input: z.strictObject(shared),
-      ...programSteps(house, pause, (wish: Wish) => ({ id: DHW, wish })),
+      ...programSteps(house, pause, (wish: DayWish) => ok({ id: DHW, wish })),
     }),
   ]
 }
 
-/** The three functions of both changes, which differ only in how they say which program is meant. */
+/** The functions of both changes, which differ only in how they say which program is meant. */
 function programSteps<Input>(
   house: House,
-  pause: Job['pause'],
-  meant: (input: Input) => Pick<Job, 'id' | 'wish'>,
+  pause: DayJob['pause'],
+  meant: (input: Input) => Result<MeantDay, Fault>,
 ): {
   readonly plan: (input: Input, call: Call) => Promise<Result<DayPlan, Fault>>
-  readonly assess: (plan: DayPlan, input: Input) => Assessment
+  readonly assess: (plan: DayPlan) => Assessment
   readonly act: (plan: DayPlan, input: Input, call: Call) => Promise<Outcome>
   readonly rehearse: (plan: DayPlan, input: Input, call: Call) => Promise<Outcome>
 } {
-  const jobOf = (input: Input, call: Call): Job => ({ house, ...meant(input), call, pause })
   return {
-    plan: (input, call) => planDay(jobOf(input, call)),
-    assess: (plan, input) => assess(plan, meant(input)),
-    act: (plan, input, call) => setProgram(plan, jobOf(input, call)),
-    rehearse: (plan, input, call) => rehearse(plan, jobOf(input, call)),
+    plan: async (input, call) => {
+      const day = meant(input)
+      return day.ok ? planDay(day.value, { house, call, pause }) : day
+    },
+    assess: assessDay,
+    act: (plan, _, call) => setProgram(plan, { house, call, pause }),
+    rehearse: (plan, _, call) => rehearseDay(plan, { house, call, pause }),
   }
 }
 
+/** Numbers are those of the contract, which begin with 0; names are looked up. */
+function zoneOf(house: House, zone: number | string, bus: string | undefined): Result<number, Fault> {
+  if (typeof zone === 'number') return ok(zone)
+  const heating = busOf(house, bus)
+  if (!heating.ok) return heating
+  const chosen = chooseZone(new PlaneReader(heating.value.installation), zone)
+  return chosen.ok ? chosen : fail(badArgument('zone', chosen.fault))
+}
+
 /** Hot water has no zone of its own. */
-const DHW: ProgramId = { zone: NO_ZONE, channel: 'dhw' }
+export const DHW: ProgramId = { zone: NO_ZONE, channel: 'dhw' }
 
 /** What the day is and would be, for whoever has to approve it; from memory, the bus is not asked for that. */
-function assess({ heating, regulator }: DayPlan, { id, wish }: Pick<Job, 'id' | 'wish'>): Assessment {
+export function assessDay({ heating, regulator, id, wish }: DayPlan): Assessment {
   const busId = heating.id
   const program = knownProgram(regulator, id, heating.installation.shadow)
   const what = id.channel === 'dhw' ? 'dhw' : `zone-${id.zone + 1}`
@@ -157,43 +174,47 @@ function assess({ heating, regulator }: DayPlan, { id, wish }: Pick<Job, 'id' | 
   }
 }
 
-interface Job {
-  readonly house: House
+/** Which day of which program shall be what. */
+export interface MeantDay {
   readonly id: ProgramId
-  readonly wish: Wish
+  readonly wish: DayWish
+}
+
+export interface DayJob {
+  readonly house: House
   readonly call: Call
   readonly pause: (ms: number) => Promise<void>
 }
 
 /** Not withdrawn when the caller leaves: a day that is half written has to be finished or put back. */
-async function setProgram(plan: DayPlan, job: Job): Promise<Outcome> {
+export async function setProgram(plan: DayPlan, job: DayJob): Promise<Outcome> {
   const { heating, regulator, slots } = plan
   return heating.exclusively(async () => {
     if (job.call.signal.aborted) return fail(withdrawn())
-    const written = await writeDay(talkOf(heating, job), placeOf(plan, job), slots)
+    const written = await writeDay(talkOf(heating, job), placeOf(plan), slots)
     if (!written.ok) return fail(readFault(written.fault, regulator.address))
     if (written.value.kind === 'unchanged' && written.value.restored)
       heating.installation.observatory.incidents.note(
         'restored',
-        `schedule of ${WEEKDAYS[job.wish.weekday] ?? ''} put back`,
+        `schedule of ${WEEKDAYS[plan.wish.weekday] ?? ''} put back`,
         job.house.clock.now(),
       )
     return reported(job.house, heating, { regulator, outcome: written.value })
   })
 }
 
-async function rehearse(plan: DayPlan, job: Job): Promise<Outcome> {
+export async function rehearseDay(plan: DayPlan, job: DayJob): Promise<Outcome> {
   const { heating, regulator, slots } = plan
   return heating.exclusively(async () => {
     if (job.call.signal.aborted) return fail(withdrawn())
-    const before = await readDay(talkOf(heating, job), placeOf(plan, job))
+    const before = await readDay(talkOf(heating, job), placeOf(plan))
     return before.ok
       ? rehearsed(job.house, heating, { before: before.value, slots })
       : fail(readFault(before.fault, regulator.address))
   })
 }
 
-function placeOf({ regulator, config }: DayPlan, { id, wish }: Job): DayPlace {
+function placeOf({ regulator, config, id, wish }: DayPlan): DayPlace {
   return { regulator, id, weekday: wish.weekday, idleCelsius: idleCelsius(id, config) }
 }
 
@@ -206,7 +227,7 @@ function idleCelsius({ channel }: ProgramId, { minCelsius }: ProgramConfig): num
 }
 
 /** Reads come from the bus, never from memory: what is there now is the whole point. */
-function talkOf(heating: HeatingBus, { call, pause }: Job): Talk {
+function talkOf(heating: HeatingBus, { call, pause }: DayJob): Talk {
   const caller = accountKey(call.caller)
   return {
     pause,
@@ -219,7 +240,7 @@ function talkOf(heating: HeatingBus, { call, pause }: Job): Talk {
 }
 
 /** One day as it would be written, and where. */
-interface DayPlan {
+export interface DayPlan extends MeantDay {
   readonly heating: HeatingBus
   readonly regulator: Regulator
   readonly config: ProgramConfig
@@ -227,8 +248,7 @@ interface DayPlan {
 }
 
 /** Everything that can be refused is refused here, before the first telegram that changes something. */
-async function planDay(job: Job): Promise<Result<DayPlan, Fault>> {
-  const { id, wish } = job
+export async function planDay({ id, wish }: MeantDay, job: DayJob): Promise<Result<DayPlan, Fault>> {
   const found = busOf(job.house, wish.bus)
   if (!found.ok) return found
   const heating = found.value
@@ -241,7 +261,9 @@ async function planDay(job: Job): Promise<Result<DayPlan, Fault>> {
   const config = knownProgram(regulator, id, shadow)?.config ?? (await askConfig(talkOf(heating, job), regulator, id))
   if (config === undefined) return fail(notFound('The regulator has no such program.'))
   const checked = checkSlots(wish.slots, { id, config, setpoint: setpointOf(heating, id) })
-  return checked.ok ? ok({ heating, regulator, config, slots: checked.value }) : fail(badArguments(checked.fault))
+  return checked.ok
+    ? ok({ id, wish, heating, regulator, config, slots: checked.value })
+    : fail(badArguments(checked.fault))
 }
 
 function noPrograms(regulator: Regulator | undefined): Fault {

@@ -8,9 +8,11 @@ import type { JsonObject } from '../../core/json.ts'
 import { known } from '../semantic/plane-reader.ts'
 import type { Setting } from '../semantic/settings.ts'
 
+export const SET_SETTING = 'ebus.v1.settings.set'
+
 /** For the descriptions and refusals of tools: a model reads those, and no document. */
 export const HOW_TO_SET =
-  'registry.methods.list of the regulator, plane system, lists under set_ext_register what can be set in this house (`settings`), each with its limits and an example call; ebus://<bus>/settings has the same'
+  'ebus.v1.settings.set sets it in words, rooms by name; registry.methods.list of the regulator, plane system, lists under set_ext_register what can be set in this house (`settings`), each with its limits and an example call; ebus://<bus>/settings has the same'
 
 export const settingOutput = z.object({
   name: z.string(),
@@ -27,15 +29,13 @@ export const settingOutput = z.object({
     .describe('The tool that shows it, and where in its data; zones by their id.'),
   example: z
     .object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) })
-    .describe('The call that sets it: change params.value, and add an idempotency_key, a new one for each change.'),
+    .describe('The call that sets it: change the value.'),
 })
 
 /** `bus` only where there are several. */
 export function settingJson(setting: Setting, bus: string | undefined): JsonObject {
-  const { address, limits, words, now, register, instance, shown } = setting
+  const { limits, words, now, shown } = setting
   const [minimum, maximum] = limits
-  // What it is already: an example that is sent as it stands changes no value, though hours start a quick veto.
-  const value = now !== undefined && now >= minimum && now <= maximum ? now : minimum
   return known({
     name: setting.name,
     of: setting.of,
@@ -46,18 +46,37 @@ export function settingJson(setting: Setting, bus: string | undefined): JsonObje
     values: words,
     now,
     read_back: shown === undefined ? undefined : { tool: `ebus.v1.semantic.${shown.plane}.get`, path: shown.path },
-    example: {
-      tool: 'ebus.v1.rpc.invoke',
-      // Without a key: one that is copied would answer the next change with what became of this one.
-      arguments: known({
-        address,
-        plane: 'system',
-        method: 'set_ext_register',
-        params: { group: register.group, instance, addr: register.number, value },
-        intent: 'MUTATE',
-        allow_dangerous: true,
-        bus,
-      }),
-    },
+    example: { tool: SET_SETTING, arguments: known({ ...exampleOf(setting), bus }) },
   })
+}
+
+const MODES = ['off', 'auto', 'manual'] as const
+
+/** What it is already: an example that is sent as it stands changes no value, though hours start a quick veto. */
+function exampleOf({ name, zone, now, limits: [minimum, maximum] }: Setting): JsonObject {
+  const number = now !== undefined && now >= minimum && now <= maximum ? now : minimum
+  const of = zone === undefined ? {} : { zone }
+  switch (name) {
+    case 'zone.night_setpoint':
+      return { setting: 'night_temperature', ...of, value: number }
+    case 'zone.operating_mode':
+      return { setting: 'mode', ...of, value: MODES[number] ?? 'auto' }
+    case 'zone.quick_veto_setpoint':
+    case 'zone.quick_veto_hours':
+      return { setting: 'room_temperature', ...of, value: 21, hours: 2 }
+    case 'zone.special_function':
+      return { setting: 'quick_veto', ...of, value: 'off' }
+    case 'zone.holiday_setpoint':
+      return { setting: 'holiday_temperature', ...of, value: number }
+    case 'dhw.target':
+      return { setting: 'hot_water_temperature', value: number }
+    case 'dhw.operating_mode':
+      return { setting: 'hot_water_mode', value: MODES[number] ?? 'auto' }
+    case 'dhw.special_function':
+      return { setting: 'hot_water', value: number === 0 ? 'stop' : 'now' }
+    case 'system.system_off':
+      return { setting: 'heating', value: number === 0 ? 'on' : 'off' }
+    default:
+      return { setting: 'room_temperature', ...of, value: number }
+  }
 }

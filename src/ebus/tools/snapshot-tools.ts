@@ -13,7 +13,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import type { PlaneName } from '../semantic/planes.ts'
-import { PLANES } from '../semantic/planes.ts'
+import { CONTRACT_PLANES, HEATING_PLANES, PLANES } from '../semantic/planes.ts'
 import { busArgument, viewArguments } from './arguments.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import { outOfReach } from './faults.ts'
@@ -127,7 +127,7 @@ export function snapshotTools(house: House, pause: (ms: number) => Promise<void>
       const { allow_partial: allowPartial, ...wish } = rest
       const heating = busOf(house, wish.bus)
       if (!heating.ok) return heating
-      const wanted = planes.length === 0 ? PLANES : [...new Set(planes)]
+      const wanted = planes.length === 0 ? CONTRACT_PLANES : [...new Set(planes)]
       if (wish.consistency?.mode !== 'SNAPSHOT')
         await firstReading(house, heating.value, { wanted, timeoutMs, call, pause })
       const looked = look(house, wish, call)
@@ -160,15 +160,22 @@ async function firstReading(
 ): Promise<void> {
   const { wanted, timeoutMs, call, pause } = wait
   const startMs = house.clock.monotonic()
+  // What is wanted is read ahead of what is not; the loop below decides how long that is waited for.
+  const over = new AbortController()
+  void heating.makeReady(
+    HEATING_PLANES.filter((plane) => wanted.includes(plane)),
+    over.signal,
+  )
   // Ends with the wait, the caller, the first reading, or when nothing that is wanted is missing.
   for (;;) {
     const waitedMs = house.clock.monotonic() - startMs
     const patienceMs = heating.status().connected ? timeoutMs : Math.min(timeoutMs, CONNECT_PATIENCE_MS)
-    if (waitedMs >= patienceMs || call.signal.aborted || heating.isThrough()) return
+    if (waitedMs >= patienceMs || call.signal.aborted || heating.isThrough()) break
     const view = viewNow(house, heating)
-    if (!wanted.some((name) => isMissing(view, name))) return
+    if (!wanted.some((name) => isMissing(view, name))) break
     await pause(WAKE_MS)
   }
+  over.abort()
 }
 
 function isMissing(view: View, name: PlaneName): boolean {

@@ -1,41 +1,35 @@
 /**
  * Rollback store: acts of administration that can be taken back, each as the call that does it, used at most once.
  *
+ * Which there are, and whether one was used, is the log's. The arguments may be somebody's secrets and are only needed
+ * for a while, so they are in a table, under a salted hash that the log has: arguments that have another count as gone.
+ *
  * Does I/O.
  */
+import { hash } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import { concat, utf8 } from '../../core/bytes.ts'
+import { chanceBytes } from '../../core/chance.ts'
 import type { Database, Migrations } from '../../core/database-store.ts'
 import { ulid } from '../../core/ids.ts'
+import { canonicalJson, isJsonObject, jsonIn } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { AdminDomain } from '../tools/rules.ts'
+import type { ContentAudit } from '../../ledger/projection.ts'
+import type { StateLog } from '../../ledger/state-log.ts'
+import { homeseerProjection } from '../homeseer-state.ts'
+import type { KeptRollback } from '../homeseer-state.ts'
 
 export const rollbackMigrations: Migrations = {
   room: 'homeseer-rollback',
-  steps: [
-    `CREATE TABLE homeseer_rollback (
-       id TEXT PRIMARY KEY,
-       state TEXT NOT NULL CHECK (state IN ('available', 'used')),
-       domain TEXT NOT NULL,
-       tool TEXT NOT NULL,
-       undoes TEXT NOT NULL,
-       args TEXT NOT NULL,
-       made_at_ms INTEGER NOT NULL
-     ) STRICT`,
-  ],
+  steps: ['CREATE TABLE homeseer_rollback (id TEXT PRIMARY KEY, salt BLOB NOT NULL, args TEXT NOT NULL) STRICT'],
 }
 
-export interface Rollback {
-  readonly id: string
-  readonly state: 'available' | 'used'
-  readonly domain: AdminDomain
-  /** The tool that takes it back, with its arguments. */
-  readonly tool: string
+export interface Rollback extends Omit<KeptRollback, 'argsHash'> {
+  /** What the tool that takes it back is called with. */
   readonly args: JsonObject
-  /** The tool whose act it takes back. */
-  readonly undoes: string
 }
 
-/** Old ones make room: a state of months ago is not what anybody wants back. */
-const MAX_KEPT = 500
+const SALT_BYTES = 32
 
 export interface Rollbacks {
   /** Answers with the id that `hs4.admin.rollback` takes. */
@@ -47,46 +41,63 @@ export interface Rollbacks {
   readonly giveBack: (id: string) => Promise<void>
 }
 
-export function createRollbacks(database: Database): Rollbacks {
-  const select = database.sql.prepare('SELECT * FROM homeseer_rollback WHERE id = ?')
+export function createRollbacks(database: Database, log: StateLog): Rollbacks {
+  const { rollbacks } = log.projections.state(homeseerProjection)
+  const select = database.sql.prepare('SELECT salt, args FROM homeseer_rollback WHERE id = ?')
   return {
-    keep: (rollback, nowMs) =>
+    keep: ({ domain, tool, undoes, args }, nowMs) =>
       database.commit((sql) => {
-        // Ids sort by time, so the oldest are also the first to go.
         const id = ulid(nowMs)
-        const { domain, tool, undoes, args } = rollback
-        sql
-          .prepare(`INSERT INTO homeseer_rollback VALUES (?, 'available', ?, ?, ?, ?, ?)`)
-          .run(id, domain, tool, undoes, JSON.stringify(args), nowMs)
-        sql
-          .prepare(
-            'DELETE FROM homeseer_rollback WHERE id NOT IN (SELECT id FROM homeseer_rollback ORDER BY id DESC LIMIT ?)',
-          )
-          .run(MAX_KEPT)
+        const salt = chanceBytes(SALT_BYTES)
+        const text = canonicalJson(args)
+        log.appendIn({ kind: 'rollback.kept', rollback: id, domain, tool, undoes, args_hash: argsHash(salt, text) })
+        sql.prepare('INSERT INTO homeseer_rollback VALUES (?, ?, ?)').run(id, salt, text)
+        // Whatever made room for this one.
+        for (const row of sql.prepare('SELECT id FROM homeseer_rollback').all())
+          if (!rollbacks.has(String(row['id'])))
+            sql.prepare('DELETE FROM homeseer_rollback WHERE id = ?').run(String(row['id']))
         return id
       }),
     get: (id) => {
-      const row = select.get(id)
-      if (row === undefined) return undefined
-      return {
-        id,
-        state: row['state'] as Rollback['state'],
-        domain: row['domain'] as AdminDomain,
-        tool: String(row['tool']),
-        undoes: String(row['undoes']),
-        args: JSON.parse(String(row['args'])) as JsonObject,
-      }
+      const rollback = rollbacks.get(id)
+      const row = rollback === undefined ? undefined : select.get(id)
+      if (rollback === undefined || row === undefined) return undefined
+      const text = String(row['args'])
+      const args = argsHash(row['salt'] as Uint8Array, text) === rollback.argsHash ? jsonIn(text) : undefined
+      const { argsHash: _, ...kept } = rollback
+      return isJsonObject(args) ? { ...kept, args } : undefined
     },
-    take: (id) => database.commit((sql) => setState(sql, id, 'used', 'available')),
-    giveBack: async (id) => {
-      await database.commit((sql) => setState(sql, id, 'available', 'used'))
-    },
+    take: (id) =>
+      database.commit(() => {
+        if (rollbacks.get(id)?.state !== 'available') return false
+        log.appendIn({ kind: 'rollback.used', rollback: id })
+        return true
+      }),
+    giveBack: (id) =>
+      database.commit(() => {
+        if (rollbacks.get(id)?.state === 'used') log.appendIn({ kind: 'rollback.given-back', rollback: id })
+      }),
   }
 }
 
-/** Compare and set: `false` when somebody else was first. */
-function setState(sql: Database['sql'], id: string, to: Rollback['state'], from: Rollback['state']): boolean {
-  return (
-    sql.prepare('UPDATE homeseer_rollback SET state = ? WHERE id = ? AND state = ?').run(to, id, from).changes === 1
-  )
+/** The arguments that are stored against the hashes that the log has. One that made room may be gone. */
+export function auditRollbacks(sql: DatabaseSync): ContentAudit {
+  return (state) => {
+    const { rollbacks } = state(homeseerProjection)
+    const rows = sql.prepare('SELECT id, salt, args FROM homeseer_rollback').all()
+    const found = new Set(rows.map((row) => String(row['id'])))
+    const wrong = rows.filter(
+      ({ id, salt, args }) => rollbacks.get(String(id))?.argsHash !== argsHash(salt as Uint8Array, String(args)),
+    )
+    return [
+      ...wrong.map(({ id }) => ({ kind: 'copy-unfounded', what: 'rollback', id: String(id) }) as const),
+      ...[...rollbacks.values()]
+        .filter(({ id }) => !found.has(id))
+        .map(({ id }) => ({ kind: 'copy-missing', what: 'rollback', id, seq: 0 }) as const),
+    ]
+  }
+}
+
+function argsHash(salt: Uint8Array, text: string): string {
+  return hash('sha256', concat(salt, utf8(text)))
 }

@@ -11,7 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { receivedJson, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { systemCode } from '../../core/thrown.ts'
-import { portable } from '../wire/portable.ts'
+import { portable } from '../wire/field.ts'
 import { decodeDefinitions, type DefinitionFault, type EventDefinition } from './event-definition.ts'
 
 export interface EventFilePaths {

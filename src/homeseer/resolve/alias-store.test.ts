@@ -1,19 +1,21 @@
 import { describe, expect, it } from 'vitest'
+import { LOG_TABLE, tableLog } from '../../../test/table-log.ts'
+import { systemClock } from '../../core/clock.ts'
 import { Database } from '../../core/database-store.ts'
 import { configuredAliases, provenanceOf, type Alias } from './alias.ts'
-import { aliasMigrations, AliasStore } from './alias-store.ts'
+import { AliasStore } from './alias-store.ts'
 
-const open = () => new Database({ path: ':memory:', migrations: [aliasMigrations] })
-const said = (id: number, text: string) => ({ kind: 'device', id, text, confirmedBy: 'ann', atMs: 1 }) as const
+const open = () => new Database({ path: ':memory:', migrations: [LOG_TABLE] })
+const said = (id: number, text: string) => ({ kind: 'device', id, text, confirmedBy: 'ann' }) as const
 const NAMES: readonly Alias[] = [{ kind: 'device', id: 120, text: 'Kitchen Lamp', origin: 'name' }]
 
 describe('learned aliases', () => {
   it('survive, and are found in the order of their words', async () => {
     const database = open()
-    const store = new AliasStore(database)
+    const store = new AliasStore(database, tableLog(database, systemClock))
     expect(await store.learn(said(120, 'cooking light'), NAMES)).toEqual({ ok: true, value: undefined })
     expect(await store.learn(said(111, 'Veranda'), NAMES)).toMatchObject({ ok: true })
-    expect(new AliasStore(database).all).toEqual([
+    expect(new AliasStore(database, tableLog(database, systemClock)).all).toEqual([
       { kind: 'device', id: 120, text: 'cooking light', origin: 'confirmed' },
       { kind: 'device', id: 111, text: 'Veranda', origin: 'confirmed' },
     ])
@@ -22,7 +24,7 @@ describe('learned aliases', () => {
 
   it('never take a name that something else has, or seems to have', async () => {
     const database = open()
-    const store = new AliasStore(database)
+    const store = new AliasStore(database, tableLog(database, systemClock))
     expect(await store.learn(said(141, 'kitchen-lamp'), NAMES)).toEqual({
       ok: false,
       fault: { kind: 'taken', byIds: [120] },
@@ -36,7 +38,7 @@ describe('learned aliases', () => {
 
   it('follow the newest confirmation, and can be forgotten', async () => {
     const database = open()
-    const store = new AliasStore(database)
+    const store = new AliasStore(database, tableLog(database, systemClock))
     await store.learn(said(120, 'the light'), NAMES)
     await store.learn(said(111, 'The Light'), [...NAMES, ...store.all])
     expect(store.all.map((alias) => alias.id)).toEqual([111])

@@ -24,7 +24,7 @@ beforeAll(async () => {
     bodiesRead += 1
     return ledger.body(seq)
   }
-  audit = createAuditTrail({ database, body })
+  audit = createAuditTrail({ listed: (...query) => ledger.listed(...query), body })
 })
 afterAll(() => fixture.remove())
 

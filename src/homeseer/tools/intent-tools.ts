@@ -235,12 +235,12 @@ async function remember(
   call: Call,
   name: { readonly kind: AliasKind; readonly id: number; readonly text: string },
 ): Promise<void> {
-  const { learned, configuredAliases, clock } = homeseer
+  const { learned, configuredAliases } = homeseer
   const current = learned === undefined ? undefined : await currentNames(homeseer)
   if (learned === undefined || current?.ok !== true) return
   const { deviceNames, eventNames } = current.value.resolver
   const others = [...configuredAliases, ...deviceNames.aliases, ...eventNames.aliases]
-  await learned.learn({ ...name, confirmedBy: callerKey(call.caller), atMs: clock.now() }, others)
+  await learned.learn({ ...name, confirmedBy: callerKey(call.caller) }, others)
 }
 
 const deviceWords = {

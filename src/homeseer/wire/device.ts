@@ -9,8 +9,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { decodePairs, encodePair, type ControlPair } from './control-pair.ts'
-import { decodeWireDate, encodeWireDate } from './date.ts'
 import {
+  decodeWireDate,
+  encodeWireDate,
   booleanField,
   nameField,
   numberField,

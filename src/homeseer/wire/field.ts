@@ -4,9 +4,18 @@
  *
  * A member of the wrong type reads as absent: one odd device must not hide two thousand good ones.
  *
+ *   /Date(1613971427719-0500)/   HS4: milliseconds since 1970 in UTC; the zone is only how the owner would read it
+ *   /Date(1410193983884)/        HS3
+ *   /Date(-62135596800000)/      never
+ *
+ * `JSON.parse` takes what nobody can write out again: numbers that become Infinity, nesting that overflows the stack of
+ * whoever writes it, a key `__proto__`. One such member of one device would be in the way of the whole list that shows
+ * its record, so what cannot be carried is read as `null`.
+ *
  * Pure.
  */
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
 
 export function field(record: JsonObject, ...names: readonly string[]): Json | undefined {
   for (const name of names) if (Object.hasOwn(record, name)) return record[name]
@@ -75,4 +84,39 @@ function toNumber(value: Json | undefined): number | undefined {
   if (typeof value !== 'string' || value.trim() === '') return undefined
   const number = Number(value)
   return Number.isFinite(number) ? number : undefined
+}
+
+const WIRE_DATE = /^\/Date\((-?\d{1,16})([+-]\d{4})?\)\/$/
+const NEVER_MS = -62_135_596_800_000
+
+/** Milliseconds since 1970, or `undefined` for never and for what is no date. */
+export function decodeWireDate(text: string | undefined): number | undefined {
+  const digits = WIRE_DATE.exec(text ?? '')?.[1]
+  const ms = digits === undefined ? NEVER_MS : Number(digits)
+  // Year 1 in a zone west or east of Greenwich is still never.
+  return Math.abs(ms - NEVER_MS) <= 86_400_000 || Math.abs(ms) > 8.64e15 ? undefined : ms
+}
+
+export function encodeWireDate(ms: number | undefined, zone = '+0000'): string {
+  return ms === undefined ? `/Date(${NEVER_MS})/` : `/Date(${Math.round(ms)}${zone})/`
+}
+
+/** HomeSeer's events nest to about ten. */
+const MAX_DEPTH = 24
+
+/** The very same value where all of it can be carried, which is nearly always. */
+export function portable(value: Json, left = MAX_DEPTH): Json {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  if (typeof value !== 'object' || value === null) return value
+  if (left === 0) return null
+  if (isJsonObject(value)) {
+    const members = Object.entries(value)
+    const carried = members
+      .filter(([name]) => name !== '__proto__')
+      .map(([name, member]) => [name, portable(member, left - 1)] as const)
+    const isSame = carried.length === members.length && carried.every(([, member], at) => member === members[at]?.[1])
+    return isSame ? value : Object.fromEntries(carried)
+  }
+  const carried = value.map((member) => portable(member, left - 1))
+  return carried.every((member, at) => member === value[at]) ? value : carried
 }

@@ -11,10 +11,10 @@
  * Pure.
  */
 import { fromUtf8 } from '../../core/bytes.ts'
-import { isJsonObject, receivedJson, type Json } from '../../core/json.ts'
+import { isJsonObject, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { textField } from './field.ts'
-import { portable } from './portable.ts'
+import { visibleJsonIn } from '../../core/stranger-text.ts'
+import { portable, textField } from './field.ts'
 
 export type Reply =
   | { readonly kind: 'word'; readonly word: 'ok' }
@@ -54,7 +54,7 @@ export function decodeReply(body: Uint8Array): Result<Reply, ReplyFault> {
   const text = readableText(body).trim()
   if (/^ok$/i.test(text)) return ok({ kind: 'word', word: 'ok' })
   if (/^"?error/i.test(text)) return fail(refusal(text.replaceAll('"', '')))
-  const received = receivedJson(text)
+  const received = visibleJsonIn(text)
   if (received === undefined) return decodeText(text)
   const value = portable(received)
   const response = isJsonObject(value) ? textField(value, 'Response') : undefined

@@ -7,10 +7,10 @@
  * Pure.
  */
 import { fromUtf8 } from '../../core/bytes.ts'
-import { isJsonObject, receivedJson } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { decodeWireDate, encodeWireDate } from './date.ts'
-import { numberField, objectField, statusField, textField } from './field.ts'
+import { visibleJsonIn } from '../../core/stranger-text.ts'
+import { decodeWireDate, encodeWireDate, numberField, objectField, statusField, textField } from './field.ts'
 import type { Malformed } from './reply.ts'
 
 export interface HookedChange {
@@ -25,7 +25,7 @@ export interface HookedChange {
 
 /** `undefined` for a hook of another type, which is not ours to refuse. */
 export function decodeWebhook(body: Uint8Array): Result<HookedChange | undefined, Malformed> {
-  const value = receivedJson(fromUtf8(body))
+  const value = visibleJsonIn(fromUtf8(body))
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a web hook body that is not an object' })
   if (textField(value, 'type')?.toLowerCase() !== 'devicechange') return ok(undefined)
   const data = objectField(value, 'data') ?? {}

@@ -22,6 +22,8 @@ const invitation: Invitation = {
   addresses: ['192.0.2.7:7080'],
 }
 
+const SEAL_KEY = new Uint8Array(32)
+
 describe('invitation', () => {
   it('is the published line of text, and reads back', () => {
     expect(writeInvitation(invitation, issuer)).toBe(vectors.invitation)
@@ -47,7 +49,7 @@ describe('mesh store', () => {
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-'))
-    store = new MeshStore(join(folder, 'mesh.db'))
+    store = new MeshStore(join(folder, 'mesh.db'), { sealKey: SEAL_KEY })
     await store.accept(foundCommunity({ name: 'village', root, founder: { nodeId: issuer.id, name: 'cellar' }, nowMs }))
     await store.addInvitation(invitation, nowMs)
   })
@@ -94,7 +96,7 @@ describe('mesh store', () => {
   })
 
   it('sees what another process decided, and builds upon it', async () => {
-    const beside = new MeshStore(join(folder, 'mesh.db'))
+    const beside = new MeshStore(join(folder, 'mesh.db'), { sealKey: SEAL_KEY })
     await beside.decide((held) => withMember(held, { nodeId: thief.id, name: 'shed', level: 'member' }, context))
     beside.close()
     store.refresh()
@@ -106,7 +108,7 @@ describe('mesh store', () => {
   it('hands no sequence number out twice, restart or not, after however many years', async () => {
     const before = await store.reserveSequence()
     store.close()
-    store = new MeshStore(join(folder, 'mesh.db'))
+    store = new MeshStore(join(folder, 'mesh.db'), { sealKey: SEAL_KEY })
     const manifestsOfTwentyYears = (20 * 365 * 86_400) / 10
     const next = await store.reserveSequence()
     expect(next).toBeGreaterThan(before + manifestsOfTwentyYears)

@@ -27,6 +27,8 @@ const village = [
   foundCommunity({ name: 'village', root, founder: { nodeId: founder.id, name: 'cellar' }, nowMs }),
 )
 
+const SEAL_KEY = new Uint8Array(32)
+
 describe('a member list that comes from elsewhere', () => {
   let folder: string
   const stores: MeshStore[] = []
@@ -41,7 +43,7 @@ describe('a member list that comes from elsewhere', () => {
   })
 
   async function holding(name: string, list: Community): Promise<MeshStore> {
-    const store = new MeshStore(join(folder, `${name}.db`))
+    const store = new MeshStore(join(folder, `${name}.db`), { sealKey: SEAL_KEY })
     stores.push(store)
     value(await store.accept(list))
     return store
@@ -85,7 +87,7 @@ describe('a member list that comes from elsewhere', () => {
     const store = await holding('last', signed(village, Number.MAX_SAFE_INTEGER, traitor))
     const decided = await store.decide((held) => withoutMember(held, member.id, asRoot))
     expect(decided).toMatchObject({ fault: { kind: 'malformed' } })
-    const again = new MeshStore(join(folder, 'last.db'))
+    const again = new MeshStore(join(folder, 'last.db'), { sealKey: SEAL_KEY })
     stores.push(again)
     expect(again.community()?.revision).toBe(Number.MAX_SAFE_INTEGER)
     expect((await again.merge(value(withoutMember(village, traitor.id, asRoot)), asRoot)).ok).toBe(true)

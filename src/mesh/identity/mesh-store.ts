@@ -8,11 +8,18 @@
  *   offer_…       what others were seen to offer (offer-store.ts)
  *   fact          how far the sequence of manifests is reserved; where this node listens
  *
+ * Whoever can write into the file must not be able to let anybody in: the member list and every invitation are sealed
+ * with a key that is derived from the node's own, and the node's log says how far the list had come and which
+ * invitations were used (membership-log.ts).
+ *
  * Does I/O.
  */
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { Database } from '../../core/database-store.ts'
 import type { Migrations } from '../../core/database-store.ts'
+import { canonicalJson } from '../../core/json.ts'
+import { hex } from '../../core/bytes.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { outnumber, readCommunity, reapply, standingOf, supersede, withMember } from './community.ts'
@@ -20,6 +27,8 @@ import type { Authority, Community, CommunityFault, Level } from './community.ts
 import { isProven } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import { OFFER_TABLES, OfferStore } from './offer-store.ts'
+import { setBack } from './membership-log.ts'
+import type { MembershipLog } from './membership-log.ts'
 
 const migrations: Migrations = {
   room: 'mesh',
@@ -33,6 +42,8 @@ const migrations: Migrations = {
      ) STRICT, WITHOUT ROWID`,
     'ALTER TABLE peer ADD COLUMN name TEXT',
     OFFER_TABLES,
+    // What is not sealed with this node's key was written by somebody else.
+    'ALTER TABLE invitation ADD COLUMN seal BLOB',
   ],
 }
 
@@ -70,16 +81,42 @@ const REFUSED_FOR_GOOD: ReadonlySet<CommunityFault['kind']> = new Set([
   'forgets-revocation',
 ])
 
+export interface MeshStoreOptions {
+  /** Derived from the node's private key. */
+  readonly sealKey: Uint8Array
+  /** Absent for a command beside the gateway, which has the log to itself. */
+  readonly log?: MembershipLog
+}
+
+/** The message says what to do. */
+export class MembershipAltered extends Error {
+  constructor(why: string) {
+    super(
+      `The member list in the mesh database is not the one that this node keeps: ${why}. Put back the newest copy of mesh.db; if it is lost, remove the file and join the community again (hearthbus mesh join).`,
+    )
+  }
+}
+
 export class MeshStore {
   readonly offers: OfferStore
   readonly #database: Database
+  readonly #sealKey: Uint8Array
+  readonly #log: MembershipLog | undefined
   #community: Community | undefined
   #seenVersion = -1
 
-  constructor(path: string) {
-    this.#database = new Database({ path, migrations: [migrations] })
+  /** Throws `MembershipAltered` when somebody else wrote the member list. */
+  constructor(path: string, { sealKey, log }: MeshStoreOptions) {
+    this.#database = new Database({ path, migrations: [migrations], isWhole: true })
     this.offers = new OfferStore(this.#database)
-    this.#community = heldIn(this.#database.sql)
+    this.#sealKey = sealKey
+    this.#log = log
+    try {
+      this.#community = this.#held(this.#database.sql)
+    } catch (error) {
+      this.#database.close()
+      throw error
+    }
     this.#seenVersion = this.#version()
   }
 
@@ -93,15 +130,27 @@ export class MeshStore {
     const version = this.#version()
     if (version === this.#seenVersion) return
     this.#seenVersion = version
-    this.#community = heldIn(this.#database.sql)
     this.offers.reload()
+    try {
+      this.#community = this.#held(this.#database.sql)
+    } catch (error) {
+      if (!(error instanceof MembershipAltered)) throw error
+      // What somebody else wrote is not believed: the list that is known stays, and the next start refuses.
+      void this.#log?.altered().catch(() => undefined)
+      return
+    }
+    if (this.#community !== undefined) this.#record(this.#community)
+  }
+
+  /** What is held goes on record before the first message. */
+  async recordHeld(): Promise<void> {
+    if (this.#community !== undefined) await this.#log?.record(this.#community)
   }
 
   /** Joins a community, or replaces the revision that is held if the rules between revisions allow it. */
   async accept(next: Community): Promise<Result<Community, CommunityFault>> {
-    const accepted = await this.#database.commit((sql) => acceptIn(sql, next))
-    if (accepted.ok) this.#community = accepted.value
-    return accepted
+    const accepted = await this.#database.commit((sql) => this.#accept(sql, next))
+    return this.#settled(accepted)
   }
 
   /**
@@ -113,16 +162,15 @@ export class MeshStore {
     context: { readonly authority: Authority; readonly nowMs: number },
   ): Promise<Result<Community, CommunityFault>> {
     const merged = await this.#database.commit((sql) => {
-      const held = heldIn(sql)
-      const accepted = acceptIn(sql, next)
+      const held = this.#held(sql)
+      const accepted = this.#accept(sql, next)
       if (held === undefined) return accepted
       const isRefused = !accepted.ok && REFUSED_FOR_GOOD.has(accepted.fault.kind)
       const answer = isRefused ? outnumber(held, next, context.authority) : undefined
       const again = accepted.ok ? reapply(held, accepted.value, context) : answer
-      return again === undefined ? accepted : acceptIn(sql, again)
+      return again === undefined ? accepted : this.#accept(sql, again)
     })
-    if (merged.ok) this.#community = merged.value
-    return merged
+    return this.#settled(merged)
   }
 
   /** One decision about who belongs here, on top of whatever revision is the newest at that moment. */
@@ -130,13 +178,12 @@ export class MeshStore {
     change: (community: Community) => Result<Community, CommunityFault>,
   ): Promise<Result<Community, CommunityFault | { readonly kind: 'no-community' }>> {
     const decided = await this.#database.commit((sql) => {
-      const held = heldIn(sql)
+      const held = this.#held(sql)
       if (held === undefined) return fail({ kind: 'no-community' as const })
       const changed = change(held)
-      return changed.ok ? acceptIn(sql, changed.value) : changed
+      return changed.ok ? this.#accept(sql, changed.value) : changed
     })
-    if (decided.ok) this.#community = decided.value
-    return decided
+    return this.#settled<CommunityFault | { readonly kind: 'no-community' }>(decided)
   }
 
   /**
@@ -145,7 +192,7 @@ export class MeshStore {
   async leave(): Promise<void> {
     await this.#database.commit((sql) => {
       sql.exec(`
-        DELETE FROM fact WHERE name IN ('community_id', 'community');
+        DELETE FROM fact WHERE name IN ('community_id', 'community', 'community_seal');
         DELETE FROM invitation; DELETE FROM peer; DELETE FROM offer_pin; DELETE FROM offer_withheld`)
     })
     this.offers.reload()
@@ -157,7 +204,8 @@ export class MeshStore {
       sql.prepare('DELETE FROM invitation WHERE expires_at_ms < ?').run(nowMs - INVITATION_KEPT_MS)
       const count = Number(sql.prepare('SELECT count(*) AS n FROM invitation').get()?.['n'])
       if (count >= MAX_INVITATIONS) throw new RangeError(`${count} invitations are open; let some expire first`)
-      sql.prepare('INSERT INTO invitation VALUES (?, ?, ?, ?, NULL)').run(id, secret, level, expiresAtMs)
+      const seal = this.#seal(invitationFacts({ id, secret, level, expires_at_ms: expiresAtMs, used_by: null }))
+      sql.prepare('INSERT INTO invitation VALUES (?, ?, ?, ?, NULL, ?)').run(id, secret, level, expiresAtMs, seal)
     })
   }
 
@@ -166,29 +214,56 @@ export class MeshStore {
     request: JoinRequest,
     { authority, nowMs }: { readonly authority: Authority; readonly nowMs: number },
   ): Promise<Result<Community, JoinFault>> {
+    const context = { authority, nowMs }
+    // On record before anybody is let in: an invitation that somebody puts back is not good a second time.
+    const found = this.#findInvitation(this.#database.sql, request, nowMs)
+    if (!found.ok) return found
+    if (found.value === 'used by it') return ok(this.#community ?? found.held)
+    try {
+      await this.#log?.use(request.invitationId, request.nodeId)
+    } catch {
+      return fail({ kind: 'used-invitation' })
+    }
     const admitted = await this.#database.commit((sql): Result<Community, JoinFault> => {
-      const row = sql.prepare('SELECT * FROM invitation WHERE id = ?').get(request.invitationId)
-      const held = heldIn(sql)
-      if (held === undefined) return fail({ kind: 'no-community' })
-      if (row === undefined) return fail({ kind: 'unknown-invitation' })
-      if (!isProven(request, row['secret'] as Uint8Array)) return fail({ kind: 'wrong-proof' })
-      const standing = standingOf(held, request.nodeId)
-      if (standing.kind === 'revoked') return fail({ kind: 'revoked' })
-      // The answer to the first try was lost: it is in, and hears so again.
-      if (row['used_by'] === request.nodeId && standing.kind === 'member') return ok(held)
-      if (row['used_by'] !== null) return fail({ kind: 'used-invitation' })
-      if (Number(row['expires_at_ms']) < nowMs) return fail({ kind: 'expired-invitation' })
-      for (const member of held.members.values())
-        if (member.name === request.name && member.nodeId !== request.nodeId)
-          return fail({ kind: 'name-taken', name: request.name })
-      const member = { nodeId: request.nodeId, name: request.name, level: row['level'] as Level }
-      const changed = withMember(held, member, { authority, nowMs })
+      const again = this.#findInvitation(sql, request, nowMs)
+      if (!again.ok) return again
+      if (again.value === 'used by it') return ok(again.held)
+      const member = { nodeId: request.nodeId, name: request.name, level: again.value }
+      const changed = withMember(again.held, member, context)
       if (!changed.ok) return changed
-      sql.prepare('UPDATE invitation SET used_by = ? WHERE id = ?').run(request.nodeId, request.invitationId)
-      return acceptIn(sql, changed.value)
+      this.#useInvitation(sql, request)
+      return this.#accept(sql, changed.value)
     })
-    if (admitted.ok) this.#community = admitted.value
-    return admitted
+    return this.#settled(admitted)
+  }
+
+  /** The level that the invitation gives, if it is good for this node. */
+  #findInvitation(sql: DatabaseSync, request: JoinRequest, nowMs: number): FoundInvitation {
+    const row = sql.prepare('SELECT * FROM invitation WHERE id = ?').get(request.invitationId)
+    const held = this.#held(sql)
+    if (held === undefined) return fail({ kind: 'no-community' })
+    // One that this node did not seal was put there by somebody else.
+    if (row === undefined || !this.#isSealed(invitationFacts(row), row['seal']))
+      return fail({ kind: 'unknown-invitation' })
+    if (!isProven(request, row['secret'] as Uint8Array)) return fail({ kind: 'wrong-proof' })
+    const standing = standingOf(held, request.nodeId)
+    if (standing.kind === 'revoked') return fail({ kind: 'revoked' })
+    const usedBy = this.#log?.usedBy(request.invitationId) ?? row['used_by']
+    // The answer to the first try was lost: it is in, and hears so again.
+    if (usedBy === request.nodeId && standing.kind === 'member') return { ok: true, value: 'used by it', held }
+    if (usedBy !== null && usedBy !== request.nodeId) return fail({ kind: 'used-invitation' })
+    if (row['used_by'] !== null) return fail({ kind: 'used-invitation' })
+    if (Number(row['expires_at_ms']) < nowMs) return fail({ kind: 'expired-invitation' })
+    for (const member of held.members.values())
+      if (member.name === request.name && member.nodeId !== request.nodeId)
+        return fail({ kind: 'name-taken', name: request.name })
+    return { ok: true, value: row['level'] as Level, held }
+  }
+
+  #useInvitation(sql: DatabaseSync, { invitationId, nodeId }: JoinRequest): void {
+    const row = sql.prepare('SELECT * FROM invitation WHERE id = ?').get(invitationId)
+    const seal = this.#seal(invitationFacts({ ...row, used_by: nodeId }))
+    sql.prepare('UPDATE invitation SET used_by = ?, seal = ? WHERE id = ?').run(nodeId, seal, invitationId)
   }
 
   /** The first of a block of numbers that nobody has had before. */
@@ -235,32 +310,75 @@ export class MeshStore {
     this.#database.close()
   }
 
+  #held(sql: DatabaseSync): Community | undefined {
+    const [id, text] = [factIn(sql, 'community_id'), factIn(sql, 'community')]
+    if (id === undefined || text === undefined) return undefined
+    const seal = factIn(sql, 'community_seal')
+    if (seal === undefined || !this.#isSealed([id, text], Buffer.from(seal, 'hex')))
+      throw new MembershipAltered('it does not bear this node’s seal')
+    const read = readCommunity(JSON.parse(text), id)
+    // Our own file: whatever is in it was proven before it was written.
+    if (!read.ok) throw new Error(`the member list in the mesh database cannot be read (${read.fault.kind})`)
+    const why = setBack(read.value, this.#log)
+    if (why !== undefined) throw new MembershipAltered(why)
+    return read.value
+  }
+
+  #accept(sql: DatabaseSync, next: Community): Result<Community, CommunityFault> {
+    const held = this.#held(sql)
+    if (held !== undefined && held.id !== next.id) return fail({ kind: 'foreign', id: next.id })
+    // Whoever made it: what cannot be read again must not be written, or the next start fails.
+    const read = readCommunity(next.document, next.id)
+    if (!read.ok) return read
+    const accepted = held === undefined ? ok(next) : supersede(held, next)
+    if (accepted.ok) {
+      const text = JSON.stringify(next.document)
+      setFact(sql, 'community_id', next.id)
+      setFact(sql, 'community', text)
+      setFact(sql, 'community_seal', hex(this.#seal([next.id, text])))
+    }
+    return accepted
+  }
+
+  #settled<Fault>(decided: Result<Community, Fault>): Result<Community, Fault> {
+    if (!decided.ok) return decided
+    this.#community = decided.value
+    this.#record(decided.value)
+    return decided
+  }
+
+  /** Not waited for: a list that was set back before it was on record is one that this node would hear of again. */
+  #record(community: Community): void {
+    void this.#log?.record(community).catch(() => undefined)
+  }
+
+  #seal(facts: readonly (string | number | null)[]): Uint8Array {
+    return createHmac('sha256', this.#sealKey).update(canonicalJson(facts)).digest()
+  }
+
+  #isSealed(facts: readonly (string | number | null)[], seal: unknown): boolean {
+    const expected = this.#seal(facts)
+    return seal instanceof Uint8Array && seal.length === expected.length && timingSafeEqual(seal, expected)
+  }
+
   #version(): number {
     return Number(this.#database.sql.prepare('PRAGMA data_version').get()?.['data_version'])
   }
 }
 
-function acceptIn(sql: DatabaseSync, next: Community): Result<Community, CommunityFault> {
-  const held = heldIn(sql)
-  if (held !== undefined && held.id !== next.id) return fail({ kind: 'foreign', id: next.id })
-  // Whoever made it: what cannot be read again must not be written, or the next start fails.
-  const read = readCommunity(next.document, next.id)
-  if (!read.ok) return read
-  const accepted = held === undefined ? ok(next) : supersede(held, next)
-  if (accepted.ok) {
-    setFact(sql, 'community_id', next.id)
-    setFact(sql, 'community', JSON.stringify(next.document))
-  }
-  return accepted
-}
+type FoundInvitation =
+  | { readonly ok: true; readonly value: Level | 'used by it'; readonly held: Community }
+  | { readonly ok: false; readonly fault: JoinFault }
 
-function heldIn(sql: DatabaseSync): Community | undefined {
-  const [id, text] = [factIn(sql, 'community_id'), factIn(sql, 'community')]
-  if (id === undefined || text === undefined) return undefined
-  const read = readCommunity(JSON.parse(text), id)
-  // Our own file: whatever is in it was proven before it was written.
-  if (!read.ok) throw new Error(`the member list in the mesh database cannot be read (${read.fault.kind})`)
-  return read.value
+function invitationFacts(row: Readonly<Record<string, unknown>>): readonly (string | number | null)[] {
+  const { id, secret, level, expires_at_ms: expiresAtMs, used_by: usedBy } = row
+  return [
+    String(id),
+    secret instanceof Uint8Array ? hex(secret) : '',
+    String(level),
+    Number(expiresAtMs),
+    typeof usedBy === 'string' ? usedBy : null,
+  ]
 }
 
 function factIn(sql: DatabaseSync, name: string): string | undefined {

@@ -29,6 +29,16 @@ function emptyBroker(): { link: Link; sent: { head: ToNode; reply: string }[]; h
 const TO = { nodeId: provider.id, way: { transport: 'nats' as const } }
 
 describe('a call over NATS', () => {
+  it('while this node is not connected is no fault of the other node, and was not begun', async () => {
+    const link = { connection: undefined, isUp: false, subscribe: () => undefined } as unknown as Link
+    const caller = new NatsCaller({ link, self: identityOf(1).id })
+    caller.subscribe(identityOf(3).id)
+    expect(await caller.send(TO, MESSAGE, new AbortController().signal)).toMatchObject({
+      fault: { kind: 'offline', begun: false, ownSide: true },
+    })
+    caller.close()
+  })
+
   it('is answered and withdrawn by nobody who was called before, and counts', async () => {
     const { link, sent, hear } = emptyBroker()
     const caller = new NatsCaller({ link, self: identityOf(1).id })

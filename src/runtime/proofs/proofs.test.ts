@@ -108,7 +108,6 @@ describe('merkle_finalize', () => {
     ['a record was changed', `UPDATE thought_records SET agent_id = 'mallory'`],
     ['a record was deleted', 'DELETE FROM thought_records WHERE log_index = 2'],
     ['every record was deleted', 'DELETE FROM thought_records'],
-    ['the session was given another task', `UPDATE audit_sessions SET task_id = 'T-2'`],
     ['a record was moved out of the session', 'UPDATE thought_records SET session_id = NULL WHERE log_index = 2'],
   ])('verifies first, and seals nothing when %s', async (_, sql) => {
     const session = await startSession()

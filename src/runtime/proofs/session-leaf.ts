@@ -5,10 +5,7 @@
  * Pure.
  */
 import { hex } from '../../core/bytes.ts'
-import { isJsonObject } from '../../core/json.ts'
-import { BLANK } from '../../ledger/copies.ts'
-import type { CommittedBody } from '../../ledger/copies.ts'
-import type { LedgerEntry, LedgerEvent } from '../../ledger/entry.ts'
+import type { LedgerEvent } from '../../ledger/entry.ts'
 import type { StoredEntry } from '../../ledger/entry.ts'
 import { leafHash } from '../../ledger/tree.ts'
 import type { Session, SessionRoot } from './session-store.ts'
@@ -23,33 +20,6 @@ export function startEvent({
   principal,
 }: Pick<Session, 'session_id' | 'task_id' | 'principal'>): LedgerEvent {
   return { kind: SESSION_START, session_id, task_id: task_id ?? undefined, principal }
-}
-
-/** What is wrong with a session's row, and what of it cannot be told since the words were erased. */
-export interface StartFlaws {
-  readonly wrong: readonly string[]
-  readonly doubted: readonly string[]
-}
-
-/** Every column of a session but `finalized_at`, which is its seal's, is a field of its start or the body of it. */
-export function startFlaws(session: Session, entry: LedgerEntry, body: CommittedBody): StartFlaws {
-  const right: Readonly<Record<string, boolean>> = {
-    log_index: entry.seq === session.log_index,
-    started_at: entry.at === session.started_at,
-    principal: entry['principal'] === session.principal,
-    // An absent field of an entry is a null column: canonical JSON leaves out what is undefined.
-    task_id: (entry['task_id'] ?? null) === session.task_id,
-    intent: body.kind === 'gone' || intentOf(body) === session.intent,
-  }
-  return {
-    wrong: Object.keys(right).filter((field) => right[field] === false),
-    doubted: body.kind === 'gone' && session.intent !== BLANK ? ['intent'] : [],
-  }
-}
-
-/** `undefined` for a body that is not the one that was committed to: nothing can be shown to be what was said. */
-function intentOf(body: CommittedBody): unknown {
-  return body.kind === 'kept' && isJsonObject(body.body) ? body.body['intent'] : undefined
 }
 
 /** The fields of a seal that are a column of `merkle_roots` under the same name. */
@@ -69,12 +39,6 @@ export function sealFlaws(
     ...Object.keys(right).filter((field) => right[field] === false),
     ...SEALED.filter((field) => entry[field] !== root[field]),
   ]
-}
-
-/** Whether a session began as its row says. */
-export function isStartedBy(session: Session, entry: LedgerEntry, body: CommittedBody): boolean {
-  const isItsStart = entry.kind === SESSION_START && entry['session_id'] === session.session_id
-  return isItsStart && startFlaws(session, entry, body).wrong.length === 0
 }
 
 /** Whether the tables agree with the entry of a session's seal. */

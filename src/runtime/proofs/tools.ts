@@ -12,7 +12,6 @@ import { hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { committedBody } from '../../ledger/copies.ts'
 import { answer, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { fault } from '../faults.ts'
@@ -22,8 +21,9 @@ import { walkTrail } from '../trail/verify.ts'
 import type { Report } from '../trail/verify.ts'
 import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
 import { auditSessionList, auditSessionStart, merkleFinalize, merkleRoot } from './definitions.ts'
-import { isSealedBy, isStartedBy, SESSION_FINAL, startEvent } from './session-leaf.ts'
-import type { ListedSession, Session, SessionRoot } from './session-store.ts'
+import { isSealedBy, SESSION_FINAL, startEvent } from './session-leaf.ts'
+import type { SessionFacts } from '../runtime-state.ts'
+import type { ListedSession, SessionRoot } from './session-store.ts'
 import { sessionRoot } from './session-tree.ts'
 
 /** The signed side of the ledger, as finalizing needs it. */
@@ -42,8 +42,8 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
   return [
     auditSessionStart.handledBy(async ({ intent, task_id: taskId, session_id: wanted }, call) => {
       // Spec 5's ERR_SESSION_EXISTS keeps its meaning; an id that is free is refused, too.
-      if (wanted !== undefined) return fail(chosenId(wanted, sessions.get(wanted) !== undefined))
-      return answer(await database.commit(() => startSession(records, stores, { intent, taskId, call })))
+      if (wanted !== undefined) return fail(chosenId(wanted, stores.state.sessions.has(wanted)))
+      return answer(await database.commit(() => startSession(records, { intent, taskId, call })))
     }),
 
     merkleFinalize.handledBy(async ({ session_id: sessionId }, call) => {
@@ -57,7 +57,7 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
     merkleRoot.handledBy(async ({ session_id: sessionId }) => {
       const root = sessions.root(sessionId)
       if (root !== undefined) return sealedRoot(records, root)
-      if (sessions.get(sessionId) === undefined) return fail(notFound(sessionId))
+      if (!stores.state.sessions.has(sessionId)) return fail(notFound(sessionId))
       return fail(
         fault('ERR_NOT_FINALIZED', `Session ${sessionId} is open; merkle_finalize seals it.`, {
           session_id: sessionId,
@@ -80,17 +80,17 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
 /** The tables propose, the ledger decides: a root is shown only while the entry that sealed it says the same. */
 function toListed(
   { ledger }: Records,
-  { sessions, leaves }: TrailStores,
+  { sessions, state }: TrailStores,
   session: ListedSession,
 ): { readonly [field: string]: string | number | null } {
   const { principal, finalized_at: finalizedAt, ...same } = session
-  const start = ledger.entry(session.log_index)
   const root = sessions.root(session.session_id)
   const seal = root && ledger.entry(root.log_index)
   const isSealed = root !== undefined && seal !== undefined && isSealedBy(root, seal, session)
   const isOpen = root === undefined && finalizedAt === null
-  const words = start && committedBody(start.entry, leaves.body(session.log_index))
-  const isBegun = start !== undefined && words !== undefined && isStartedBy(session, start.entry, words)
+  const facts = state.sessions.get(session.session_id)
+  const isBegun =
+    facts?.startIndex === session.log_index && facts.finalizedAt === finalizedAt && facts.taskId === session.task_id
   return {
     ...same,
     started_by: principal,
@@ -123,13 +123,11 @@ interface StartedSession {
   readonly [field: string]: string | number | null
 }
 
-function startSession(records: Records, { sessions }: TrailStores, { intent, taskId, call }: Start): StartedSession {
+function startSession(records: Records, { intent, taskId, call }: Start): StartedSession {
   const { principal, trace_id } = origin(call)
   const named = { session_id: randomUUID(), task_id: taskId ?? null }
   const { seq, at } = records.ledger.appendIn({ ...startEvent({ ...named, principal }), trace_id }, { intent })
-  const session = { ...named, intent, started_at: at, log_index: seq }
-  sessions.insert({ ...session, principal, finalized_at: null })
-  return session
+  return { ...named, intent, started_at: at, log_index: seq }
 }
 
 interface Finalizing {
@@ -150,7 +148,7 @@ async function finalize(
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
   const checkedTo = records.ledger.size()
-  const stretch = { from: session.value.log_index, to: checkedTo, sessionId }
+  const stretch = { from: session.value.startIndex, to: checkedTo, sessionId }
   const walked = await inPieces(walkTrail(stores, stretch), call.signal)
   if (!walked.ok) return walked
   const broken = brokenChain(sessionId, walked.value)
@@ -183,26 +181,25 @@ function seal(
     last_index: last.log_index,
   }
   const { seq, at, leafHash } = records.ledger.appendIn({ kind: SESSION_FINAL, ...content, ...origin(call) })
-  const root = { ...content, finalized_at: at, log_index: seq, leaf_hash: hex(leafHash) }
-  stores.sessions.finalize(root)
-  return ok(root)
+  return ok({ ...content, finalized_at: at, log_index: seq, leaf_hash: hex(leafHash) })
 }
 
-function openSession({ sessions }: TrailStores, sessionId: string): Result<Session, Fault> {
-  const session = sessions.get(sessionId)
+/** Whether it is open is what the log says, whatever the row does. */
+function openSession({ state }: TrailStores, sessionId: string): Result<SessionFacts, Fault> {
+  const session = state.sessions.get(sessionId)
   if (session === undefined) return fail(notFound(sessionId))
-  if (session.finalized_at === null) return ok(session)
+  if (session.finalizedAt === null) return ok(session)
   return fail(
     fault('ERR_ALREADY_FINALIZED', `Session ${sessionId} was finalized; merkle_root has its root.`, {
       session_id: sessionId,
-      finalized_at: session.finalized_at,
+      finalized_at: session.finalizedAt,
     }),
   )
 }
 
 function brokenChain(sessionId: string, report: Report): Fault | undefined {
-  const { broken_count, missing_count, first_broken_at, findings, problems } = report
-  if (broken_count + missing_count + problems.length === 0) return undefined
+  const { broken_count, missing_count, first_broken_at, findings } = report
+  if (broken_count + missing_count === 0) return undefined
   return fault('ERR_CHAIN_BROKEN', `Records of session ${sessionId} were changed or deleted; it is not sealed.`, {
     session_id: sessionId,
     broken_count,

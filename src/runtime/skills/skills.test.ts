@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -121,27 +120,14 @@ describe('skill_list', () => {
     again.close()
   })
 
-  it('is held against the ledger: a row that hides a change is found, and one that was added or removed', async () => {
-    const findings = async (): Promise<unknown> => (await rig.data('ledger_verify', { full: true }))['findings']
+  it('is noticed when it changes behind the node’s back, from what the log says it was', async () => {
     write('bleed', BLEED)
-    write('vent', '---\nname: vent\ndescription: Open the windows\n---\n')
     await list()
-    write('bleed', BLEED.replace('Open', 'Close'))
-    rmSync(join(root, 'vent'), { recursive: true })
+    write('bleed', BLEED.replace('Open', 'Break'))
     await list()
-    expect(await findings()).toEqual([])
-    const edited = BLEED.replace('Open', 'Break')
-    write('bleed', edited)
-    rig.tamper(`UPDATE skills SET content_hash = '${createHash('sha256').update(edited).digest('hex')}'`)
-    await list()
-    expect(rig.entries('skill.change')).toHaveLength(4)
-    const hidden = 'The skill bleed-radiators is not what the ledger says (entry 2): content_hash.'
-    expect(await findings()).toEqual([hidden])
-    rig.tamper(`UPDATE skills SET name = 'vent'`)
-    expect(await findings()).toEqual([
-      'The skill vent was added; the ledger does not have it.',
-      'The skill bleed-radiators was removed; the ledger has it (entry 2).',
-    ])
+    expect(rig.entries('skill.change').map(({ change }) => change)).toEqual(['added', 'changed'])
+    const forged = { kind: 'skill.change', name: 'bleed-radiators', source_path: '/tmp', previous_hash: 'another' }
+    await expect(rig.ledger.append(forged)).rejects.toThrow('skill bleed-radiators was another before')
   })
 
   it('skips a bad file with the reason and keeps the good ones', async () => {

@@ -83,6 +83,9 @@ export interface LedgerFacts {
   /** The same of the newest one that a witness has signed as well. */
   readonly cosignedAgeMs: number | undefined
   readonly checkpointSeconds: number
+  /** Since everything was verified last, by this process. */
+  readonly verifiedAgeMs: number | undefined
+  readonly verifiedSize: number | undefined
 }
 
 /** Missing a few turns is a busy minute; missing more means that nobody signs. */
@@ -97,6 +100,8 @@ export function ledgerCheck(facts: LedgerFacts): Check {
     last_checkpoint_age_ms: facts.checkpointAgeMs ?? null,
     cosignatures: facts.cosignatures,
     last_cosigned_age_ms: facts.cosignedAgeMs ?? null,
+    last_verified_age_ms: facts.verifiedAgeMs ?? null,
+    last_verified_size: facts.verifiedSize ?? null,
   }
   if (facts.unsound !== undefined) return { status: 'failing', message: facts.unsound, figures }
   if (facts.extendsSigned === false)

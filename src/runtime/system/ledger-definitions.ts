@@ -44,8 +44,8 @@ export const ledgerProof = defineTool({
   name: 'ledger_proof',
   title: 'Proof that something is in the ledger',
   description:
-    'Returns one ledger entry and a C2SP tlog-proof that it is in the signed ledger, which anybody can check offline: SHA-256(0x00 ‖ leaf) is the leaf hash. `log_index` comes from task, thought, session and skill tools.',
-  input: z.strictObject({ log_index: size }),
+    'Returns one ledger entry and a C2SP tlog-proof that it is in the signed ledger, which anybody can check offline: SHA-256(0x00 ‖ leaf) is the leaf hash. `log_index` comes from task, thought, session and skill tools. With `with_body` it also opens what the entry commits to: hex SHA-256(salt ‖ body) is the `body_hash` in the leaf.',
+  input: z.strictObject({ log_index: size, with_body: z.boolean().default(false) }),
   output: z.object({
     log_index: z.int(),
     leaf: z.string().describe('The exact bytes of the entry: canonical JSON.'),
@@ -53,6 +53,9 @@ export const ledgerProof = defineTool({
     proof: z.string().describe('C2SP tlog-proof, with its checkpoint.'),
     verifier_key: z.string(),
     body: z.enum(['kept', 'erased', 'none']).describe('Whether content beside the entry is still there.'),
+    opening: z
+      .object({ salt: z.string().describe('hex'), body: z.string().describe('The exact text that was hashed.') })
+      .exactOptional(),
   }),
 })
 
@@ -106,7 +109,6 @@ export const ledgerVerify = defineTool({
     compared: z
       .boolean()
       .describe('Whether tasks and sessions were compared, too: when every entry was read, as with `full`.'),
-    uncompared: z.array(z.string()).describe('What cannot be compared any more, because the words were erased.'),
     state: z
       .enum(['sound', 'damaged', 'refusing'])
       .describe('`damaged`: a verification found something; `refusing`: nothing is recorded or signed any more.'),

@@ -13,6 +13,7 @@ export function ledgerFacts({ ledger, clock }: Records, checkpointSeconds: numbe
   const state = ledger.state()
   const signed = ledger.latestCheckpoint()
   const size = ledger.size()
+  const verified = ledger.lastVerification()
   const signedSize = signed?.checkpoint.size
   // Wall clock, because entries outlive the process; one that went back counts as no time at all.
   const since = (seq: number): number | undefined => {
@@ -35,6 +36,8 @@ export function ledgerFacts({ ledger, clock }: Records, checkpointSeconds: numbe
     checkpointAgeMs: ageOf(signedSize),
     cosignedAgeMs: ageOf(ledger.cosignedSize()),
     checkpointSeconds,
+    verifiedAgeMs: verified === undefined ? undefined : Math.max(0, clock.now() - verified.atMs),
+    verifiedSize: verified?.size,
   }
 }
 

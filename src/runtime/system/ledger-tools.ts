@@ -5,12 +5,13 @@
  */
 import type { Caller } from '../../bus/call.ts'
 import { callerKey } from '../../bus/caller-key.ts'
+import { EFFECTS } from '../../bus/capability.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { base64, fromUtf8, hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { isNarrowed, mayRecord } from '../../guard/authority.ts'
+import { isNarrowed, mayReadRecord, mayRecord } from '../../guard/authority.ts'
 import { checkpointText } from '../../ledger/checkpoint.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import { findingSentence } from '../../ledger/finding.ts'
@@ -18,6 +19,7 @@ import { ledgerFaultSentence, ledgerStateSentence } from '../../ledger/fork.ts'
 import type { SigningFault } from '../../ledger/fork.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { formatVerifierKey } from '../../ledger/note-key.ts'
+import { openingOf } from '../../ledger/opening.ts'
 import type { ProofFault } from '../../ledger/proof.ts'
 import { parseTlogProof } from '../../ledger/tlog-proof.ts'
 import { leafHash } from '../../ledger/tree.ts'
@@ -48,14 +50,16 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
       })
     }),
 
-    ledgerProof.handledBy(async ({ log_index: index }, { caller }) => {
-      const proof = await ledger.proofText(index, mayRecord(caller) ? undefined : 'existing')
+    ledgerProof.handledBy(async ({ log_index: index, with_body: withBody }, { caller }) => {
+      const under = mayRecord(caller) ? undefined : 'existing'
+      const proof = await ledger.proofText(index, { withBody: withBody && mayOpen(ledger, index, caller), under })
       if (!proof.ok) return fail(toFault(proof.fault))
       const entry = ledger.entry(index)
       // The bytes as text: whoever checks must hash what was hashed, not what a parser made of it.
       const leaf = entry && fromUtf8(entry.bytes)
       if (entry === undefined || leaf === undefined)
         return fail(fault('ERR_LEDGER_UNSOUND', `Entry ${index} cannot be read any more; run ledger_verify.`))
+      const stored = ledger.opening(index)
       return answer({
         log_index: index,
         leaf,
@@ -63,6 +67,7 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
         proof: proof.value,
         verifier_key: verifierKey,
         body: ledger.body(index).kind,
+        ...(withBody && stored !== undefined ? { opening: { ...openingOf(stored) } } : {}),
       })
     }),
 
@@ -95,7 +100,7 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
     ledgerVerify.handledBy(async ({ full }, { signal }) => {
       const report = await verify(ledger, !full, signal)
       if (!report.ok) return report
-      const { from, size, root, findings, more, erased, compared, uncompared } = report.value
+      const { from, size, root, findings, more, erased, compared } = report.value
       const state = ledger.state()
       const reason = ledgerStateSentence(state)
       return answer({
@@ -107,12 +112,25 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
         more_findings: more,
         erased_count: erased,
         compared,
-        uncompared: [...uncompared],
         state: state.kind,
         ...(reason === undefined ? {} : { state_reason: reason }),
       })
     }),
   ]
+}
+
+/** Whether the caller may see what an entry commits to: its own words, and those of changes that it may read about. */
+function mayOpen(ledger: Ledger, seq: number, caller: Caller): boolean {
+  const entry = ledger.entry(seq)?.entry
+  if (entry === undefined || caller.kind === 'peer') return false
+  const enter = typeof entry['call'] === 'number' ? ledger.entry(entry['call'])?.entry : entry
+  const [principal, effect, target] = [enter?.['principal'], entry['effect'] ?? enter?.['effect'], entry['target']]
+  return mayReadRecord(caller, {
+    principal: typeof principal === 'string' ? principal : '',
+    effect: EFFECTS.find((known) => known === effect),
+    target: typeof target === 'string' ? target : undefined,
+    inProfile: !isNarrowed(caller),
+  })
 }
 
 /** A credential that is narrowed sees its own calls: the entries tell of the whole house. */

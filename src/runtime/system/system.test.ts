@@ -215,9 +215,7 @@ describe('ledger tools', () => {
     })
     await rig.data('task_create', { title: 'b' })
     expect(await rig.data('ledger_verify')).toMatchObject({ valid: true, size: 2 })
-    rig.tamper(
-      `UPDATE ledger_entry SET bytes = CAST(replace(CAST(bytes AS TEXT), 'tester', 'tosser') AS BLOB) WHERE seq = 0`,
-    )
+    rig.tamperLog('tester', 'tosser')
     const report = await rig.data('ledger_verify', { full: true })
     expect(report).toMatchObject({ valid: false, from: 0 })
     expect(report['findings']).not.toEqual([])

@@ -1,49 +1,27 @@
 /**
- * Change: whether a patch may be laid over a task, and what the task is afterwards.
+ * Change: whether a patch may be laid over a task.
  *
  * Pure.
  */
 import type { Fault } from '../../core/fault.ts'
-import { fail, ok } from '../../core/result.ts'
-import type { Result } from '../../core/result.ts'
 import { fault } from '../faults.ts'
-import { canTransition, isRetry, TRANSITIONS } from './machine.ts'
+import { canTransition, TRANSITIONS } from './machine.ts'
 import type { Status } from './machine.ts'
-import { priorityRank } from './priority.ts'
 import type { Task, TaskPatch } from './task.ts'
-import type { ChangedTask } from './task-store.ts'
 
-export interface Circumstances {
-  /** ISO 8601. */
-  readonly at: string
+export interface TaskConditions {
   /** Whether a reflection was recorded after the task entered VERIFY. */
   readonly hasReflection: () => boolean
   /** What the task depends on, after the patch, and is not DONE. */
   readonly unfinished: readonly string[]
 }
 
-/** `null` in a patch empties a field, an absent one leaves it; title and status cannot be emptied. */
-export function changeTask(task: Task, patch: TaskPatch, circumstances: Circumstances): Result<ChangedTask, Fault> {
-  const refused = refusal(task, patch, circumstances)
-  if (refused !== undefined) return fail(refused)
-  const status = patch.status ?? task.status
-  const priority = patch.priority === undefined ? task.priority : patch.priority
-  return ok({
-    title: patch.title ?? task.title,
-    status,
-    priority,
-    priority_rank: priorityRank(priority),
-    project_id: patch.project_id === undefined ? task.project_id : patch.project_id,
-    description: patch.description === undefined ? task.description : patch.description,
-    assignee: patch.assignee === undefined ? task.assignee : patch.assignee,
-    cancel_reason: patch.status === 'CANCELLED' ? (patch.reason ?? null) : task.cancel_reason,
-    // The wall clock may have gone back; a task is never updated before it was.
-    updated_at: circumstances.at > task.updated_at ? circumstances.at : task.updated_at,
-    attempt: isRetry(task.status, status) ? task.attempt + 1 : task.attempt,
-  })
-}
-
-function refusal(task: Task, patch: TaskPatch, { hasReflection, unfinished }: Circumstances): Fault | undefined {
+/** Why the patch is refused, or `undefined`. */
+export function refuseChange(
+  task: Task,
+  patch: TaskPatch,
+  { hasReflection, unfinished }: TaskConditions,
+): Fault | undefined {
   const to = patch.status
   if (to === undefined) return undefined
   if (!canTransition(task.status, to)) return invalidTransition(task.status, to)

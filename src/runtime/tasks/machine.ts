@@ -5,8 +5,8 @@
  *             ▲                                     │
  *             └──────────────── retry ──────────────┘          any but DONE ─▶ CANCELLED
  *
- * No step is skipped; what was applied is verified even when it failed. The database refuses every other way, too
- * (migrations.ts): a test holds the two tables against each other.
+ * No step is skipped; what was applied is verified even when it failed. The log refuses every other way, too
+ * (runtime-state.ts).
  *
  * Pure.
  */

@@ -21,8 +21,8 @@ describe('dependencies', () => {
       code: 'ERR_DEPENDENCY_UNFINISHED',
       blocked_by: [pump],
     })
-    const update = `UPDATE tasks SET status = 'APPLY', version = version + 1 WHERE id = '${bleed}'`
-    expect(() => rig.database.sql.exec(update)).toThrow('a dependency is not done')
+    const move = { kind: 'task.transition', task_id: bleed, from: 'PLAN', to: 'APPLY', version: 5, fields: [] }
+    await expect(rig.ledger.append(move)).rejects.toThrow(`waits for ${pump}`)
     await finish(pump)
     await advance(bleed, 'APPLY')
     expect(await rig.data('task_get', { id: bleed })).toMatchObject({ depends_on: [pump], blocked_by: [] })
@@ -88,12 +88,15 @@ describe('task_list', () => {
       expect(await rig.data('task_list', filter)).toMatchObject({ tasks: [{ id: wanted }], total: 1 })
   })
 
-  it('hides what was deleted unless asked', async () => {
+  it('hides what the table says was deleted, unless asked, and finds that nobody did', async () => {
     const id = await create()
-    rig.database.sql.exec(`UPDATE tasks SET deleted_at = '2026-01-02', version = version + 1`)
+    rig.database.sql.exec(`UPDATE tasks SET deleted_at = '2026-01-02'`)
     expect(await rig.data('task_list')).toMatchObject({ total: 0 })
     expect(await rig.data('task_list', { include_deleted: true })).toMatchObject({ tasks: [{ id }] })
-    expect(await rig.error('task_get', { id })).toMatchObject({ code: 'ERR_NOT_FOUND' })
+    expect(await rig.data('task_get', { id })).toMatchObject({ deleted_at: null })
+    expect(await rig.data('ledger_verify', { full: true })).toMatchObject({
+      findings: [`The task ${id} is not what the ledger says (entry 0): deleted_at.`],
+    })
   })
 
   it('refuses a cursor it did not give for this list', async () => {

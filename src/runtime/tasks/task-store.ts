@@ -4,43 +4,11 @@
  * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { BLANK } from '../../ledger/copies.ts'
 import { given, preparedOnce } from '../query-store.ts'
 import type { Condition } from '../query-store.ts'
 import type { Status } from './machine.ts'
-import { priorityRank } from './priority.ts'
+import type { RuntimeState, TaskFacts } from '../runtime-state.ts'
 import type { Task } from './task.ts'
-
-/** What a new task starts with; the rest of its fields follow from being new. */
-interface NewTask {
-  readonly id: string
-  readonly project_id: string | null
-  readonly title: string
-  readonly description: string | null
-  readonly priority: string | null
-  readonly priority_rank: number
-  readonly assignee: string | null
-  readonly created_at: string
-  readonly log_index: number
-}
-
-/** Every column that a change may write; the caller has laid the patch over what was there. */
-export interface ChangedTask {
-  readonly project_id: string | null
-  readonly title: string
-  readonly description: string | null
-  readonly status: Status
-  readonly priority: string | null
-  readonly priority_rank: number
-  readonly assignee: string | null
-  readonly cancel_reason: string | null
-  readonly updated_at: string
-  readonly attempt: number
-}
-
-/** Dependencies are not among them: they are ids, and other tasks wait for them. */
-export const ERASABLE = ['title', 'project_id', 'description', 'priority', 'assignee', 'cancel_reason'] as const
-export type ErasableWord = (typeof ERASABLE)[number]
 
 interface TaskFilter {
   readonly status?: Status
@@ -62,28 +30,11 @@ interface StalledTask {
   readonly cancelled_dependencies: readonly string[]
 }
 
-/** A row as it stands, deleted or not: what an audit compares. */
-export interface StoredTask extends Omit<Task, 'blocked_by'> {
-  readonly seq: number
-  readonly priority_rank: number
-  readonly verify_index: number | null
-}
-
 export interface TaskStore {
   /** Deleted tasks are not there: `undefined`, as for ids that never were. */
   readonly get: (id: string) => Task | undefined
-  readonly stored: (id: string) => StoredTask | undefined
-  /** Of all rows, deleted ones included, in the order they were created. */
-  readonly ids: (after: number, limit: number) => readonly Pick<StoredTask, 'id' | 'seq'>[]
   readonly dependenciesOf: (id: string) => readonly string[]
-  readonly insert: (task: NewTask) => void
-  /** `false` when the task is no longer at `version`. */
-  readonly change: (at: { id: string; version: number; logIndex: number }, to: ChangedTask) => boolean
-  /** Puts `[erased]` where one of these fields has words; `false` when none has. */
-  readonly blank: (id: string, words: readonly ErasableWord[]) => boolean
-  /** Replaces the list, in its order. That it closes no circle is the caller's to check. */
-  readonly setDependencies: (id: string, dependsOn: readonly string[]) => void
-  /** The writeback that DONE needs; the trigger `task_is_written_back` asks the same. */
+  /** The writeback that DONE needs. */
   readonly hasReflectionSinceVerify: (id: string) => boolean
   /** In the order they were created. */
   readonly list: (filter: TaskFilter, page: { after: number; limit: number; offset: number }) => readonly ListedTask[]
@@ -98,15 +49,10 @@ export interface TaskStore {
   readonly stalled: (filter: TaskFilter, limit: number) => readonly StalledTask[]
 }
 
-/** Dependencies come with the row: a list of 200 tasks is one statement, not 401. */
+/** Where a task stands, and what it waits for, is the log's to say. */
 const COLUMNS = `
-  task.seq, task.priority_rank, task.id, task.project_id, task.title, task.description, task.status, task.priority,
-  task.assignee, task.created_at, task.updated_at, task.deleted_at, task.version, task.attempt, task.cancel_reason,
-  task.log_index,
-  (SELECT json_group_array(depends_on ORDER BY position) FROM task_dependencies WHERE task_id = task.id) AS depends_on,
-  (SELECT json_group_array(depends_on ORDER BY position)
-     FROM task_dependencies JOIN tasks AS other ON other.id = depends_on
-     WHERE task_id = task.id AND other.status <> 'DONE') AS blocked_by`
+  task.seq, task.priority_rank, task.id, task.project_id, task.title, task.description, task.priority, task.assignee,
+  task.cancel_reason`
 
 const TESTS = {
   status: 'task.status = :status',
@@ -121,65 +67,31 @@ const WAITS = `EXISTS (
   SELECT 1 FROM task_dependencies JOIN tasks AS other ON other.id = depends_on
   WHERE task_id = task.id AND other.status <> 'DONE')`
 
-export function createTaskStore(sql: DatabaseSync): TaskStore {
+export function createTaskStore(sql: DatabaseSync, state: RuntimeState): TaskStore {
   const prepare = preparedOnce(sql)
-  const get = sql.prepare(`SELECT ${COLUMNS} FROM tasks AS task WHERE id = ? AND deleted_at IS NULL`)
-  const stored = sql.prepare('SELECT * FROM tasks WHERE id = ?')
-  const ids = sql.prepare('SELECT seq, id FROM tasks WHERE seq > ? ORDER BY seq LIMIT ?')
-  const dependencies = sql.prepare('SELECT depends_on FROM task_dependencies WHERE task_id = ? ORDER BY position')
-  const clearDependencies = sql.prepare('DELETE FROM task_dependencies WHERE task_id = ?')
-  const putDependency = sql.prepare('INSERT INTO task_dependencies VALUES (?, ?, ?)')
-  const insert = sql.prepare(`
-    INSERT INTO tasks (id, project_id, title, description, status, priority, priority_rank, assignee, created_at,
-      updated_at, version, attempt, log_index)
-    VALUES (:id, :project_id, :title, :description, 'INIT', :priority, :priority_rank, :assignee, :created_at,
-      :created_at, 1, 1, :log_index)`)
-  // The version in WHERE makes it optimistic: a writer that read an older one changes nothing. On the right of an
-  // assignment SQLite has the old row, so `status <> 'VERIFY'` asks where the task comes from.
-  const change = sql.prepare(`
-    UPDATE tasks SET project_id = :project_id, title = :title, description = :description, priority = :priority,
-      priority_rank = :priority_rank, assignee = :assignee, cancel_reason = :cancel_reason, updated_at = :updated_at,
-      attempt = :attempt, version = version + 1, log_index = :logIndex,
-      verify_index = iif(:status = 'VERIFY' AND status <> 'VERIFY', :logIndex, verify_index),
-      status = :status
-    WHERE id = :id AND version = :version`)
-  // Words may be few and rows many: only those are touched that have something to lose.
-  const blank = sql.prepare(`
-    UPDATE tasks SET ${ERASABLE.map((word) => `${word} = iif(:${word} AND ${word} IS NOT NULL, '${BLANK}', ${word})`).join(', ')},
-      priority_rank = iif(:priority AND priority IS NOT NULL, :rank, priority_rank)
-    WHERE id = :id AND (${ERASABLE.map((word) => `:${word} AND ${word} <> '${BLANK}'`).join(' OR ')})`)
-  const reflection = sql.prepare(`
-    SELECT 1 FROM tasks JOIN thought_records AS thought ON thought.task_id = tasks.id
-    WHERE tasks.id = ? AND thought.type = 'reflection' AND thought.log_index > tasks.verify_index LIMIT 1`)
-  const dependenciesOf = (id: string): string[] => dependencies.all(id).map((row) => String(row['depends_on']))
+  const get = sql.prepare(`SELECT ${COLUMNS} FROM tasks AS task WHERE id = ?`)
+  /** A row that the log knows nothing of is no task. */
+  const toListed = (row: Record<string, unknown>): ListedTask[] => {
+    const facts = state.tasks.get(String(row['id']))
+    if (facts === undefined) return []
+    return [{ task: toTask(row, facts, state), seq: Number(row['seq']), rank: Number(row['priority_rank']) }]
+  }
   return {
     get: (id) => {
-      const row = get.get(id)
-      return row === undefined ? undefined : toTask(row)
+      const [facts, row] = [state.tasks.get(id), get.get(id)]
+      return facts === undefined || row === undefined ? undefined : toTask(row, facts, state)
     },
-    stored: (id) => {
-      const row = stored.get(id)
-      return row === undefined ? undefined : ({ ...row, depends_on: dependenciesOf(id) } as unknown as StoredTask)
+    dependenciesOf: (id) => state.tasks.get(id)?.dependsOn ?? [],
+    hasReflectionSinceVerify: (id) => {
+      const task = state.tasks.get(id)
+      return task !== undefined && task.verifyIndex !== null && task.reflectionIndex > task.verifyIndex
     },
-    ids: (after, limit) => ids.all(after, limit) as unknown as StoredTask[],
-    dependenciesOf,
-    insert: (task) => void insert.run({ ...task }),
-    change: (at, to) => change.run({ ...at, ...to }).changes === 1,
-    blank: (id, words) => {
-      const erased = Object.fromEntries(ERASABLE.map((word) => [word, words.includes(word) ? 1 : 0]))
-      return blank.run({ id, rank: priorityRank(BLANK), ...erased }).changes === 1
-    },
-    setDependencies: (id, dependsOn) => {
-      clearDependencies.run(id)
-      for (const [position, other] of dependsOn.entries()) putDependency.run(id, other, position)
-    },
-    hasReflectionSinceVerify: (id) => reflection.get(id) !== undefined,
     list: (filter, page) => {
       const { where, parameters } = condition(filter)
       const list = prepare(`
         SELECT ${COLUMNS} FROM tasks AS task WHERE ${where} AND task.seq > :after
         ORDER BY task.seq LIMIT :limit OFFSET :offset`)
-      return list.all({ ...parameters, ...page }).map(toListed)
+      return list.all({ ...parameters, ...page }).flatMap(toListed)
     },
     count: (filter) => {
       const { where, parameters } = condition(filter)
@@ -191,7 +103,7 @@ export function createTaskStore(sql: DatabaseSync): TaskStore {
         SELECT ${COLUMNS} FROM tasks AS task
         WHERE ${OPEN} AND ${where} AND (task.priority_rank, task.seq) > (:rank, :seq) AND NOT ${WAITS}
         ORDER BY task.priority_rank, task.seq LIMIT :limit`)
-      return next.all({ ...parameters, rank, seq, limit }).map(toListed)
+      return next.all({ ...parameters, rank, seq, limit }).flatMap(toListed)
     },
     countBlocked: (filter) => {
       const { where, parameters } = condition(filter)
@@ -224,16 +136,20 @@ function countIn(row: Record<string, unknown> | undefined): number {
   return Number(row?.['count'] ?? 0)
 }
 
-function toListed(row: Record<string, unknown>): ListedTask {
-  return { task: toTask(row), seq: Number(row['seq']), rank: Number(row['priority_rank']) }
-}
-
 /** The columns are named as the fields are. */
-function toTask(row: Record<string, unknown>): Task {
-  const { seq: _seq, priority_rank: _rank, depends_on, blocked_by, ...fields } = row
+function toTask(row: Record<string, unknown>, facts: TaskFacts, { tasks }: RuntimeState): Task {
+  const { seq: _seq, priority_rank: _rank, ...words } = row
+  const { status, version, attempt, dependsOn, createdAt, updatedAt, logIndex } = facts
   return {
-    ...fields,
-    depends_on: JSON.parse(String(depends_on)) as string[],
-    blocked_by: JSON.parse(String(blocked_by)) as string[],
+    ...words,
+    status,
+    version,
+    attempt,
+    created_at: createdAt,
+    updated_at: updatedAt,
+    deleted_at: null,
+    log_index: logIndex,
+    depends_on: [...dependsOn],
+    blocked_by: dependsOn.filter((other) => tasks.get(other)?.status !== 'DONE'),
   } as Task
 }

@@ -9,15 +9,14 @@ import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { answer, answerOf, isoTime, origin } from '../dependencies.ts'
+import { answer, answerOf, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { fault } from '../faults.ts'
 import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
-import { changeTask, invalidTransition } from './change.ts'
+import { invalidTransition, refuseChange } from './change.ts'
 import { taskCreate, taskGet, taskList, taskNextActions, taskUpdate } from './definitions.ts'
 import { findCycle } from './graph.ts'
 import { FIRST_STATUS, TRANSITIONS } from './machine.ts'
-import { priorityRank } from './priority.ts'
 import type { Task, TaskPatch } from './task.ts'
 import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION } from './task-entries.ts'
 import type { TaskStore } from './task-store.ts'
@@ -46,7 +45,7 @@ export function taskTools(records: Records, store: TaskStore): readonly Capabili
       const scope = listScope('task_list', filter)
       const after = decodeCursor<[number]>(cursor, scope, 1)
       if (!after.ok) return after
-      const found = store.list(filter, { after: after.value?.[0] ?? 0, limit: limit + 1, offset })
+      const found = store.list(filter, { after: after.value?.[0] ?? -1, limit: limit + 1, offset })
       const { rows, ...next } = page(found, limit, ({ seq }) => encodeCursor(scope, [seq]))
       return answer({ tasks: rows.map(({ task }) => task), total: store.count(filter), ...next })
     }),
@@ -56,7 +55,7 @@ export function taskTools(records: Records, store: TaskStore): readonly Capabili
       // By rank and then by age: both are in the cursor, since a rank alone would be shared by many.
       const after = decodeCursor<[number, number]>(cursor, scope, 2)
       if (!after.ok) return after
-      // Before the first: ranks begin at 0, sequence numbers at 1.
+      // Before the first: ranks begin at 0.
       const found = store.next(filter, { after: after.value ?? [-1, 0], limit: limit + 1 })
       const { rows, ...next } = page(found, limit, ({ rank, seq }) => encodeCursor(scope, [rank, seq]))
       return answer({
@@ -82,13 +81,11 @@ function createTask({ ledger }: Records, store: TaskStore, { input, dependsOn, c
   const wanted = checkDependencies(store, id, dependsOn)
   if (!wanted.ok) return wanted
   const { title, project_id = null, description = null, priority = null, assignee = null } = input
-  const body = { title, project_id, description, priority, assignee, depends_on: wanted.value }
+  const body = { title, project_id, description, priority, assignee }
   // What people wrote is the erasable body; the event has only what never needs erasing.
-  const event = { kind: TASK_CREATED, task_id: id, status: FIRST_STATUS, version: 1, ...origin(call) }
-  const { seq, at } = ledger.appendIn(event, body)
-  const named = { id, title, project_id, description, priority, assignee }
-  store.insert({ ...named, priority_rank: priorityRank(priority), created_at: at, log_index: seq })
-  store.setDependencies(id, wanted.value)
+  const fields = Object.keys(body).filter((field) => body[field as keyof typeof body] !== null)
+  const common = { task_id: id, status: FIRST_STATUS, version: 1, fields, depends_on: wanted.value }
+  ledger.appendIn({ kind: TASK_CREATED, ...common, ...origin(call) }, body)
   return ok(stored(store, id))
 }
 
@@ -100,7 +97,7 @@ interface Update {
 }
 
 function updateTask(
-  { ledger, clock }: Records,
+  { ledger }: Records,
   store: TaskStore,
   { id, patch, expected_version: expected, call }: Update,
 ): Result<Task, Fault> {
@@ -110,28 +107,29 @@ function updateTask(
   if (expected !== undefined && expected !== task.version) return fail(versionConflict(task, expected))
   const wanted = patch.depends_on === undefined ? ok(undefined) : checkDependencies(store, id, patch.depends_on)
   if (!wanted.ok) return wanted
-  const changed = changeTask(task, patch, {
-    at: isoTime(clock),
+  const refused = refuseChange(task, patch, {
     hasReflection: () => store.hasReflectionSinceVerify(id),
     // With the dependencies that the patch sets, not those that it replaces.
     unfinished: wanted.value?.filter((other) => store.get(other)?.status !== 'DONE') ?? task.blocked_by,
   })
-  if (!changed.ok) return changed
-  const { seq } = ledger.appendIn(changeEvent(task, patch, call), { ...patch })
-  if (wanted.value !== undefined) store.setDependencies(id, wanted.value)
-  const done = store.change({ id, version: task.version, logIndex: seq }, changed.value)
-  if (!done) throw new Error(`task ${id} changed inside a transaction of ours`)
+  if (refused !== undefined) return fail(refused)
+  const { depends_on: _, ...words } = patch
+  ledger.appendIn({ ...changeEvent(task, patch, call), depends_on: wanted.value }, words)
   return ok(stored(store, id))
 }
 
-/** The words of a task are in the erasable body; the event says which of them changed. */
+const NOT_WORDS: ReadonlySet<string> = new Set(['status', 'reason', 'depends_on'])
+
+/** The words of a task are in the erasable body; the event says which of them it set, and which it emptied. */
 function changeEvent(
   task: Task,
   patch: TaskPatch,
   call: Call,
 ): { kind: string; [field: string]: string | number | string[] } {
-  const fields = Object.keys(patch).filter((field) => field !== 'status' && field !== 'reason')
-  const common = { task_id: task.id, version: task.version + 1, fields, ...origin(call) }
+  const named = Object.entries(patch).filter(([field]) => !NOT_WORDS.has(field))
+  const fields = named.filter(([, value]) => value !== null).map(([field]) => field)
+  const emptied = named.filter(([, value]) => value === null).map(([field]) => field)
+  const common = { task_id: task.id, version: task.version + 1, fields, emptied, ...origin(call) }
   if (patch.status === undefined) return { kind: TASK_CHANGED, ...common }
   return { kind: TASK_TRANSITION, from: task.status, to: patch.status, ...common }
 }

@@ -8,16 +8,16 @@ import type { Fault } from '../../core/fault.ts'
 import { fault } from '../faults.ts'
 import { isSignedBy } from './thought.ts'
 import type { Signature, Statement } from './thought.ts'
-import type { ThoughtStore } from './thought-store.ts'
+import type { RuntimeState } from '../runtime-state.ts'
 
 /** Why the record is refused, or `undefined`. */
 export function refuseAuthor(
-  store: Pick<ThoughtStore, 'keyOf' | 'hasSignature'>,
+  { agentKeys, signatures }: Pick<RuntimeState, 'agentKeys' | 'signatures'>,
   statement: Statement,
   signature: Signature | undefined,
 ): Fault | undefined {
   // Trust on first use: spec 5 has only text for `agent_id`, so there is nobody to ask for an agent's key beforehand.
-  const known = store.keyOf(statement.agent_id)
+  const known = agentKeys.get(statement.agent_id)
   const { agent_id } = statement
   if (signature === undefined) {
     if (known === undefined) return undefined
@@ -28,7 +28,7 @@ export function refuseAuthor(
   if (!isSignedBy(statement, signature))
     return fault('ERR_SIGNATURE_INVALID', 'The signature is not of these words by this key.', { agent_id })
   // Ed25519 signs the same words with the same bytes: a repetition may be somebody else's.
-  if (store.hasSignature(signature.value))
+  if (signatures.has(signature.value))
     return fault('ERR_SIGNATURE_REPLAYED', 'That signed statement is already on record.', { agent_id })
   return undefined
 }

@@ -86,7 +86,6 @@ export const auditVerifyChain = defineTool({
       .describe('Sessions that were added or dropped, or whose intent, start or seal was changed.'),
     broken_tasks: z.array(z.string()).describe('Tasks that were added, dropped or changed past the tools.'),
     problems: z.array(z.string()).describe('What is wrong with these sessions and tasks, in sentences.'),
-    uncompared: z.array(z.string()).describe('What cannot be compared any more, because the words were erased.'),
     findings: z.array(z.object({ id: z.string(), task_id: z.string(), log_index: z.int(), flaw: z.string() })),
     log_size: z.int().describe('Ledger entries that were walked.'),
   }),

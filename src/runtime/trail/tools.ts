@@ -15,8 +15,8 @@ import { answer, answerOf, isoTime, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
 import type { SessionStore } from '../proofs/session-store.ts'
+import type { RuntimeState } from '../runtime-state.ts'
 import { inPieces } from '../stride.ts'
-import type { TaskStore } from '../tasks/task-store.ts'
 import { refuseAuthor } from './authorship.ts'
 import { bindSession } from './binding.ts'
 import { auditVerifyChain, thoughtRecord, thoughtRecordList } from './definitions.ts'
@@ -25,9 +25,9 @@ import type { NewThought } from './leaf.ts'
 import { GENESIS_HASH, thoughtHash } from './thought.ts'
 import type { Signature, Statement, Thought } from './thought.ts'
 import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
-import type { Leaves } from './subject-audit.ts'
+import { compareSubjects } from './subject-comparison.ts'
 import { walkTrail } from './verify.ts'
-import type { Report, Tally } from './verify.ts'
+import type { Leaves, Report, Tally } from './verify.ts'
 
 /** A page of long thoughts ends early rather than flood a model. */
 const MAX_PAGE_CHARACTERS = 250_000
@@ -35,9 +35,9 @@ const MAX_PAGE_CHARACTERS = 250_000
 const MAX_TASKS_LISTED = 1_000
 
 export interface TrailStores {
+  readonly state: RuntimeState
   readonly thoughts: ThoughtStore
   readonly sessions: SessionStore
-  readonly tasks: TaskStore
   readonly leaves: Leaves
 }
 
@@ -53,7 +53,7 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
       const after = decodeCursor<[number]>(cursor, scope, 1)
       if (!after.ok) return after
       // One more than asked for, to know whether there is a next page.
-      const found = thoughts.list(filter, { after: after.value?.[0] ?? 0, limit: limit + 1 })
+      const found = thoughts.list(filter, { after: after.value?.[0] ?? -1, limit: limit + 1 })
       const readable = found.map((row) => ({ row, content: keptContent(records, row.log_index) }))
       const { rows, ...next } = page(readable, fitting(readable, limit), ({ row }) => encodeCursor(scope, [row.seq]))
       return answer({ records: rows.map(({ row, content }) => toThought(row, content)), ...next })
@@ -65,8 +65,11 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
       const stretch = { from: 0, to, ...(taskId === undefined ? {} : { taskId }) }
       const walked = await inPieces(walkTrail(stores, stretch), signal)
       if (!walked.ok) return walked
+      const compared = await inPieces(compareSubjects(records, stores, taskId), signal)
+      if (!compared.ok) return compared
       const byTask = taskId === undefined ? tasksOf(walked.value) : {}
-      const { brokenSessions, brokenTasks, problems, uncompared, findings } = walked.value
+      const { findings } = walked.value
+      const { brokenSessions, brokenTasks, problems } = compared.value
       const chains = verdict(walked.value)
       return answer({
         ...chains,
@@ -75,7 +78,6 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
         broken_sessions: [...brokenSessions],
         broken_tasks: [...brokenTasks],
         problems: [...problems],
-        uncompared: [...uncompared],
         findings: findings.map((finding) => ({ ...finding })),
         log_size: to,
       })
@@ -90,14 +92,14 @@ interface Recording extends Statement {
 }
 
 function recordThought(records: Records, stores: TrailStores, recording: Recording): Result<Thought, Fault> {
-  const { thoughts, sessions } = stores
+  const { state } = stores
   const { type, task_id, agent_id, content, signature, call } = recording
-  const session = bindSession(sessions, task_id, recording.session_id)
+  const session = bindSession(state, task_id, recording.session_id)
   if (!session.ok) return session
-  const refused = refuseAuthor(thoughts, recording, signature)
+  const refused = refuseAuthor(state, recording, signature)
   if (refused !== undefined) return fail(refused)
 
-  const before = thoughts.last(task_id)
+  const before = state.chains.get(task_id)
   const now = isoTime(records.clock)
   const chained = {
     id: randomUUID(),
@@ -120,11 +122,7 @@ function recordThought(records: Records, stores: TrailStores, recording: Recordi
     signature: signature?.value ?? null,
   }
   const { seq, leafHash } = records.ledger.appendIn(thoughtEvent(thought, traceId), { content })
-  const row = { ...thought, log_index: seq, leaf_hash: hex(leafHash) }
-  thoughts.insert(row)
-  if (signature !== undefined && thoughts.keyOf(agent_id) === undefined)
-    thoughts.pinKey(agent_id, signature.public_key, seq)
-  return ok(toThought(row, content))
+  return ok(toThought({ ...thought, log_index: seq, leaf_hash: hex(leafHash) }, content))
 }
 
 /** `undefined` once it was erased. */

@@ -2,10 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
-import { LedgerStore } from '../../ledger/ledger-store.ts'
-import { createSessionStore } from '../proofs/session-store.ts'
 import { atOnce } from '../stride.ts'
-import { createTaskStore } from '../tasks/task-store.ts'
 import { createThoughtStore } from './thought-store.ts'
 import { thoughtHash } from './thought.ts'
 import { walkTrail } from './verify.ts'
@@ -30,7 +27,6 @@ describe('audit_verify_chain', () => {
       broken_sessions: [],
       broken_tasks: [],
       problems: [],
-      uncompared: [],
       findings: [],
       log_size: 0,
     })
@@ -82,13 +78,13 @@ describe('audit_verify_chain', () => {
 
   it('detects rewritten words', async () => {
     await think('T-1')
-    rig.tamper(`UPDATE ledger_body SET body = CAST(replace(CAST(body AS TEXT), 'Up', 'Down') AS BLOB)`)
+    rig.tamperLog('Upstairs', 'Downward')
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, findings: [{ flaw: 'content' }] })
   })
 
   it('detects words that were deleted without being erased', async () => {
     await think('T-1')
-    rig.tamper('DELETE FROM ledger_body')
+    rig.loseBodies()
     expect(await rig.data('audit_verify_chain')).toMatchObject({
       valid: false,
       erased_count: 0,
@@ -107,9 +103,7 @@ describe('audit_verify_chain', () => {
     const thought = await think('T-1')
     const { sql } = rig.database
     const trail = {
-      leaves: new LedgerStore(sql),
-      sessions: createSessionStore(sql),
-      tasks: createTaskStore(sql),
+      leaves: rig.ledger.leaves,
       thoughts: createThoughtStore(sql),
     }
     const walk = walkTrail(trail, { from: 0, to: rig.ledger.size() })
@@ -170,9 +164,9 @@ describe('audit_verify_chain', () => {
 
   it('detects a chain that was rebuilt from end to end with hashes that fit', async () => {
     const first = await think('T-1')
-    const rebuilt = thoughtHash({ ...first, content: 'Rewritten.' } as never)
-    rig.tamper(`UPDATE thought_records SET hash = '${rebuilt}';
-      UPDATE ledger_body SET body = CAST(replace(CAST(body AS TEXT), 'Upstairs.', 'Rewritten.') AS BLOB)`)
+    const rebuilt = thoughtHash({ ...first, content: 'Downward.' } as never)
+    rig.tamper(`UPDATE thought_records SET hash = '${rebuilt}'`)
+    rig.tamperLog('Upstairs.', 'Downward.')
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, broken_count: 1 })
   })
 

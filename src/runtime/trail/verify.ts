@@ -1,6 +1,5 @@
 /**
- * Verify: walks the ledger and the decision trail side by side and names everything that does not agree, in the trail
- * itself and in the tasks and sessions that it is about.
+ * Verify: walks the ledger and the decision trail side by side and names everything that does not agree.
  *
  *   ledger          …  thought 17   call.exit   thought 19   body.erased 17  …
  *   thought_records …  row @17                  (deleted)                    …      ─▶ 19 is missing
@@ -17,13 +16,26 @@ import { decodeEntry } from '../../ledger/entry.ts'
 import { SESSION_START } from '../proofs/session-leaf.ts'
 import { taskOf } from '../tasks/task-entries.ts'
 import { committedContent, contentFlaw, leafFlaws, THOUGHT_EVENT, thoughtLeaf } from './leaf.ts'
-import type { Flaw, StoredLeaf } from './leaf.ts'
-import { createSubjectAudit } from './subject-audit.ts'
-import type { LeafRow, SubjectAudit, SubjectReport, Subjects } from './subject-audit.ts'
+import type { Flaw, StoredBody, StoredLeaf } from './leaf.ts'
 import { GENESIS_HASH } from './thought.ts'
 import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
 
-export interface Trail extends Subjects {
+/** The ledger's tables as the walk reads them. */
+export interface Leaves {
+  readonly size: () => number
+  readonly entries: (from: number, limit: number) => readonly LeafRow[]
+  readonly entry: (seq: number) => LeafRow | undefined
+  readonly body: (seq: number) => StoredBody | undefined
+}
+
+interface LeafRow {
+  readonly seq: number
+  readonly kind: string
+  readonly bytes: Uint8Array
+}
+
+export interface Trail {
+  readonly leaves: Leaves
   readonly thoughts: Pick<ThoughtStore, 'between' | 'beyond' | 'lastBefore'>
 }
 
@@ -50,7 +62,7 @@ interface Finding {
   readonly flaw: Flaw
 }
 
-export interface Report extends Tally, SubjectReport {
+export interface Report extends Tally {
   /** The first of what was found. */
   readonly findings: readonly Finding[]
   /** In order of first appearance. */
@@ -72,15 +84,13 @@ export function* walkTrail(trail: Trail, stretch: Stretch): Generator<undefined,
     from = end
     yield
   }
-  // What a task should say follows from all of its entries: a walk from the middle cannot tell.
-  if (stretch.sessionId === undefined) yield* walk.subjects.compare(stretch.to)
   // Records that came while the walk went on are after `to` and have their entries; these have none.
   for (const record of trail.thoughts.beyond(trail.leaves.size())) meet(walk, record, undefined)
-  if (walk.bodiless.size > 0 || walk.subjects.misses()) lateErasures(walk)
+  if (walk.bodiless.size > 0) lateErasures(walk)
   for (const record of walk.bodiless.values())
     if (concerns(stretch, record)) found(walk, 'broken_count', { ...record, flaw: 'content' })
-  const { total, findings, byTask, subjects } = walk
-  return { ...total, ...subjects.report(), findings, byTask }
+  const { total, findings, byTask } = walk
+  return { ...total, findings, byTask }
 }
 
 interface Walk {
@@ -95,7 +105,6 @@ interface Walk {
   readonly lastHash: Map<string, string>
   /** Records without a body, until the ledger says that it was erased. */
   readonly bodiless: Map<number, ThoughtRow>
-  readonly subjects: SubjectAudit
   /** Entries whose words the ledger says were erased. */
   readonly erasures: Set<number>
   /** Highest place in the table so far: ledger and table have one order. */
@@ -113,14 +122,8 @@ function begin(trail: Trail, stretch: Stretch): Walk {
     findings: [],
     lastHash: new Map(),
     bodiless: new Map(),
-    subjects: createSubjectAudit(trail, {
-      concerns: ({ session_id, task_id }) => concerns(stretch, { session_id, task_id: task_id ?? '' }),
-      mentions: ({ bytes }) => hasNeedle(needle, bytes),
-      taskId: stretch.taskId,
-      sessionsOnly: stretch.sessionId !== undefined,
-    }),
     erasures: new Set(),
-    lastSeq: 0,
+    lastSeq: -1,
   }
 }
 
@@ -134,7 +137,6 @@ function compare(walk: Walk, rows: readonly LeafRow[], records: readonly Thought
   const byIndex = new Map(records.map((record) => [record.log_index, record]))
   for (const row of rows) {
     if (row.kind === BODY_ERASED) accountForErasure(walk, row)
-    walk.subjects.read(row)
     const record = byIndex.get(row.seq)
     byIndex.delete(row.seq)
     const isOurs = mentions(walk, row) || (record !== undefined && concerns(walk.stretch, record))
@@ -169,7 +171,7 @@ function meet(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): voi
 
 function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): Flaw | undefined {
   if (leaf === undefined || leafFlaws(record, leaf).length > 0) return 'ledger'
-  if (record.seq <= walk.lastSeq) return 'order'
+  if (record.seq !== record.log_index || record.seq <= walk.lastSeq) return 'order'
   if (record.prev_hash !== previousHash(walk, record)) return 'link'
   const body = walk.trail.leaves.body(record.log_index)
   if (body === undefined) {
@@ -221,7 +223,6 @@ function lateErasures(walk: Walk): void {
     for (const row of leaves.entries(from, PIECE)) {
       if (row.kind !== BODY_ERASED) continue
       accountForErasure(walk, row)
-      walk.subjects.read(row)
     }
 }
 

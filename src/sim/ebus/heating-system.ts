@@ -3,17 +3,20 @@
  *
  * Pure, but for the system it is given.
  */
+import type { Telegram } from '../../ebus/wire/telegram.ts'
 import { newHouse } from '../house-start.ts'
 import type { House } from '../house-state.ts'
 import { stepHouse } from '../house.ts'
 import { answerBoiler } from './boiler.ts'
 import { seededChance } from './chance.ts'
 import { Faults } from './faults.ts'
+import { answerHeatPump, answerHeatPumpModule } from './heat-pump.ts'
 import { GATEWAY_ROUND, answerGateway } from './internet-gateway.ts'
 import { answerMixer } from './mixer.ts'
 import type { Plant } from './plant.ts'
 import type { RegulatorFamily } from './regulator-registers.ts'
 import { REGULATOR_ROUND, answerRegulator } from './regulator.ts'
+import type { Answer } from './station.ts'
 import { Station } from './station.ts'
 import { Timeline } from './timeline.ts'
 import { VirtualBus } from './virtual-bus.ts'
@@ -23,12 +26,25 @@ export interface HeatingSystemOptions {
   /** The house's wall clock at the start. */
   readonly startMs: number
   readonly regulator: RegulatorFamily
+  /** What makes the heat: a gas boiler, or a heat pump with its module. */
+  readonly heatSource?: HeatSource
   /** Seconds of the house per second of the bus. */
   readonly houseSpeed: number
   /** Whether devices talk among themselves, or only answer. */
   readonly chatter: boolean
   readonly outsidePatienceMs: number
+  /** Instead of the built-in heating: other devices, which only answer. */
+  readonly devices?: readonly SimulatedTarget[]
 }
+
+/** A device that somebody else describes. */
+export interface SimulatedTarget {
+  readonly address: number
+  /** Milliseconds of the house's wall clock come with each question. */
+  readonly answer: (telegram: Telegram, nowMs: number) => Answer
+}
+
+export type HeatSource = 'boiler' | 'heat-pump'
 
 /** Rooms change slowly; once a second is often enough for every number the devices tell. */
 const HOUSE_STEP_MS = 1_000
@@ -45,7 +61,19 @@ export class HeatingSystem {
     this.bus = new VirtualBus({ disturbance: this.faults, outsidePatienceMs: options.outsidePatienceMs })
     this.#plant = { house: newHouse(options.seed, options.startMs) }
     const plant = this.#plant
+    const hasHeatPump = options.heatSource === 'heat-pump'
     const delayMs = (): number => this.faults.responseDelayMs()
+    this.timeline.every(HOUSE_STEP_MS, HOUSE_STEP_MS, () => {
+      plant.house = stepHouse(plant.house, (HOUSE_STEP_MS / 1_000) * options.houseSpeed)
+    })
+    if (options.devices !== undefined) {
+      for (const { address, answer } of options.devices)
+        this.bus.join(
+          new Station({ targets: [address], answer: (telegram) => answer(telegram, plant.house.timeMs), delayMs }),
+        )
+      this.bus.join(this.faults.rival)
+      return
+    }
     // Addresses as in a common installation: each device answers five above where it speaks, the mixer never speaks.
     const regulator = new Station({
       initiator: 0x10,
@@ -56,15 +84,18 @@ export class HeatingSystem {
     const boiler = new Station({
       initiator: 0x03,
       targets: [0x08],
-      answer: (telegram) => answerBoiler(plant, telegram),
+      answer: (telegram) => (hasHeatPump ? answerHeatPump(plant, telegram) : answerBoiler(plant, telegram)),
+      delayMs,
+    })
+    const inside = new Station({
+      targets: [0x76],
+      answer: (telegram) => answerHeatPumpModule(plant, telegram),
       delayMs,
     })
     const mixer = new Station({ targets: [0x26], answer: (telegram) => answerMixer(plant, telegram), delayMs })
     const gateway = new Station({ initiator: 0xf1, targets: [0xf6], answer: answerGateway, delayMs })
     for (const station of [regulator, boiler, mixer, gateway, this.faults.rival]) this.bus.join(station)
-    this.timeline.every(HOUSE_STEP_MS, HOUSE_STEP_MS, () => {
-      plant.house = stepHouse(plant.house, (HOUSE_STEP_MS / 1_000) * options.houseSpeed)
-    })
+    if (hasHeatPump) this.bus.join(inside)
     if (!options.chatter) return
     // Spread, so that not everybody starts at once.
     for (const { everyMs, say } of REGULATOR_ROUND) {

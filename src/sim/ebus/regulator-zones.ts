@@ -12,6 +12,8 @@ import type { Access, Row } from './regulator-rows.ts'
 import { MODES, UNSET_DATE, changeCircuit, dateOf, shown, text, timeOf } from './regulator-rows.ts'
 
 const HOUR_MS = 3_600_000
+/** What a date reads as that nobody has set. */
+const NO_HOLIDAY_MS = Date.UTC(2015, 0, 1)
 
 const circuit = (read: (circuit: House['circuits'][number]) => number | undefined): Access =>
   shown((plant, index) => {
@@ -244,8 +246,9 @@ function holidaySetpoint(): Access {
   return setting(
     (plant, index) => plant.house.zones[index]?.holiday?.celsius ?? 15,
     (plant, celsius, index) => {
-      const holiday = plant.house.zones[index]?.holiday
-      if (holiday !== undefined) changeZone(plant, index, { holiday: { ...holiday, celsius } })
+      // Kept before there is a holiday, as a real one does.
+      const { holiday = { startMs: NO_HOLIDAY_MS, endMs: NO_HOLIDAY_MS } } = plant.house.zones[index] ?? {}
+      if (plant.house.zones[index] !== undefined) changeZone(plant, index, { holiday: { ...holiday, celsius } })
     },
     [5, 30],
   )

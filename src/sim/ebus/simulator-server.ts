@@ -10,6 +10,7 @@
 import type { House } from '../house-state.ts'
 import { AdapterServer } from './adapter-server.ts'
 import { EbusdServer } from './ebusd-server.ts'
+import type { HeatSource, SimulatedTarget } from './heating-system.ts'
 import { HeatingSystem } from './heating-system.ts'
 import { PlainUdpServer } from './plain-udp-server.ts'
 import type { RegulatorFamily } from './regulator-registers.ts'
@@ -33,8 +34,11 @@ export interface EbusSimulatorOptions {
     readonly startMs?: number
   }
   readonly regulator?: RegulatorFamily
+  readonly heatSource?: HeatSource
   /** Whether the devices talk among themselves (they do, unless told otherwise). */
   readonly chatter?: boolean
+  /** Instead of the built-in heating. */
+  readonly devices?: readonly SimulatedTarget[]
 }
 
 interface SimulatorFaults {
@@ -66,16 +70,26 @@ export interface EbusSimulator {
 const OUTSIDE_PATIENCE_MS = 200
 
 export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Promise<EbusSimulator> {
-  const { listen = {}, seed = 1, speed = 1, house = {}, regulator = '720', chatter = true } = options
+  const {
+    listen = {},
+    seed = 1,
+    speed = 1,
+    house = {},
+    regulator = '720',
+    heatSource = 'boiler',
+    chatter = true,
+  } = options
   const { host = '127.0.0.1', port = 0, plainPort, udpPort, ebusdPort } = listen
   const system = new HeatingSystem({
     seed,
     regulator,
+    heatSource,
     chatter,
     startMs: house.startMs ?? localNow(),
     houseSpeed: house.speed ?? 1,
     // Real time needs no patience: the network is faster than 40 ms of silence.
     outsidePatienceMs: speed === 1 ? 0 : OUTSIDE_PATIENCE_MS * speed,
+    ...(options.devices === undefined ? {} : { devices: options.devices }),
   })
   const clock = new VirtualClock(system, speed)
   const shared = { system, clock, host }

@@ -144,7 +144,7 @@ describe('a sleeping device', () => {
     const id = device.identity.deviceId
     const kept = () => house.database.sql.prepare('SELECT device_id FROM device_memory').all()
     await expect.poll(() => kept().map((row) => row['device_id'])).toContain(id)
-    const later = createFleet({ memory: new EnrolStore(house.database).memory(() => undefined) })
+    const later = createFleet({ memory: new EnrolStore(house.database, house.log).memory(() => undefined) })
     expect(later.device(id)).toMatchObject({
       online: false,
       phase: 'asleep',
@@ -164,7 +164,7 @@ describe('a sleeping device', () => {
     device.sleep()
     await house.until(id, ({ online }) => !online)
     const waiting = volume(id, 1, { whenAsleep: 'queue' })
-    await house.registrar.forget(id)
+    await house.registrar.forget(id, 'owner')
     house.fleet.forget(id)
     expect(await waiting).toEqual({ ok: false, fault: { kind: 'unknown-device', device: id } })
     expect(house.fleet.device(id)).toBeUndefined()

@@ -4,7 +4,10 @@
  * Does I/O.
  */
 import { randomBytes } from 'node:crypto'
+import { systemClock } from '../../../src/core/clock.ts'
 import { Database } from '../../../src/core/database-store.ts'
+import type { StateLog } from '../../../src/ledger/state-log.ts'
+import { LOG_TABLE, tableLog } from '../../table-log.ts'
 import { devicesMigrations } from '../../../src/devices/enrol/enrol-store.ts'
 import type { Gateway, GatewayOptions } from '../../../src/devices/enrol/gateway-server.ts'
 import { openDevices } from '../../../src/devices/enrol/gateway-server.ts'
@@ -20,6 +23,7 @@ export const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, reb
 export interface House extends Gateway {
   readonly ota: string
   readonly database: Database
+  readonly log: StateLog
   /** Boots a device, approves the code it shows, wakes it if it sleeps, and waits until its tools are listed. */
   readonly enrol: (transport: Transport, options?: Partial<SimulatorOptions>) => Promise<SimulatedDevice>
   readonly until: (id: string, fits: (device: DeviceView) => boolean) => Promise<DeviceView>
@@ -29,7 +33,8 @@ export interface House extends Gateway {
 let nextIdentity = 1
 
 export async function openHouse(options: Partial<GatewayOptions> = {}): Promise<House> {
-  const database = options.database ?? new Database({ path: ':memory:', migrations: [devicesMigrations] })
+  const database = options.database ?? new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
+  const log = options.log ?? tableLog(database, systemClock)
   const gateway = await openDevices({
     signingKey: randomBytes(32),
     host: '127.0.0.1',
@@ -37,6 +42,7 @@ export async function openHouse(options: Partial<GatewayOptions> = {}): Promise<
     mqtt: { port: 0, udpPort: 0 },
     ...options,
     database,
+    log,
   })
   const ota = `http://127.0.0.1:${gateway.httpPort}/xiaozhi/ota/`
   const devices: SimulatedDevice[] = []
@@ -61,7 +67,7 @@ export async function openHouse(options: Partial<GatewayOptions> = {}): Promise<
     await gateway.close()
     database.close()
   }
-  return { ...gateway, ota, database, enrol, until, stop }
+  return { ...gateway, ota, database, log, enrol, until, stop }
 }
 
 /** Looks at the device after every event, so that nothing is waited for longer than it takes. */

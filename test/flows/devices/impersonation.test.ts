@@ -273,7 +273,7 @@ describe('after revocation and rotation', () => {
   it.each(['websocket', 'mqtt'] as const)('a revoked device is out over %s', async (transport) => {
     const device = await house.enrol(transport, { timing: { reconnectMs: 60_000 } })
     const { deviceId } = device.identity
-    await house.registrar.revoke(deviceId)
+    await house.registrar.revoke(deviceId, 'owner')
     await house.until(deviceId, ({ online }) => !online)
     const again =
       transport === 'websocket'
@@ -286,7 +286,7 @@ describe('after revocation and rotation', () => {
 
   it('rotated credentials end, and the next boot brings new ones', async () => {
     const device = await house.enrol('websocket', { timing: { reconnectMs: 60_000 } })
-    await house.registrar.rotate(device.identity.deviceId)
+    await house.registrar.rotate(device.identity.deviceId, 'owner')
     expect(await dial(device.identity, tokenOf(device))).toBe('HTTP/1.1 401 Unauthorized')
     const { websocket } = (await ask('/xiaozhi/ota/', device.identity)).body as { websocket: { token: string } }
     expect(await dial(device.identity, websocket.token)).toBe('welcome')

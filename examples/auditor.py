@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+"""Auditor: checks an exported Hearthbus ledger with Python's standard library alone.
+
+    hearthbus ledger export FOLDER --with-bodies
+    python3 examples/auditor.py FOLDER --vkey 'hearthbus.local/attic+0a1b2c3d+AW…'
+    python3 examples/auditor.py FOLDER --vkey … --checkpoint kept.txt --task T-1 --session 01J…
+
+It knows docs/protocols/ledger.md and nothing of Hearthbus itself: formats are those of C2SP (tlog-tiles, signed notes),
+RFC 6962 (tree), RFC 8032 (Ed25519) and RFC 8785 (canonical JSON). It ends with 0 when everything agrees, else with 5.
+"""
+import argparse
+import base64
+import hashlib
+import json
+import math
+import pathlib
+import sys
+
+TILE = 256
+findings = []
+
+
+def found(sentence):
+    findings.append(sentence)
+
+
+def sha256(data):
+    return hashlib.sha256(data).digest()
+
+
+# Ed25519, RFC 8032 § 5.1.7: only what a verifier needs.
+P = 2**255 - 19
+Q = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+ROOT_OF_MINUS_1 = pow(2, (P - 1) // 4, P)
+
+
+def recover_x(y, sign):
+    if y >= P:
+        return None
+    x2 = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(x2, (P + 3) // 8, P)
+    if (x * x - x2) % P != 0:
+        x = x * ROOT_OF_MINUS_1 % P
+    if (x * x - x2) % P != 0 or (x == 0 and sign == 1):
+        return None
+    return P - x if x & 1 != sign else x
+
+
+def point(data):
+    number = int.from_bytes(data, "little")
+    y, sign = number & (2**255 - 1), number >> 255
+    x = recover_x(y, sign)
+    return None if x is None else (x, y, 1, x * y % P)
+
+
+def add(one, other):
+    a = (one[1] - one[0]) * (other[1] - other[0]) % P
+    b = (one[1] + one[0]) * (other[1] + other[0]) % P
+    c = 2 * one[3] * other[3] * D % P
+    d = 2 * one[2] * other[2] % P
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return (e * f % P, g * h % P, f * g % P, e * h % P)
+
+
+def multiply(scalar, base):
+    result = (0, 1, 1, 0)
+    while scalar > 0:
+        if scalar & 1:
+            result = add(result, base)
+        base = add(base, base)
+        scalar >>= 1
+    return result
+
+
+def is_same(one, other):
+    return (one[0] * other[2] - other[0] * one[2]) % P == 0 and (one[1] * other[2] - other[1] * one[2]) % P == 0
+
+
+BASE_Y = 4 * pow(5, P - 2, P) % P
+BASE_X = recover_x(BASE_Y, 0)
+BASE = (BASE_X, BASE_Y, 1, BASE_X * BASE_Y % P)
+
+
+def is_signed(public_key, message, signature):
+    a, r = point(public_key), point(signature[:32])
+    s = int.from_bytes(signature[32:], "little")
+    if a is None or r is None or s >= Q or len(signature) != 64:
+        return False
+    h = int.from_bytes(hashlib.sha512(signature[:32] + public_key + message).digest(), "little") % Q
+    return is_same(multiply(s, BASE), add(r, multiply(h, a)))
+
+
+# RFC 6962 § 2.1.
+def leaf_hash(data):
+    return sha256(b"\x00" + data)
+
+
+def node_hash(left, right):
+    return sha256(b"\x01" + left + right)
+
+
+class Tree:
+    """A stack of perfect subtrees, and the hashes that tiles of each level hold."""
+
+    def __init__(self):
+        self.size = 0
+        self.stack = []
+        self.levels = {}
+
+    def append(self, leaf):
+        node, index, height = leaf, self.size, 0
+        self.levels.setdefault(0, []).append(node)
+        while index % 2 == 1:
+            node = node_hash(self.stack.pop(), node)
+            index //= 2
+            height += 1
+            if height % 8 == 0:
+                self.levels.setdefault(height // 8, []).append(node)
+        self.stack.append(node)
+        self.size += 1
+
+    def root(self):
+        if not self.stack:
+            return sha256(b"")
+        root = self.stack[-1]
+        for left in reversed(self.stack[:-1]):
+            root = node_hash(left, root)
+        return root
+
+
+# RFC 8785.
+def number_text(value):
+    if value == 0:
+        return "0"
+    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e21):
+        return str(int(value))
+    text = repr(value)
+    if "e" not in text:
+        return text
+    digits, exponent = text.split("e")
+    if -7 < int(exponent) < 0:
+        places = len(digits.replace("-", "").replace(".", "")) - 1 - int(exponent)
+        return f"{value:.{places}f}"
+    return f"{digits}e{'+' if int(exponent) > 0 else '-'}{abs(int(exponent))}"
+
+
+def canonical(value):
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+        return "{" + ",".join(canonical(name) + ":" + canonical(value[name]) for name in names) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(canonical(one) for one in value) + "]"
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("JSON has no such number")
+    return number_text(value)
+
+
+# C2SP signed notes and checkpoints.
+def open_checkpoint(text, vkey):
+    name, key_id, encoded = vkey.split("+", 2)
+    key = base64.b64decode(encoded, validate=True)
+    if key[:1] != b"\x01" or sha256(name.encode() + b"\n" + key)[:4].hex() != key_id:
+        raise ValueError("the key's id does not belong to its name and key")
+    body, _, signatures = text.rpartition("\n\n")
+    message = (body + "\n").encode()
+    for line in signatures.splitlines():
+        dash, signer, blob = line.split(" ")
+        data = base64.b64decode(blob, validate=True)
+        if dash == "\u2014" and signer == name and data[:4].hex() == key_id:
+            if not is_signed(key[1:], message, data[4:]):
+                raise ValueError("the log's signature is wrong")
+            origin, size, root = body.split("\n")[:3]
+            if origin != name:
+                raise ValueError("it is of another log")
+            return int(size), base64.b64decode(root, validate=True)
+    raise ValueError("the log has not signed it")
+
+
+# C2SP tlog-tiles.
+def index_path(index):
+    groups = [f"{index % 1000:03d}"]
+    while index >= 1000:
+        index //= 1000
+        groups.insert(0, f"x{index % 1000:03d}")
+    return "/".join(groups)
+
+
+def tile_path(level, index, width):
+    return f"tile/{level}/{index_path(index)}" + ("" if width == TILE else f".p/{width}")
+
+
+def read(folder, path):
+    try:
+        return (folder / path).read_bytes()
+    except FileNotFoundError:
+        found(f"{path} is missing")
+        return None
+
+
+def entries_of(folder, size):
+    for index in range((size + TILE - 1) // TILE):
+        width = min(TILE, size - index * TILE)
+        bundle = read(folder, tile_path("entries", index, width))
+        at, count = 0, 0
+        while bundle is not None and at < len(bundle):
+            length = int.from_bytes(bundle[at : at + 2], "big")
+            yield bundle[at + 2 : at + 2 + length]
+            at += 2 + length
+            count += 1
+        if bundle is None or count != width or at != len(bundle):
+            found(f"entry bundle {index} does not hold {width} entries")
+            return
+
+
+def bodies_of(folder, size):
+    """By entry; erased ones (salt and content are zeros) are left out. `None` where the export has none at all."""
+    if not (folder / "bodies").exists():
+        return None
+    bodies = {}
+    for index in range((size + TILE - 1) // TILE):
+        path = folder / "bodies" / index_path(index)
+        data = path.read_bytes() if path.exists() else b""
+        at = 0
+        while at < len(data):
+            place, length = int.from_bytes(data[at : at + 4], "big"), int.from_bytes(data[at + 4 : at + 8], "big")
+            salt, body = data[at + 8 : at + 40], data[at + 40 : at + 40 + length]
+            if any(salt):
+                bodies[index * TILE + place] = (salt, body)
+            at += 40 + length
+    return bodies
+
+
+def check_tiles(folder, tree):
+    for level, hashes in tree.levels.items():
+        for first in range(0, len(hashes), TILE):
+            tile = hashes[first : first + TILE]
+            stored = read(folder, tile_path(level, first // TILE, len(tile)))
+            if stored is not None and stored != b"".join(tile):
+                found(f"tile {level}/{first // TILE} does not hold the hashes of its entries")
+
+
+def check_entries(folder, size, kept):
+    tree, entries, open_calls = Tree(), [], set()
+    for data in entries_of(folder, size):
+        seq = tree.size
+        tree.append(leaf_hash(data))
+        if tree.size in kept and kept[tree.size] != tree.root():
+            found(f"the first {tree.size} entries are not the ones that were signed")
+        entry = json.loads(data)
+        entries.append(entry)
+        if canonical(entry).encode() != data:
+            found(f"entry {seq} is not canonical JSON")
+        if entry.get("v") != 1 or entry.get("seq") != seq:
+            found(f"entry {seq} says that it is entry {entry.get('seq')}")
+        if entry["kind"] == "call.enter":
+            open_calls.add(seq)
+        elif entry["kind"] in ("call.exit", "call.aborted"):
+            if entry.get("call") not in open_calls:
+                found(f"entry {seq} ends call {entry.get('call')}, which was not open")
+            open_calls.discard(entry.get("call"))
+    return tree, entries
+
+
+def check_bodies(entries, bodies):
+    erased = {entry["entry"] for entry in entries if entry["kind"] == "body.erased"}
+    for seq, entry in enumerate(entries):
+        if "body_hash" not in entry:
+            if seq in bodies:
+                found(f"a body is stored for entry {seq}, which commits to none")
+            continue
+        if seq not in bodies:
+            if seq not in erased:
+                found(f"the body of entry {seq} is gone, and no erasure accounts for it")
+            continue
+        salt, body = bodies[seq]
+        if sha256(salt + body).hex() != entry["body_hash"]:
+            found(f"the body of entry {seq} is not the one the entry commits to")
+        if entry["kind"] == "call.enter":
+            content = json.loads(body)
+            if sha256(bytes.fromhex(content["salt"]) + canonical(content["args"]).encode()).hex() != entry["args_hash"]:
+                found(f"args_hash of entry {seq} is not that of its arguments")
+
+
+def check_thoughts(entries, bodies, task):
+    """The chain of a task: each thought names the one before it; the first one names 64 zeros."""
+    previous, count = "0" * 64, 0
+    for seq, entry in enumerate(entries):
+        if entry["kind"] != "thought" or entry["task_id"] != task:
+            continue
+        count += 1
+        if entry["prev_hash"] != previous:
+            found(f"thought {entry['id']} does not follow the one before it")
+        previous = entry["hash"]
+        if bodies is not None and seq in bodies:
+            fields = {name: entry[name] for name in ("id", "type", "task_id", "timestamp", "prev_hash")}
+            fields["content"] = json.loads(bodies[seq][1])["content"]
+            if sha256(canonical(fields).encode()).hex() != entry["hash"]:
+                found(f"the hash of thought {entry['id']} is not that of its fields")
+    return count
+
+
+def check_session(entries, session):
+    hashes = [(seq, e["hash"]) for seq, e in enumerate(entries) if e["kind"] == "thought" and e.get("session_id") == session]
+    seals = [entry for entry in entries if entry["kind"] == "session.final" and entry["session_id"] == session]
+    if len(seals) != 1:
+        found(f"session {session} has {len(seals)} seals")
+        return None
+    sealed = [(seq, one) for seq, one in hashes if seq < seals[0]["seq"]]
+    tree = Tree()
+    for _, one in sealed:
+        tree.append(leaf_hash(bytes.fromhex(one)))
+    said = (seals[0]["root"], seals[0]["record_count"], seals[0]["first_index"], seals[0]["last_index"])
+    if len(sealed) != len(hashes) or said != (tree.root().hex(), tree.size, sealed[0][0], sealed[-1][0]):
+        found(f"the seal of session {session} is not that of its records")
+    return tree.root().hex()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="checks an exported Hearthbus ledger")
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--vkey", required=True, help="what `hearthbus ledger key` prints")
+    parser.add_argument("--checkpoint", type=pathlib.Path, help="one that was kept elsewhere")
+    parser.add_argument("--task", help="recompute the chain of a task's thoughts")
+    parser.add_argument("--session", help="recompute the root of a finalized session")
+    args = parser.parse_args()
+    try:
+        size, root = open_checkpoint((args.folder / "checkpoint").read_text(), args.vkey)
+        kept = {}
+        if args.checkpoint is not None:
+            kept_size, kept_root = open_checkpoint(args.checkpoint.read_text(), args.vkey)
+            kept[kept_size] = kept_root
+            if kept_size > size:
+                found(f"there are {size} entries, but {kept_size} were signed")
+    except (OSError, ValueError) as error:
+        print(f"The checkpoint cannot be trusted: {error}.")
+        return 5
+    tree, entries = check_entries(args.folder, size, kept)
+    if tree.size == size and tree.root() != root:
+        found(f"the {size} entries are not the ones that were signed")
+    check_tiles(args.folder, tree)
+    bodies = bodies_of(args.folder, size)
+    if bodies is not None:
+        check_bodies(entries, bodies)
+    said = [f"{tree.size} entries, root {tree.root().hex()}"]
+    if bodies is not None:
+        said.append(f"{len(bodies)} bodies")
+    if args.task is not None:
+        said.append(f"{check_thoughts(entries, bodies, args.task)} thoughts of task {args.task}")
+    if args.session is not None:
+        said.append(f"session root {check_session(entries, args.session)}")
+    for sentence in findings:
+        print(f"Found: {sentence}.")
+    print("; ".join(said) + ("." if not findings else f"; {len(findings)} found wrong."))
+    return 5 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

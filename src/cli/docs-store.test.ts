@@ -1,0 +1,37 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Offer } from '../bus/capability.ts'
+import { announce, peerOffer } from '../bus/peer.ts'
+import { markWithNode } from '../mesh/offer-words.ts'
+import { everyOffer } from './docs-store.ts'
+
+describe('every contract of this program', () => {
+  let offers: readonly Offer[] = []
+
+  beforeAll(async () => {
+    offers = await everyOffer()
+  })
+
+  it('is taken by another node, whole', () => {
+    expect(offers.length).toBeGreaterThan(150)
+    const refused = offers.flatMap((offer) => {
+      const made = peerOffer(announce(offer), offer.family)
+      return made.ok ? [] : [made.fault.message]
+    })
+    expect(refused).toEqual([])
+  })
+
+  it('is described to another node without losing a word', () => {
+    const cut = offers.filter(({ description }) => description.length > 1_024 || description !== description.trim())
+    expect(cut.map(({ name }) => name)).toEqual([])
+    for (const offer of offers)
+      expect([offer.name, markWithNode(announce(offer), 'attic').ok]).toEqual([offer.name, true])
+  })
+
+  it('keeps all its arguments there, with their words', () => {
+    const there = offers.map((offer) => {
+      const made = peerOffer(announce(offer), offer.family)
+      return [offer.name, made.ok ? made.value.requestSchema : undefined]
+    })
+    expect(there).toEqual(offers.map((offer) => [offer.name, offer.requestSchema]))
+  })
+})

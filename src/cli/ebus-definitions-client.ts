@@ -1,0 +1,93 @@
+/**
+ * eBUS definitions from the command line: rows from standard input to standard output, and the check of a folder.
+ *
+ * Does I/O.
+ */
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { DefinitionFileFault } from '../ebus/definitions/definition-error.ts'
+import { fileFaultText } from '../ebus/definitions/definition-error.ts'
+import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
+import { definitionRow, numberedMessages } from '../ebus/definitions/definition-row.ts'
+import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
+import { TelegramRows } from '../ebus/definitions/telegram-row.ts'
+import type { ExitCode } from './print.ts'
+import { EXIT, harmless, table } from './print.ts'
+
+const BATCH_CHARACTERS = 65_536
+
+/** Collects lines, so that 68,000 of them are not as many writes, and waits when nobody reads. */
+class LineWriter {
+  #pending = ''
+
+  async write(line: string): Promise<void> {
+    this.#pending += `${line}\n`
+    if (this.#pending.length >= BATCH_CHARACTERS) await this.flush()
+  }
+
+  async flush(): Promise<void> {
+    const text = this.#pending
+    this.#pending = ''
+    if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+  }
+}
+
+/** One row out for each row in, in order. */
+export async function answerRows(options: {
+  readonly folder: string
+  readonly language: string
+  readonly kind: 'decode' | 'encode'
+}): Promise<ExitCode> {
+  const { folder, language, kind } = options
+  if (!isFolder(folder)) return refuseFolder(folder)
+  const rows = new TelegramRows(new DefinitionFolder(folder, language), language)
+  const writer = new LineWriter()
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }))
+    if (line.trim() !== '') await writer.write(rows.answer(line, kind))
+  await writer.flush()
+  return EXIT.ok
+}
+
+/** Each file by itself, with what it includes, whatever the conditions say. */
+export async function checkDefinitions(options: {
+  readonly folder: string
+  readonly language: string
+  readonly strict: boolean
+  readonly summary: boolean
+  readonly json: boolean
+}): Promise<ExitCode> {
+  const { folder, language, strict, summary, json } = options
+  if (!isFolder(folder)) return refuseFolder(folder)
+  const definitions = new DefinitionFolder(folder, language)
+  const writer = new LineWriter()
+  const faults: DefinitionFileFault[] = []
+  const counts: (readonly [string, string])[] = []
+  for (const file of definitions.files()) {
+    const set = new DefinitionSet({ source: definitions, mode: 'all', language })
+    set.load(file)
+    faults.push(...set.faults)
+    counts.push([file, String(set.messages.length)])
+    if (!json) continue
+    if (summary) {
+      const row = { file, summary: true, messages: set.messages.length, errors: set.faults.map(fileFaultText) }
+      await writer.write(JSON.stringify(row))
+    }
+    for (const { message, nth } of numberedMessages(set.messages))
+      await writer.write(JSON.stringify(definitionRow(message, file, nth)))
+  }
+  await writer.flush()
+  const all = [...definitions.templateFaults, ...faults]
+  if (!json) process.stdout.write(`${table(['file', 'messages'], counts)}\n`)
+  for (const fault of all) process.stderr.write(`${harmless(fileFaultText(fault))}\n`)
+  return strict && all.length > 0 ? EXIT.integrity : EXIT.ok
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function refuseFolder(folder: string): ExitCode {
+  process.stderr.write(`${harmless(folder)} is no folder\n`)
+  return EXIT.usage
+}

@@ -1,0 +1,94 @@
+/**
+ * Ledger monitor: the command that follows another node's log, from a folder or over HTTP.
+ *
+ * Does I/O.
+ */
+import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { thrownMessage } from '../core/thrown.ts'
+import { readIfThere } from '../ledger/atomic-file-store.ts'
+import { followLog } from '../ledger/monitor-store.ts'
+import type { MonitorRound, PublishedFile } from '../ledger/monitor-store.ts'
+import { parseVerifierKey } from '../ledger/note-key.ts'
+import { say } from './command-client.ts'
+import { EXIT } from './print.ts'
+import type { Answer } from './print.ts'
+import { wholeNumber } from './whole-number.ts'
+
+const MAX_FILE_BYTES = 33_554_432
+const TIMEOUT_MS = 30_000
+
+interface MonitorOptions {
+  readonly vkey: string
+  readonly copy: string
+  readonly every?: number
+  readonly silence: number
+}
+
+export function addMonitorCommand(ledger: Command): void {
+  ledger
+    .command('monitor <source>')
+    .description('follow the published log of another node, and raise an alarm on a fork, a rollback or silence')
+    .requiredOption('--vkey <key>', 'the log’s public key: what `hearthbus ledger key` prints there')
+    .requiredOption('--copy <folder>', 'where the copy is kept that shows what the log said before')
+    .option('--every <seconds>', 'look again and again; once, without it', wholeNumber(1, 86_400))
+    .option('--silence <seconds>', 'how long the log may show nothing new', wholeNumber(1, 31_536_000), 86_400)
+    .action((source: string, options: MonitorOptions, command: Command) => monitor(command, source, options))
+}
+
+async function monitor(command: Command, source: string, options: MonitorOptions): Promise<void> {
+  const key = parseVerifierKey(options.vkey)
+  if (!key.ok) return command.error(`--vkey: ${key.fault.reason}`, { exitCode: EXIT.usage })
+  const log = {
+    published: /^https?:\/\//.test(source) ? overHttp(source) : fromFolder(resolve(source)),
+    key: key.value,
+    folder: resolve(options.copy),
+    silenceMs: options.silence * 1_000,
+  }
+  for (;;) {
+    say(command, await roundOf(log))
+    if (options.every === undefined) return
+    await setTimeout(options.every * 1_000)
+  }
+}
+
+async function roundOf(log: Parameters<typeof followLog>[0]): Promise<Answer> {
+  try {
+    return answerTo(await followLog(log, Date.now()))
+  } catch (error) {
+    const message = `The log cannot be read: ${thrownMessage(error)}`
+    return { json: { ok: false, alarm: 'unreachable', message }, text: message, exit: EXIT.failed }
+  }
+}
+
+function answerTo(round: MonitorRound): Answer {
+  if (round.kind === 'alarm')
+    return {
+      json: { ok: false, alarm: round.alarm, message: round.sentence },
+      text: `ALARM: ${round.sentence}`,
+      exit: EXIT.integrity,
+    }
+  if (round.kind === 'unchanged')
+    return { json: { ok: true, size: round.size }, text: `${round.size} entries, nothing new.` }
+  return {
+    json: { ok: true, from: round.from, size: round.size },
+    text: `${round.size} entries, ${round.size - round.from} of them new; the log extends what it showed before.`,
+  }
+}
+
+function fromFolder(folder: string): PublishedFile {
+  return (path) => readIfThere(join(folder, path))
+}
+
+function overHttp(source: string): PublishedFile {
+  const base = source.endsWith('/') ? source : `${source}/`
+  return async (path) => {
+    const response = await fetch(new URL(path, base), { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' })
+    if (response.status === 404) return undefined
+    if (!response.ok) throw new Error(`${path}: ${response.status}`)
+    const content = new Uint8Array(await response.arrayBuffer())
+    if (content.length > MAX_FILE_BYTES) throw new Error(`${path} is larger than a published file can be`)
+    return content
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * Device state: which devices were let in, with which credentials, and which definitions of their tools somebody stands
+ * for, as the log says it.
+ *
+ *   device.approved ─▶ device.booted, device.token-used ─▶ device.rotated · revoked · forgotten
+ *   device.named ─▶ device.tools.pinned ─▶ device.tools.withheld ─▶ device.tools.approved · released
+ *
+ * What people and devices call things is in the bodies of the entries `approvedSeq` and `bootedSeq`.
+ *
+ * Pure, but for the state that it is given.
+ */
+import type { LedgerEntry } from '../../ledger/entry.ts'
+import { entryTime, textField } from '../../ledger/entry-field.ts'
+import type { ApplyEntry, Projection } from '../../ledger/projection.ts'
+import { StateTable } from '../../ledger/state-table.ts'
+import type { Transport } from '../session/session.ts'
+import type { EnrolledDevice } from './enrolment.ts'
+
+interface IssuedToken {
+  /** Hex SHA-256. */
+  readonly hash: string
+  readonly isUsed: boolean
+}
+
+export interface DeviceRecord extends Omit<EnrolledDevice, 'name' | 'board' | 'firmware'> {
+  readonly approvedSeq: number
+  readonly bootedSeq: number | undefined
+  /** The oldest first. */
+  readonly tokens: readonly IssuedToken[]
+}
+
+export interface DeviceLabel {
+  readonly slug: string
+  /** The UUID whose tools are pinned; `undefined` before the first listing. */
+  readonly pinnedClient: string | undefined
+  /** Hashes of the definitions that somebody stands for. */
+  readonly pins: readonly string[]
+  /** What was last recorded as withheld. */
+  readonly withheld: string | undefined
+}
+
+export interface DeviceState {
+  readonly devices: StateTable<DeviceRecord>
+  readonly labels: StateTable<DeviceLabel>
+  /** Slug to device. */
+  readonly slugs: StateTable<string>
+}
+
+/** A device that boots again and again without connecting may use any of its last tokens, and no more are kept. */
+const TOKENS_PER_DEVICE = 4
+const TRANSPORTS: readonly Transport[] = ['websocket', 'mqtt', 'mqtt-broker']
+const INCOMPLETE = 'it lacks what such an entry says'
+const UNKNOWN = 'no such device was let in'
+
+const enrolmentEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
+  'device.approved': ({ devices }, entry) => {
+    const [deviceId, clientId, by] = [
+      textField(entry, 'device_id'),
+      textField(entry, 'client_id'),
+      textField(entry, 'by'),
+    ]
+    const transport = TRANSPORTS.find((known) => known === entry['transport'])
+    if (deviceId === undefined || clientId === undefined || by === undefined || transport === undefined)
+      return INCOMPLETE
+    // Whoever was at this address before: its credentials end with this.
+    devices.set(deviceId, {
+      deviceId,
+      clientId,
+      state: 'approved',
+      transport,
+      generation: (devices.get(deviceId)?.generation ?? 0) + 1,
+      approvedAtMs: entryTime(entry),
+      approvedBy: by,
+      bootedAtMs: undefined,
+      approvedSeq: entry.seq,
+      bootedSeq: undefined,
+      tokens: [],
+    })
+    return undefined
+  },
+
+  'device.booted': ({ devices }, entry) => {
+    const device = known(devices, entry)
+    if (device?.state !== 'approved') return UNKNOWN
+    if (entry['generation'] !== device.generation) return `the credentials of ${device.deviceId} had ended`
+    const hash = textField(entry, 'token_hash')
+    const tokens = hash === undefined ? device.tokens : withToken(device.tokens, hash)
+    devices.set(device.deviceId, { ...device, bootedAtMs: entryTime(entry), bootedSeq: entry.seq, tokens })
+    return undefined
+  },
+
+  'device.token-used': ({ devices }, entry) => {
+    const device = known(devices, entry)
+    const at = device?.tokens.findIndex(({ hash }) => hash === entry['token_hash']) ?? -1
+    if (device?.state !== 'approved' || at < 0) return 'no such token was given out'
+    // The first use of a token ends the ones before it.
+    const tokens = device.tokens.slice(at).map((token, index) => (index === 0 ? { ...token, isUsed: true } : token))
+    devices.set(device.deviceId, { ...device, tokens })
+    return undefined
+  },
+
+  'device.rotated': ({ devices }, entry) => endCredentials(devices, entry),
+  'device.revoked': ({ devices }, entry) => endCredentials(devices, entry, 'revoked'),
+
+  'device.forgotten': ({ devices, labels, slugs }, entry) => {
+    const device = known(devices, entry)
+    if (device === undefined) return UNKNOWN
+    const label = labels.get(device.deviceId)
+    if (label !== undefined) slugs.delete(label.slug)
+    labels.delete(device.deviceId)
+    devices.delete(device.deviceId)
+    return undefined
+  },
+}
+
+const labelEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
+  'device.named': ({ devices, labels, slugs }, entry) => {
+    const [device, slug] = [known(devices, entry), textField(entry, 'device')]
+    if (device === undefined) return UNKNOWN
+    if (slug === undefined) return INCOMPLETE
+    if (slugs.has(slug) || labels.has(device.deviceId)) return `the name ${slug} or the device had one before`
+    slugs.set(slug, device.deviceId)
+    labels.set(device.deviceId, { slug, pinnedClient: undefined, pins: [], withheld: undefined })
+    return undefined
+  },
+
+  'device.tools.pinned': (state, entry) => {
+    const label = labelled(state, entry)
+    const [client, pins] = [textField(entry, 'client_id'), pinsOf(entry)]
+    if (label === undefined || pins === undefined || client === undefined)
+      return label === undefined ? UNKNOWN : INCOMPLETE
+    // Only the first listing is taken as it is.
+    if (label.pinnedClient === client) return `the tools of ${label.slug} were pinned before`
+    setLabel(state, entry, { ...label, pinnedClient: client, pins, withheld: undefined })
+    return undefined
+  },
+
+  'device.tools.approved': (state, entry) => {
+    const label = labelled(state, entry)
+    const pins = pinsOf(entry)
+    if (label === undefined || pins === undefined) return label === undefined ? UNKNOWN : INCOMPLETE
+    if (textField(entry, 'by') === undefined) return 'it does not say who approved them'
+    if (label.withheld === undefined || label.withheld !== entry['digest'])
+      return `other tools of ${label.slug} were withheld than were approved`
+    setLabel(state, entry, { ...label, pins, withheld: undefined })
+    return undefined
+  },
+
+  'device.tools.withheld': (state, entry) => {
+    const label = labelled(state, entry)
+    if (label === undefined) return UNKNOWN
+    setLabel(state, entry, { ...label, withheld: textField(entry, 'digest') })
+    return undefined
+  },
+
+  'device.tools.released': (state, entry) => {
+    const label = labelled(state, entry)
+    if (label === undefined) return UNKNOWN
+    setLabel(state, entry, { ...label, withheld: undefined })
+    return undefined
+  },
+}
+
+export const deviceProjection: Projection<DeviceState> = {
+  name: 'devices',
+  initial: (journal) => ({
+    devices: new StateTable(journal),
+    labels: new StateTable(journal),
+    slugs: new StateTable(journal),
+  }),
+  apply: { ...enrolmentEntries, ...labelEntries },
+}
+
+function endCredentials(devices: StateTable<DeviceRecord>, entry: LedgerEntry, state?: 'revoked'): string | undefined {
+  const device = known(devices, entry)
+  if (device === undefined) return UNKNOWN
+  const generation = device.generation + 1
+  devices.set(device.deviceId, { ...device, generation, tokens: [], state: state ?? device.state })
+  return undefined
+}
+
+/** The one in use is kept even if it is old: the device may not have stored a newer one. */
+function withToken(tokens: readonly IssuedToken[], hash: string): readonly IssuedToken[] {
+  const all = [...tokens, { hash, isUsed: false }]
+  return all.filter(({ isUsed }, index) => isUsed || index >= all.length - TOKENS_PER_DEVICE)
+}
+
+function known(devices: StateTable<DeviceRecord>, entry: LedgerEntry): DeviceRecord | undefined {
+  const id = textField(entry, 'device_id')
+  return id === undefined ? undefined : devices.get(id)
+}
+
+function labelled({ labels }: DeviceState, entry: LedgerEntry): DeviceLabel | undefined {
+  const id = textField(entry, 'device_id')
+  return id === undefined ? undefined : labels.get(id)
+}
+
+function setLabel({ labels }: DeviceState, entry: LedgerEntry, label: DeviceLabel): void {
+  labels.set(textField(entry, 'device_id') ?? '', label)
+}
+
+function pinsOf({ pins }: LedgerEntry): readonly string[] | undefined {
+  return Array.isArray(pins) && pins.every((pin) => typeof pin === 'string') ? pins : undefined
+}

@@ -1,0 +1,219 @@
+/**
+ * Bus definitions: which files a device gets, and what its messages say once telegrams are heard. Which file ebusd takes
+ * for which identification is written in its scan (facts: `ebusd-definitions.md`, section 4; ebusd/scan.cpp).
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { fromHex } from '../../core/bytes.ts'
+import type { Identity } from '../registry/identity.ts'
+import type { Exchange } from '../wire/telegram.ts'
+import { BusDefinitions } from './bus-definitions.ts'
+import { downloadDefinitions, readPin } from './definition-download-client.ts'
+import { DefinitionFolder } from './definition-folder-store.ts'
+import { DefinitionPoll } from './definition-poll.ts'
+import { selectDefinitionFile } from './scan-selection.ts'
+
+const HEADER = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment\n'
+
+const FILES = {
+  'broadcast.csv': `${HEADER}u,broadcast,,Outside,,,fe,b516,01,temp,,D2B,,°C,\n`,
+  'vaillant/scan.csv': `${HEADER}r,Scan,,id,,,,b509,24;25,serial,,STR:10,,,\n`,
+  'vaillant/08.bai.csv': [
+    `${HEADER}*r,`,
+    '*w,',
+    '*[serial],Scan,,id,,serial',
+    '*[sw],scan,,,,SW,,,',
+    '*[sw_new],,,,,SW,,>=500',
+    'r1,,,FlowTemp,flow,,,b509,0d1800,temp,,D2C,,°C,',
+    '[sw_new]r,,,OnlyNew,,,,b509,0d2000,value,,UCH,,,',
+    "[serial='0123456789']!load,bai.known.inc",
+    '!load,bai.other.inc',
+    '',
+  ].join('\n'),
+  'vaillant/bai.known.inc': `${HEADER}*r,\nr,,,Special,,,,b509,0d3000,value,,UCH,,,\n`,
+  'vaillant/bai.other.inc': `${HEADER}*r,\nr,,,Strange,,,,b509,0d3100,value,,UCH,,,\n`,
+  'wolf/08..hc.csv': `${HEADER}*r,\nr,,,Boiler,,,,5022,cc01,value,,UCH,,,\nr,,,Bad,,,,5022,cc02,value,,NOPE,,,\n`,
+}
+
+const BAI: Identity = {
+  manufacturerCode: 0xb5,
+  manufacturer: 'Vaillant',
+  deviceId: 'BAI00',
+  software: '0603',
+  hardware: '9602',
+}
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'hearthbus-definitions-'))
+  folders.push(folder)
+  return folder
+}
+
+function definitionsOf(files: Readonly<Record<string, string>>): BusDefinitions {
+  const folder = emptyFolder()
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    writeFileSync(join(folder, file), text)
+  }
+  return new BusDefinitions(new DefinitionFolder(folder, 'en'), 'en')
+}
+
+/** `QQ ZZ PB SB data / answer` */
+function exchange(text: string): Exchange {
+  const [command = '', answer] = text.split('/')
+  const [source = 0, target = 0, primary = 0, secondary = 0, ...data] = fromHex(command)
+  return {
+    telegram: { source, target, primary, secondary, data: Uint8Array.from(data) },
+    response: answer === undefined ? undefined : fromHex(answer),
+    commandRepeats: 0,
+    responseRepeats: 0,
+  }
+}
+
+describe('bus definitions', () => {
+  it('know broadcasts before any device is known', () => {
+    const definitions = definitionsOf(FILES)
+    expect(definitions.decode(exchange('10 fe b5 16 01 80 07'))).toEqual({
+      name: 'broadcast.Outside',
+      act: 'broadcast',
+      fields: [{ name: 'temp', value: 7.5, unit: '°C' }],
+    })
+    expect(definitions.decode(exchange('31 08 b5 09 0d 18 00 / 58 01'))).toBeUndefined()
+  })
+
+  it('read the file of a device that says who it is', () => {
+    const definitions = definitionsOf(FILES)
+    definitions.identify(0x08, BAI)
+    expect(definitions.files).toEqual(['broadcast.csv', 'vaillant/scan.csv', 'vaillant/08.bai.csv'])
+    expect(definitions.decode(exchange('31 08 b5 09 0d 18 00 / 58 01'))).toMatchObject({
+      name: 'bai.FlowTemp',
+      act: 'read',
+      fields: [{ name: 'temp', value: 21.5 }],
+    })
+    expect(definitions.devices()).toEqual([{ address: 8, deviceId: 'BAI00', file: 'vaillant/08.bai.csv' }])
+  })
+
+  it('evaluate conditions on the identification', () => {
+    const newer = definitionsOf(FILES)
+    newer.identify(0x08, BAI)
+    expect(newer.named('bai', 'onlynew', 'read')?.name).toBe('OnlyNew')
+    const older = definitionsOf(FILES)
+    older.identify(0x08, { ...BAI, software: '0499' })
+    expect(older.named('bai', 'onlynew', 'read')).toBeUndefined()
+  })
+
+  it('ask for what a load depends on, and load when the answer is there', () => {
+    const definitions = definitionsOf(FILES)
+    definitions.identify(0x08, BAI)
+    const awaited = definitions.nextAwaited()
+    expect(awaited).toMatchObject({ circuit: 'Scan.08', name: 'id', zz: 0x08 })
+    expect(definitions.nextAwaited()).toBeUndefined()
+    expect(definitions.named('bai', 'Special', 'read')).toBeUndefined()
+    definitions.hear(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 1)
+    definitions.hear(exchange('31 08 b5 09 25 / 35 36 37 38 39'), 2)
+    expect(definitions.files).toContain('vaillant/bai.known.inc')
+    expect(definitions.files).not.toContain('vaillant/bai.other.inc')
+    expect(definitions.named('bai', 'Special', 'read')?.source).toBe('vaillant/bai.known.inc')
+  })
+
+  it('take the load without a condition only when no other applies', () => {
+    const definitions = definitionsOf(FILES)
+    definitions.identify(0x08, BAI)
+    expect(definitions.files).not.toContain('vaillant/bai.other.inc')
+    const awaited = definitions.nextAwaited()
+    if (awaited === undefined) throw new Error('nothing is awaited')
+    definitions.giveUp(awaited)
+    expect(definitions.files).toContain('vaillant/bai.other.inc')
+    expect(definitions.files).not.toContain('vaillant/bai.known.inc')
+  })
+
+  it('lose only what stands behind a bad line, and say where it is', () => {
+    const definitions = definitionsOf(FILES)
+    definitions.identify(0x08, { ...BAI, manufacturerCode: 0x19, manufacturer: 'Wolf', deviceId: 'XY' })
+    expect(definitions.named('hc', 'Boiler', 'read')).toBeDefined()
+    expect(definitions.faults).toEqual([
+      { file: 'wolf/08..hc.csv', line: 4, code: 'not-found', detail: 'field type NOPE in field 0' },
+    ])
+  })
+
+  it('read nothing outside their folder', () => {
+    const definitions = definitionsOf({
+      'wolf/08..hc.csv': `${HEADER}!include,../../../../../../etc/passwd\n*r,\nr,,,A,,,,5022,01,v,,UCH\n`,
+    })
+    definitions.identify(0x08, { ...BAI, manufacturer: 'Wolf' })
+    expect(definitions.files).toEqual(['wolf/08..hc.csv'])
+    expect(definitions.faults.map(({ code }) => code)).toEqual(['not-found'])
+  })
+})
+
+describe('scan selection', () => {
+  const files = ['v/15.350.csv', 'v/15.350.HW7102.csv', 'v/15.3.csv', 'v/15.csv', 'v/08.bai.csv', 'v/15..any.csv']
+  it.each([
+    ['BAI00', '9602', 0x08, 'v/08.bai.csv'],
+    ['35000', '7102', 0x15, 'v/15.350.HW7102.csv'],
+    ['35000', '0001', 0x15, 'v/15.350.csv'],
+    ['35600', '0001', 0x15, 'v/15.3.csv'],
+    ['ABC', '0001', 0x15, 'v/15..any.csv'],
+    ['BAI00', '9602', 0x25, undefined],
+  ])('%s, hardware %s at %i is described by %s', (deviceId, hardware, address, file) => {
+    expect(selectDefinitionFile(files, address, { ...BAI, deviceId, hardware })).toBe(file)
+  })
+})
+
+describe('definition poll', () => {
+  it('asks a message of priority 1 nine times as often as one of priority 9', () => {
+    const definitions = definitionsOf({
+      'general.csv': `${HEADER}r1,c,,Often,,,08,b509,01,v,,UCH\nr9,c,,Seldom,,,08,b509,02,v,,UCH\n`,
+    })
+    const poll = new DefinitionPoll()
+    const asked = Array.from({ length: 100 }, () => poll.next(definitions.messages)?.name)
+    expect(asked.filter((name) => name === 'Often')).toHaveLength(90)
+  })
+})
+
+describe('definition download', () => {
+  const PAGES: Readonly<Record<string, string>> = {
+    'https://example.org/en/index.json': JSON.stringify('broadcast.csv\nvaillant/\n../evil.csv'),
+    'https://example.org/en/broadcast.csv': FILES['broadcast.csv'],
+    'https://example.org/en/vaillant/index.json': JSON.stringify('08.bai.csv'),
+    'https://example.org/en/vaillant/08.bai.csv': FILES['vaillant/08.bai.csv'],
+    'https://example.org/en/vaillant/bai.known.inc': FILES['vaillant/bai.known.inc'],
+    'https://example.org/en/vaillant/bai.other.inc': FILES['vaillant/bai.other.inc'],
+  }
+  const asked: string[] = []
+  const fetchPage = async (url: string): Promise<{ status: number; text: () => Promise<string> }> => {
+    asked.push(url)
+    const page = PAGES[url]
+    return { status: page === undefined ? 404 : 200, text: async () => page ?? '' }
+  }
+  const url = 'https://example.org/en'
+
+  it('takes what the index names and what its files load, and nothing else', async () => {
+    const folder = join(emptyFolder(), 'kept')
+    const pin = await downloadDefinitions({ url, folder, now: () => 0, fetch: fetchPage })
+    expect(pin.ok ? Object.keys(pin.value.files) : pin.fault).toEqual([
+      'broadcast.csv',
+      'vaillant/08.bai.csv',
+      'vaillant/bai.known.inc',
+      'vaillant/bai.other.inc',
+    ])
+    expect(asked.filter((each) => each.includes('evil'))).toEqual([])
+    expect(readFileSync(join(folder, 'vaillant/08.bai.csv'), 'utf8')).toBe(FILES['vaillant/08.bai.csv'])
+  })
+
+  it('notices a file that is not as it was fetched', async () => {
+    const folder = join(emptyFolder(), 'kept')
+    expect(readPin(folder, url)).toEqual({ ok: false, fault: { kind: 'absent' } })
+    await downloadDefinitions({ url, folder, now: () => 0, fetch: fetchPage })
+    expect(readPin(folder, url).ok).toBe(true)
+    writeFileSync(join(folder, 'broadcast.csv'), 'something else')
+    expect(readPin(folder, url)).toEqual({ ok: false, fault: { kind: 'changed', file: 'broadcast.csv' } })
+  })
+})

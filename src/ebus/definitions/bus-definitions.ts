@@ -1,0 +1,335 @@
+/**
+ * Bus definitions: the definitions that apply to one bus, and what its messages said last.
+ *
+ *   identification ▸ file of the device ▸ messages ▸ telegram ▸ values ▸ conditions ▸ more files
+ *
+ * Files are read when a device is known that they describe, as ebusd does with --scanconfig.
+ *
+ * Pure, but for what it remembers: files come through the catalog.
+ */
+import { hex } from '../../core/bytes.ts'
+import type { Identity } from '../registry/identity.ts'
+import type { DecodedTelegram } from '../semantic/decoded-field.ts'
+import type { Exchange } from '../wire/telegram.ts'
+import { telegramForm } from '../wire/telegram.ts'
+import type { MessageCondition } from './condition.ts'
+import { matchesValues } from './condition.ts'
+import type { TelegramData } from './decode.ts'
+import { decodeField, decodeMessage, decodeRaw, decodedText } from './decode.ts'
+import type { DefinitionFileFault } from './definition-error.ts'
+import { DefinitionPoll } from './definition-poll.ts'
+import type { DefinitionSource } from './definition-set.ts'
+import { DefinitionSet } from './definition-set.ts'
+import { DefinitionIndex } from './lookup.ts'
+import type { MessageDefinition } from './message-definition.ts'
+import { manufacturerFolder, selectDefinitionFile } from './scan-selection.ts'
+
+export interface DefinitionCatalog extends DefinitionSource {
+  readonly templateFaults: readonly DefinitionFileFault[]
+  list(folder: string): { readonly files: readonly string[] }
+}
+
+export interface LastData extends TelegramData {
+  /** Wall clock. */
+  readonly atMs: number
+}
+
+export interface DefinedDevice {
+  readonly address: number
+  readonly deviceId: string
+  /** `undefined` when no file describes it. */
+  readonly file: string | undefined
+}
+
+const ROOT = '.'
+
+export class BusDefinitions {
+  readonly #catalog: DefinitionCatalog
+  readonly #set: DefinitionSet
+  readonly #index = new DefinitionIndex()
+  readonly #poll = new DefinitionPoll()
+  #indexed = 0
+  readonly #identities = new Map<number, Identity>()
+  readonly #devices = new Map<number, DefinedDevice>()
+  readonly #commonRead = new Set<string>()
+  readonly #last = new Map<MessageDefinition, LastData>()
+  /** What was heard of a chain so far. */
+  readonly #parts = new Map<MessageDefinition, (LastData | undefined)[]>()
+  /** Messages without target, as one device is asked for them by a condition. */
+  readonly #targeted = new Map<string, MessageDefinition>()
+  readonly #watched = new Set<MessageDefinition>()
+  readonly #asked = new Set<MessageDefinition>()
+  readonly #unanswered = new Set<MessageDefinition>()
+  readonly #evaluating = new Set<MessageCondition>()
+  readonly #verdicts = new Map<MessageCondition, boolean | undefined>()
+
+  constructor(catalog: DefinitionCatalog, language: string) {
+    this.#catalog = catalog
+    this.#set = new DefinitionSet({
+      source: catalog,
+      mode: 'live',
+      language,
+      holds: (condition) => this.holds(condition),
+    })
+    this.#readCommon(ROOT)
+    this.#indexNew()
+  }
+
+  get messages(): readonly MessageDefinition[] {
+    return this.#set.messages
+  }
+
+  get faults(): readonly DefinitionFileFault[] {
+    return [...this.#catalog.templateFaults, ...this.#set.faults]
+  }
+
+  get files(): readonly string[] {
+    return this.#set.loadedFiles
+  }
+
+  devices(): readonly DefinedDevice[] {
+    return [...this.#devices.values()]
+  }
+
+  /** A device said who it is; its file is read once. */
+  identify(address: number, identity: Identity): void {
+    const known = this.#identities.get(address)
+    if (known !== undefined && sameIdentity(known, identity)) return
+    this.#identities.set(address, identity)
+    this.#verdicts.clear()
+    const folder = manufacturerFolder(identity)
+    const { files } = this.#catalog.list(folder)
+    const file = selectDefinitionFile(files, address, identity)
+    this.#devices.set(address, { address, deviceId: identity.deviceId, file })
+    if (file !== undefined) {
+      this.#readCommon(folder)
+      this.#set.load(file)
+    }
+    this.#advance()
+  }
+
+  /** Files that belong to no address: broadcasts, general messages. */
+  #readCommon(folder: string): void {
+    if (this.#commonRead.has(folder)) return
+    this.#commonRead.add(folder)
+    for (const file of this.#catalog.list(folder).files)
+      if (file.slice(file.lastIndexOf('/') + 1).indexOf('.') !== 2) this.#set.load(file)
+  }
+
+  /** A telegram on the bus, whoever asked. The message that it belongs to, if any. */
+  hear(exchange: Exchange, atMs: number): MessageDefinition | undefined {
+    const message = this.find(exchange)
+    if (message !== undefined) this.store(message, exchange, atMs)
+    return message
+  }
+
+  /** What a message said, where it is known which one it was. */
+  store(message: MessageDefinition, { telegram, response }: Exchange, atMs: number): void {
+    const data = { command: telegram.data, response: response ?? NOTHING, atMs }
+    const whole = message.chain.length === 0 ? data : this.#joinParts(message, data)
+    if (whole === undefined) return
+    const before = this.#last.get(message)
+    this.#last.set(message, whole)
+    if (this.#watched.has(message) && (before === undefined || !sameData(before, whole))) {
+      this.#verdicts.clear()
+      this.#advance()
+    }
+  }
+
+  /** The first definition whose conditions hold. */
+  find({ telegram }: Exchange): MessageDefinition | undefined {
+    const { source, target, primary: pb, secondary: sb, data } = telegram
+    return this.#index.find({ source, target, pb, sb }, data, this.#isAvailable)
+  }
+
+  last(message: MessageDefinition): LastData | undefined {
+    return this.#last.get(message)
+  }
+
+  isAvailable(message: MessageDefinition): boolean {
+    return this.#isAvailable(message)
+  }
+
+  readonly #isAvailable = (message: MessageDefinition): boolean =>
+    message.conditions.length === 0 || message.conditions.every((condition) => this.holds(condition) === true)
+
+  /** By circuit and name, both in any case; reads before what is only heard. */
+  named(circuit: string, name: string, kind: 'read' | 'write'): MessageDefinition | undefined {
+    const found = this.#set.messages.filter(
+      (message) =>
+        message.isWrite === (kind === 'write') &&
+        !(kind === 'write' && message.isPassive) &&
+        message.circuit.toLowerCase() === circuit.toLowerCase() &&
+        message.name.toLowerCase() === name.toLowerCase() &&
+        this.#isAvailable(message),
+    )
+    return found.find(({ isPassive }) => !isPassive) ?? found[0]
+  }
+
+  /** What a telegram says, in words; `undefined` when no definition can read it. */
+  decode(exchange: Exchange): DecodedTelegram | undefined {
+    const message = this.find(exchange)
+    if (message === undefined || message.chain.length > 0) return undefined
+    const data = { command: exchange.telegram.data, response: exchange.response ?? NOTHING }
+    const decoded = decodeMessage(message, data)
+    if (!decoded.ok) return undefined
+    const hasNoAnswer = telegramForm(exchange.telegram.target) === 'broadcast'
+    return {
+      name: `${message.circuit}.${message.name}`,
+      act: hasNoAnswer ? 'broadcast' : message.isWrite ? 'write' : 'read',
+      fields: decoded.value.fields.map(({ key, field, reading }) => ({
+        name: key,
+        value: reading.value ?? undefined,
+        unit: field.attributes['unit'],
+      })),
+    }
+  }
+
+  /**
+   * Whether a condition holds by what is known now; `undefined` while its message was not heard. One that depends on
+   * itself does not hold.
+   */
+  holds(condition: MessageCondition): boolean | undefined {
+    if (this.#verdicts.has(condition)) return this.#verdicts.get(condition)
+    if (this.#evaluating.has(condition)) return false
+    this.#evaluating.add(condition)
+    const verdict = condition.message === '' ? this.#matchesIdentity(condition) : this.#matchesMessage(condition)
+    this.#evaluating.delete(condition)
+    this.#verdicts.set(condition, verdict)
+    return verdict
+  }
+
+  #matchesIdentity({ target, field, values }: MessageCondition): boolean {
+    const identity = this.#identities.get(target ?? -1)
+    if (identity === undefined) return false
+    const { manufacturerCode, manufacturer, deviceId, software, hardware } = identity
+    switch (field.toUpperCase()) {
+      case 'ID':
+        return matchesValues(values, { raw: undefined, text: deviceId })
+      case 'SW':
+        return matchesValues(values, { raw: Number(software), text: software })
+      case 'HW':
+        return matchesValues(values, { raw: Number(hardware), text: hardware })
+      default:
+        return matchesValues(values, { raw: manufacturerCode, text: manufacturer })
+    }
+  }
+
+  #matchesMessage(condition: MessageCondition): boolean | undefined {
+    const message = this.#conditionMessage(condition)
+    if (message === undefined) return false
+    const data = this.#last.get(message)
+    if (data === undefined) return this.#unanswered.has(message) || message.isPassive ? false : undefined
+    const { field, values } = condition
+    if (values.kind === 'numbers')
+      return matchesValues(values, { raw: decodeRaw(message, field, data), text: undefined })
+    if (field === '') {
+      const decoded = decodeMessage(message, data)
+      return matchesValues(values, { raw: undefined, text: decoded.ok ? decodedText(decoded.value) : undefined })
+    }
+    const reading = decodeField(message, field, data)
+    return matchesValues(values, { raw: undefined, text: reading?.ok === true ? reading.value.text : undefined })
+  }
+
+  /** One without target is asked of the device that the condition is about. */
+  #conditionMessage(condition: MessageCondition): MessageDefinition | undefined {
+    const message = this.#set.conditionMessage(condition)
+    if (message === undefined || message.zz !== undefined) return message
+    const { target } = condition
+    if (target === undefined || message.isPassive) return undefined
+    const circuit = `${message.circuit}.${target.toString(16).padStart(2, '0')}`
+    const key = `${circuit}\n${message.name}`
+    let targeted = this.#targeted.get(key)
+    if (targeted === undefined) {
+      targeted = { ...message, circuit, zz: target }
+      this.#targeted.set(key, targeted)
+      this.#set.messages.push(targeted)
+    }
+    return targeted
+  }
+
+  /** Parts of a chain belong together when all have come; each new one replaces the older. */
+  #joinParts(message: MessageDefinition, data: LastData): LastData | undefined {
+    const at = message.chain.findIndex(({ id }) => id.every((byte, index) => data.command[index] === byte))
+    const parts = this.#parts.get(message) ?? message.chain.map(() => undefined)
+    parts[at] = data
+    this.#parts.set(message, parts)
+    const complete = parts.filter((part) => part !== undefined)
+    const [first] = complete
+    if (first === undefined || complete.length < parts.length) return undefined
+    const idLength = message.chain[0]?.id.length ?? 0
+    return {
+      command: Uint8Array.from([
+        ...first.command.subarray(0, idLength),
+        ...complete.flatMap(({ command }) => [...command.subarray(idLength)]),
+      ]),
+      response: Uint8Array.from(complete.flatMap(({ response }) => [...response])),
+      atMs: data.atMs,
+    }
+  }
+
+  /** What conditions allow now is read, until nothing more follows. */
+  #advance(): void {
+    for (let before = -1; before !== this.#set.messages.length;) {
+      before = this.#set.messages.length
+      this.#set.advance()
+      for (const condition of this.#set.conditions()) {
+        const message = condition.message === '' ? undefined : this.#conditionMessage(condition)
+        if (message === undefined) continue
+        this.#watched.add(message)
+        if (message.pollPriority === 0 && !message.isPassive) message.pollPriority = CONDITION_PRIORITY
+      }
+      this.#indexNew()
+      this.#verdicts.clear()
+    }
+  }
+
+  #indexNew(): void {
+    for (const message of this.#set.messages.slice(this.#indexed)) this.#index.add(message)
+    this.#indexed = this.#set.messages.length
+  }
+
+  /** What a condition waits for, once: nobody may be there to answer. */
+  nextAwaited(): MessageDefinition | undefined {
+    for (const message of this.#watched)
+      if (!message.isPassive && message.zz !== undefined && !this.#last.has(message) && !this.#asked.has(message)) {
+        this.#asked.add(message)
+        return message
+      }
+    return undefined
+  }
+
+  /** Nobody answered: what depends on it does not apply. */
+  giveUp(message: MessageDefinition): void {
+    if (!this.#watched.has(message) || this.#unanswered.has(message)) return
+    this.#unanswered.add(message)
+    this.#verdicts.clear()
+    this.#advance()
+  }
+
+  /** What to ask for next, by priority. */
+  nextPoll(): MessageDefinition | undefined {
+    return this.#poll.next(
+      this.#set.messages.filter(
+        (message) =>
+          message.pollPriority > 0 && !message.isPassive && message.zz !== undefined && this.#isAvailable(message),
+      ),
+    )
+  }
+}
+
+const NOTHING = new Uint8Array()
+const CONDITION_PRIORITY = 5
+
+function sameIdentity(left: Identity, right: Identity): boolean {
+  return (
+    left.manufacturerCode === right.manufacturerCode &&
+    left.deviceId === right.deviceId &&
+    left.software === right.software &&
+    left.hardware === right.hardware
+  )
+}
+
+function sameData(left: TelegramData, right: TelegramData): boolean {
+  return hex(left.command) === hex(right.command) && hex(left.response) === hex(right.response)
+}

@@ -1,0 +1,49 @@
+/**
+ * Definition catalog: the folder that the configuration means, fetched first where it names an address.
+ *
+ * Does I/O.
+ */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { downloadDefinitions, readPin } from './definition-download-client.ts'
+import { DefinitionFolder } from './definition-folder-store.ts'
+
+const FETCH_MS = 20_000
+/** Below the data directory. */
+const FETCHED = 'ebus-definitions'
+export const DEFINITION_LANGUAGE = 'en'
+
+export interface OpenedCatalog {
+  readonly folder: DefinitionFolder
+  /** The pin of fetched files; `undefined` for a folder of the owner's. */
+  readonly sha256: string | undefined
+}
+
+/** A sentence when there is nothing to read from. */
+export async function openCatalog(
+  definitions: string,
+  { dataRoot, now }: { readonly dataRoot: string; readonly now: () => number },
+): Promise<Result<OpenedCatalog, string>> {
+  if (!/^https:/i.test(definitions)) {
+    const isFolder = statSync(definitions, { throwIfNoEntry: false })?.isDirectory() === true
+    if (!isFolder) return fail(`ebus.definitions: ${definitions} is no folder.`)
+    return ok({ folder: new DefinitionFolder(definitions, DEFINITION_LANGUAGE), sha256: undefined })
+  }
+  const folder = join(dataRoot, FETCHED)
+  const pinned = readPin(folder, definitions)
+  // Not fetched again: what changed by itself once would change what the house does.
+  if (!pinned.ok && pinned.fault.kind === 'changed')
+    return fail(
+      `ebus.definitions: ${join(folder, pinned.fault.file)} is not as it was fetched. Remove ${folder} to fetch everything again.`,
+    )
+  const pin = pinned.ok ? pinned : await downloadDefinitions({ url: definitions, folder, now, fetch: fetchText })
+  return pin.ok
+    ? ok({ folder: new DefinitionFolder(folder, DEFINITION_LANGUAGE), sha256: pin.value.sha256 })
+    : fail(`ebus.definitions: ${definitions} could not be fetched (${pin.fault}).`)
+}
+
+async function fetchText(url: string): Promise<Response> {
+  return fetch(url, { signal: AbortSignal.timeout(FETCH_MS), redirect: 'follow' })
+}

@@ -1,0 +1,191 @@
+/**
+ * Definition reader: the lines of one definition file in order. The first bad line ends the file; what stands before it
+ * is kept.
+ *
+ *   header ▸ *default │ *[condition] │ [condition]!include │ message
+ *
+ * Pure.
+ */
+import type { ColumnLayout, MappedRow } from './columns.ts'
+import { MESSAGE_COLUMNS, mapRow, readColumns } from './columns.ts'
+import type { MessageCondition } from './condition.ts'
+import { createCondition, deriveCondition } from './condition.ts'
+import { csvLines, trimCell } from './csv-lines.ts'
+import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
+import type { Cells } from './field-rows.ts'
+import { splitList } from './field-rows.ts'
+import type { FileDefaults } from './file-defaults.ts'
+import type { MessageDefinition, RowDefaults } from './message-definition.ts'
+import { createMessages } from './message-definition.ts'
+import type { FieldTemplates } from './templates.ts'
+import { NO_COLUMNS } from './templates.ts'
+
+/** A file to be read after this one. */
+export interface LoadInstruction {
+  /** Of several `!load` of a file, only the first whose condition holds counts. */
+  readonly isExclusive: boolean
+  readonly path: string
+  readonly conditions: readonly MessageCondition[]
+  /** Handed on to the file. */
+  readonly defaults: FileDefaults
+}
+
+export interface ReaderContext {
+  /** Path of the file, from the root of the definitions. */
+  readonly source: string
+  readonly defaults: FileDefaults
+  readonly templates: FieldTemplates
+  readonly language: string
+  /** A condition that is defined twice is no fault. */
+  readonly keepsFirstCondition: boolean
+  /** May refuse a message, as a running ebusd refuses duplicates. */
+  readonly accept: (message: MessageDefinition) => DefinitionLineFault | undefined
+}
+
+export interface ReadFile {
+  readonly instructions: readonly LoadInstruction[]
+  /** Also those that a use derived with values of its own. */
+  readonly conditions: readonly MessageCondition[]
+  readonly fault: DefinitionFileFault | undefined
+}
+
+export function readDefinitionFile(text: string, context: ReaderContext): ReadFile {
+  const reader = new DefinitionReader(context)
+  let fault: DefinitionFileFault | undefined
+  for (const { line, cells } of csvLines(text)) {
+    const found = reader.read(line, cells)
+    if (found === undefined) continue
+    fault = { ...found, file: context.source, line }
+    break
+  }
+  return { instructions: reader.instructions, conditions: [...reader.conditions.values()], fault }
+}
+
+class DefinitionReader {
+  readonly instructions: LoadInstruction[] = []
+  readonly conditions = new Map<string, MessageCondition>()
+  readonly #context: ReaderContext
+  readonly #defaults = new Map<string, RowDefaults>()
+  #layout: ColumnLayout | undefined
+
+  constructor(context: ReaderContext) {
+    this.#context = context
+  }
+
+  read(line: number, cells: string[]): DefinitionLineFault | undefined {
+    if (line === 1) {
+      const layout = readColumns(cells, MESSAGE_COLUMNS, this.#context.language)
+      if (!layout.ok) return layout.fault
+      this.#layout = layout.value
+      return undefined
+    }
+    const [first] = cells
+    if (first === undefined) return undefined
+    if (this.#layout === undefined) return NO_COLUMNS
+    const isDefault = first.startsWith('*')
+    const row = mapRow(this.#layout, isDefault ? [first.slice(1), ...cells.slice(1)] : cells)
+    if (!row.ok) return row.fault
+    return isDefault ? this.#readDefault(row.value) : this.#readRow(line, row.value)
+  }
+
+  #readDefault({ main, groups }: MappedRow): DefinitionLineFault | undefined {
+    const type = main.get('type') ?? ''
+    main.delete('type')
+    if (type.startsWith('[') && type.endsWith(']')) return this.#defineCondition(type.slice(1, -1), main)
+    const { zz, circuit, suffix, ident } = this.#context.defaults
+    if (type === '')
+      return circuit === '' ? { code: 'invalid-argument', detail: 'invalid default definition' } : undefined
+    const cells = new Map([
+      ['zz', zz],
+      ['circuit', circuit],
+      ['name', ident],
+    ])
+    for (const [column, cell] of main) {
+      const value = column === 'circuit' && circuit !== '' ? withSuffix(cell, circuit, suffix) : cell
+      if (value !== '' || !cells.get(column)) cells.set(column, value)
+    }
+    this.#defaults.set(type, { cells, groups })
+    return undefined
+  }
+
+  #defineCondition(name: string, row: Cells): DefinitionLineFault | undefined {
+    if (/[[\]]/.test(name)) return { code: 'invalid-argument', detail: `invalid condition name ${name}` }
+    if (this.conditions.has(name))
+      return this.#context.keepsFirstCondition
+        ? undefined
+        : { code: 'duplicate-name', detail: `condition ${name} already defined` }
+    const condition = createCondition(name, row, this.#context.defaults.zz)
+    if (!condition.ok) return { code: condition.fault, detail: 'invalid condition' }
+    this.conditions.set(name, condition.value)
+    return undefined
+  }
+
+  #readRow(line: number, row: MappedRow): DefinitionLineFault | undefined {
+    const { main, groups } = row
+    let types = main.get('type') ?? ''
+    main.delete('type')
+    const conditions: MessageCondition[] = []
+    while (types.startsWith('[')) {
+      const end = types.indexOf(']')
+      if (end < 0) break
+      const condition = this.#findCondition(types.slice(1, end))
+      if ('code' in condition) return condition
+      conditions.push(condition)
+      types = types.slice(end + 1)
+    }
+    if (types.startsWith('!')) return this.#addInstruction(types.slice(1), row, conditions)
+    if (types.includes(']')) return { code: 'invalid-argument', detail: `invalid type ${types}` }
+    const { source, templates, accept } = this.#context
+    const context = { source, line, conditions, templates, defaults: this.#defaults }
+    for (const type of types === '' ? ['r'] : splitList(types)) {
+      const messages = createMessages(trimCell(type), { main, groups }, context)
+      if (!messages.ok) return messages.fault
+      for (const message of messages.value) {
+        const fault = accept(message)
+        if (fault !== undefined) return fault
+      }
+    }
+    return undefined
+  }
+
+  #findCondition(text: string): MessageCondition | DefinitionLineFault {
+    const known = this.conditions.get(text)
+    if (known !== undefined) return known
+    const at = text.search(/[=<>]/)
+    const base = at < 0 ? undefined : this.conditions.get(text.slice(0, at))
+    if (base === undefined) return { code: 'not-found', detail: `condition ${text} not defined` }
+    const derived = deriveCondition(base, text.slice(at))
+    if (derived === undefined)
+      return { code: 'invalid-argument', detail: `derive condition with values ${text.slice(at)} failed` }
+    this.conditions.set(text, derived)
+    return derived
+  }
+
+  #addInstruction(
+    type: string,
+    { main, groups }: MappedRow,
+    conditions: readonly MessageCondition[],
+  ): DefinitionLineFault | undefined {
+    const argument = main.get('file') ?? firstFilled(main)
+    if ((type !== 'load' && type !== 'include') || groups.length > 0 || main.size === 0)
+      return { code: 'invalid-argument', detail: 'invalid instruction' }
+    const { source, defaults } = this.#context
+    const path = source.slice(0, source.lastIndexOf('/') + 1) + argument
+    this.instructions.push({ isExclusive: type === 'load', path, conditions, defaults })
+    return undefined
+  }
+}
+
+/** By the alphabet of the column names, which usually makes it the circuit's. */
+function firstFilled(row: Cells): string {
+  const [first] = [...row].filter(([, value]) => value !== '').toSorted(([left], [right]) => (left < right ? -1 : 1))
+  return first?.[1] ?? ''
+}
+
+/** The number of a circuit that a file name gives goes behind the circuit and before the level. */
+function withSuffix(cell: string, circuit: string, suffix: string): string {
+  if (cell === '' || cell.startsWith('#')) return `${circuit}${suffix}${cell}`
+  if (suffix === '' || cell.includes('.')) return cell
+  const level = cell.indexOf('#')
+  return level < 0 ? cell + suffix : cell.slice(0, level) + suffix + cell.slice(level)
+}

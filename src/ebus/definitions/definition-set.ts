@@ -1,0 +1,239 @@
+/**
+ * Definition set: the messages of a file with everything that it includes and loads.
+ *
+ * `all` takes every line whatever its condition, as ebusd's check mode does. `live` takes every line, but of several
+ * `!load` only the first that applies. `daemon` takes what a running ebusd takes: duplicates end a file as well.
+ *
+ * Pure: the texts come through a function.
+ */
+import type { MessageCondition } from './condition.ts'
+import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
+import type { LoadInstruction } from './definition-reader.ts'
+import { readDefinitionFile } from './definition-reader.ts'
+import type { FileDefaults } from './file-defaults.ts'
+import { NO_FILE_DEFAULTS, matchFileName } from './file-defaults.ts'
+import type { MessageDefinition } from './message-definition.ts'
+import type { FieldTemplates } from './templates.ts'
+
+export interface DefinitionSource {
+  /** `undefined` for a file that is not there. */
+  readText(path: string): string | undefined
+  /** Templates that hold for a file. */
+  templatesFor(path: string): FieldTemplates
+}
+
+export interface DefinitionSetOptions {
+  readonly source: DefinitionSource
+  readonly mode: 'all' | 'live' | 'daemon'
+  /** Two letters; which of several columns of one name counts. */
+  readonly language: string
+  /** Whether a condition holds now; `undefined` while nobody can say. Without it, none holds. */
+  readonly holds?: (condition: MessageCondition) => boolean | undefined
+}
+
+const MAX_ROUNDS = 3
+const CONDITION_PRIORITY = 5
+
+export class DefinitionSet {
+  readonly messages: MessageDefinition[] = []
+  readonly faults: DefinitionFileFault[] = []
+  readonly loadedFiles: string[] = []
+  readonly #options: DefinitionSetOptions
+  readonly #names = new Map<string, MessageDefinition[]>()
+  readonly #services = new Map<string, MessageDefinition[]>()
+  readonly #instructions = new Map<string, LoadInstruction[]>()
+  readonly #conditions: MessageCondition[] = []
+  readonly #loads = new Set<string>()
+
+  constructor(options: DefinitionSetOptions) {
+    this.#options = options
+  }
+
+  /** Reads a file and what it includes. The fault is that of the file itself. */
+  load(path: string, defaults: FileDefaults = NO_FILE_DEFAULTS): DefinitionFileFault | undefined {
+    const fault = this.#read(path, defaults)
+    this.advance()
+    return fault
+  }
+
+  #read(path: string, inherited: FileDefaults): DefinitionFileFault | undefined {
+    const { source, mode, language } = this.#options
+    const defaults = matchFileName(path.slice(path.lastIndexOf('/') + 1)) ?? inherited
+    // A file that several others include says the same each time.
+    const key = `${path}\n${defaults.zz}\n${defaults.circuit}\n${defaults.suffix}`
+    if (mode !== 'daemon' && this.#loads.has(key)) return undefined
+    this.#loads.add(key)
+    const text = source.readText(path)
+    if (text === undefined) {
+      const missing: DefinitionFileFault = { file: path, line: 0, code: 'not-found', detail: '' }
+      this.faults.push(missing)
+      return missing
+    }
+    const read = readDefinitionFile(text, {
+      source: path,
+      defaults,
+      templates: source.templatesFor(path),
+      language,
+      keepsFirstCondition: mode !== 'daemon',
+      accept: (message) => this.#add(message),
+    })
+    this.loadedFiles.push(path)
+    this.#conditions.push(...read.conditions)
+    if (read.instructions.length > 0)
+      this.#instructions.set(path, [...(this.#instructions.get(path) ?? []), ...read.instructions])
+    if (read.fault !== undefined) this.faults.push(read.fault)
+    return read.fault
+  }
+
+  /** Reads what conditions allow by now. */
+  advance(): void {
+    this.#runInstructions()
+    this.#pollConditions()
+  }
+
+  /** Those that messages and instructions depend on. */
+  conditions(): readonly MessageCondition[] {
+    return this.#conditions
+  }
+
+  /** Files in the order of their names; those that an included file adds come in the same round or the next. */
+  #runInstructions(): void {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const before = this.#instructions.size
+      const done: string[] = []
+      let hasFailed = false
+      let current = this.#nextFile('')
+      while (current !== undefined) {
+        const { isDone, failed } = this.#runFile(current)
+        hasFailed ||= failed
+        if (isDone) done.push(current)
+        current = this.#nextFile(current)
+      }
+      const after = this.#instructions.size
+      for (const file of done) this.#instructions.delete(file)
+      if (hasFailed || after <= before) return
+    }
+  }
+
+  #nextFile(after: string): string | undefined {
+    let next: string | undefined
+    for (const file of this.#instructions.keys()) if (file > after && (next === undefined || file < next)) next = file
+    return next
+  }
+
+  #runFile(file: string): { readonly isDone: boolean; readonly failed: boolean } {
+    const isAll = this.#options.mode === 'all'
+    let hasLoaded = false
+    let isUndecided = false
+    let failed = false
+    const waiting: LoadInstruction[] = []
+    for (const instruction of this.#instructions.get(file) ?? []) {
+      if (!isAll && hasLoaded && instruction.isExclusive) continue
+      const verdict = isAll || this.#verdict(instruction.conditions)
+      // A later load is for those to whom no earlier one applies, and that must be known.
+      if (verdict !== true || (isUndecided && instruction.isExclusive)) {
+        isUndecided ||= verdict === undefined && instruction.isExclusive
+        waiting.push(instruction)
+        continue
+      }
+      hasLoaded ||= !isAll && instruction.isExclusive
+      failed = this.#read(instruction.path, instruction.defaults) !== undefined || failed
+    }
+    const left = hasLoaded ? waiting.filter(({ isExclusive }) => !isExclusive) : waiting
+    if (left.length > 0) this.#instructions.set(file, left)
+    return { isDone: left.length === 0, failed }
+  }
+
+  #add(message: MessageDefinition): DefinitionLineFault | undefined {
+    const serviceKey = keyOfService(message)
+    const nameKey = keyOfName(message.circuit, message)
+    const isConditional = message.conditions.length > 0
+    if (this.#options.mode === 'daemon') {
+      const same = (this.#services.get(serviceKey) ?? []).find(
+        (other) => hasSameId(other, message) && this.#isAvailable(other),
+      )
+      if (same !== undefined && (!isConditional || same.conditions.length === 0))
+        return { code: 'duplicate-entry', detail: 'duplicate ID' }
+      const [first] = this.#names.get(nameKey) ?? []
+      if (first !== undefined && (!isConditional || first.conditions.length === 0))
+        return { code: 'duplicate-name', detail: 'invalid name' }
+    }
+    this.messages.push(message)
+    append(this.#services, serviceKey, message)
+    append(this.#names, nameKey, message)
+    this.#addWithoutCircuit(message)
+    return undefined
+  }
+
+  /** Found without a circuit is the message of the first circuit by the alphabet. */
+  #addWithoutCircuit(message: MessageDefinition): void {
+    const key = keyOfName('', message)
+    const [first] = this.#names.get(key) ?? []
+    if (first !== undefined && message.circuit.toLowerCase() < first.circuit) {
+      const messages = this.#names.get(key)
+      if (messages !== undefined) messages[0] = message
+    } else if (
+      first === undefined ||
+      this.#options.mode !== 'daemon' ||
+      (message.conditions.length > 0 && first.conditions.length > 0)
+    )
+      append(this.#names, key, message)
+  }
+
+  #isAvailable(message: MessageDefinition): boolean {
+    return this.#verdict(message.conditions) === true
+  }
+
+  /** One that is known not to hold decides, whatever the others are. */
+  #verdict(conditions: readonly MessageCondition[]): boolean | undefined {
+    const { holds } = this.#options
+    const verdicts = new Set(conditions.map((condition) => (holds === undefined ? false : holds(condition))))
+    if (verdicts.has(false)) return false
+    return verdicts.has(undefined) ? undefined : true
+  }
+
+  /** The message that a condition looks at; `undefined` for the identification of a device and for none. */
+  conditionMessage({ circuit, message, level }: MessageCondition): MessageDefinition | undefined {
+    if (message === '') return undefined
+    for (const type of ['R', 'P']) {
+      const candidates = this.#names.get(`${circuit.toLowerCase()},${message.toLowerCase()}${type}`) ?? []
+      const found = candidates.find((candidate) => this.#isAvailable(candidate))
+      if (found !== undefined && (found.level === '' || level === '*' || level.split(';').includes(found.level)))
+        return found
+    }
+    return undefined
+  }
+
+  /** What a condition depends on is polled, or it would never hold. */
+  #pollConditions(): void {
+    for (const condition of this.#conditions) {
+      const message = this.conditionMessage(condition)
+      if (message === undefined || message.isPassive || message.zz === undefined) continue
+      if (message.circuit.toLowerCase() === 'scan') continue
+      if (message.pollPriority === 0 || message.pollPriority > CONDITION_PRIORITY)
+        message.pollPriority = CONDITION_PRIORITY
+    }
+  }
+}
+
+function append(index: Map<string, MessageDefinition[]>, key: string, message: MessageDefinition): void {
+  const messages = index.get(key)
+  if (messages === undefined) index.set(key, [message])
+  else messages.push(message)
+}
+
+function keyOfName(circuit: string, message: MessageDefinition): string {
+  const type = message.isPassive ? 'P' : message.isWrite ? 'W' : 'R'
+  return `${circuit.toLowerCase()},${message.name.toLowerCase()}${type}`
+}
+
+function keyOfService(message: MessageDefinition): string {
+  const type = message.isPassive ? (message.qq ?? 'P') : message.isWrite ? 'W' : 'R'
+  return [type, message.zz, message.pb, message.sb, Buffer.from(message.id).toString('hex')].join()
+}
+
+/** A chain is the same as another one when they share a part. */
+function hasSameId(left: MessageDefinition, right: MessageDefinition): boolean {
+  if (left.chain.length === 0 || right.chain.length === 0) return left.chain.length === right.chain.length
+  return left.chain.some((part) => right.chain.some(({ id }) => Buffer.compare(part.id, id) === 0))
+}

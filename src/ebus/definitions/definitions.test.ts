@@ -1,0 +1,111 @@
+/**
+ * Definitions against vectors of our own: lines that we wrote, bytes and values that the library of ebusd 26.1
+ * (commit 856bb0d5) made of them. Rows: `[circuit name type, master, slave, text | error, JSON]` for what was decoded,
+ * `[circuit name type, values, master | error]` for what was encoded.
+ */
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { dataTypeNames } from './data-type.ts'
+import { fileFaultText } from './definition-error.ts'
+import { DefinitionSet } from './definition-set.ts'
+import { TelegramRows } from './telegram-row.ts'
+import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
+
+interface VectorCase {
+  readonly id: string
+  readonly main: string
+  readonly files: Readonly<Record<string, string>>
+  readonly error?: string
+  readonly template_error?: string
+  readonly vectors: readonly (readonly string[])[]
+}
+
+const vectors = new URL('../../../test/vectors/ebus-definitions.jsonl', import.meta.url)
+const cases = readFileSync(vectors, 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((line) => JSON.parse(line) as VectorCase)
+
+describe('definitions', () => {
+  it('have vectors for every data type', () => {
+    const shown = new Set(cases.map(({ id }) => id.replace(/^type (STR|HEX|NTS):3$/, 'type $1')))
+    expect(dataTypeNames().filter((name) => !shown.has(`type ${name}`))).toEqual([])
+  })
+
+  it.each(cases)('agree with ebusd: $id', ({ main, files, error, template_error: templateError, vectors: rows }) => {
+    const source = new MemoryDefinitions(files, 'en')
+    const fault = new DefinitionSet({ source, mode: 'all', language: 'en' }).load(main)
+    expect(fault === undefined ? undefined : fileFaultText(fault)).toBe(error)
+    expect(source.templateFaults.map(fileFaultText)).toEqual(templateError === undefined ? [] : [templateError])
+    const telegrams = new TelegramRows(source, 'en')
+    for (const [who = '', first = '', ...rest] of rows) {
+      const [circuit, name, type] = who.split(' ')
+      const isEncode = rest.length === 1
+      const row = isEncode ? { values: first } : { master_hex: first, slave_hex: rest[0] }
+      const answer = telegrams.answer(
+        JSON.stringify({ file: main, circuit, name, type, ...row }),
+        isEncode ? 'encode' : 'decode',
+      )
+      const { master_hex: master, text, error: refusal } = JSON.parse(answer) as Record<string, unknown>
+      const shown = isEncode ? (master ?? refusal) : (text ?? refusal)
+      const json = /"decoded":(.*)\}$/.exec(answer)?.[1]
+      expect([who, first, rest[0], shown, json]).toEqual([who, first, rest[0], rest[isEncode ? 0 : 1], rest[2]])
+    }
+  })
+
+  /** Facts sheet `ebusd-definitions.md`, sections 5, 9 and 10, and the reasons in ADR 140. */
+  describe('depart from ebusd on purpose', () => {
+    const files = {
+      '08.oven.csv': [
+        '# built-in columns',
+        'r,oven,Yield,,,08,b509,0d10,heat,,EXP,,kWh,,count,,UCH,,,',
+        'w,oven,Counter,,,08,b509,0e11,value,,ULG,,,',
+        'w,oven,Code,,,08,b509,0e12,value,,PIN,,,',
+        'w,oven,Text,,,08,b509,0e30:5;0e31:5,value,,STR:8,,,',
+        'w,oven,Clock,,,08,b509,0e13,value,,BTI,,,',
+        'r,oven,Date,,,08,b509,0d14,value,,HDA:3,==01.02.2020,,',
+        '',
+      ].join('\n'),
+    }
+    const rows = new TelegramRows(new MemoryDefinitions(files, 'en'), 'en')
+    const ask = (row: Readonly<Record<string, unknown>>): unknown =>
+      JSON.parse(rows.answer(JSON.stringify({ file: '08.oven.csv', circuit: 'oven', ...row }), 'encode'))
+
+    it('reads a float that is no number as null and keeps the other fields', () => {
+      const telegram = { kind: 'decode', master_hex: '3108b509020d10', slave_hex: '05ffffffff07' }
+      expect(ask({ name: 'Yield', type: 'r', ...telegram })).toMatchObject({
+        text: '-;7',
+        decoded: { heat: null, count: 7 },
+      })
+    })
+
+    it('refuses a number that does not fit instead of sending another one', () => {
+      for (const values of ['-2', '99999999999'])
+        expect(ask({ name: 'Counter', type: 'w', values })).toMatchObject({
+          error: 'ERR: argument value out of valid range',
+        })
+    })
+
+    it('takes a leading zero for a digit', () => {
+      expect(ask({ name: 'Code', type: 'w', values: '0057' })).toMatchObject({ master_hex: '3108b509040e120057' })
+      expect(ask({ name: 'Code', type: 'w', values: '0089' })).toMatchObject({ master_hex: '3108b509040e120089' })
+    })
+
+    it('cuts the value of a chained write into its parts', () => {
+      expect(ask({ name: 'Text', type: 'w', values: 'abcdefg' })).toMatchObject({
+        master_hex: ['3108b509070e306162636465', '3108b509050e31666720'],
+      })
+    })
+
+    it('writes a time whose minute is 24', () => {
+      expect(ask({ name: 'Clock', type: 'w', values: '12:24:30' })).toMatchObject({
+        master_hex: '3108b509050e13302412',
+      })
+    })
+
+    it('verifies a constant that is no number in JSON, too', () => {
+      const telegram = { kind: 'decode', master_hex: '3108b509020d14', slave_hex: '03010214' }
+      expect(ask({ name: 'Date', type: 'r', ...telegram })).toMatchObject({ decoded: { value: '01.02.2020' } })
+    })
+  })
+})

@@ -1,0 +1,67 @@
+/**
+ * File defaults: what the name of a definition file says about the messages in it.
+ *
+ *   ZZ.[ident.][circuit.][n.]…[SWxxxx.][HWxxxx.]csv     15.360.csv   08..hc.csv   52.mc2.mc.4.csv   15.350.HW7102.csv
+ *
+ * Pure.
+ */
+import { addressKind } from '../wire/address.ts'
+import { parseBounded } from './scan-number.ts'
+
+export interface FileDefaults {
+  /** As the name spells it, two hexadecimal digits; empty where the name gives none. */
+  readonly zz: string
+  readonly circuit: string
+  /** `.4` */
+  readonly suffix: string
+  /** The identification that a device must begin with, in small letters. */
+  readonly ident: string
+}
+
+export interface FileMatch extends FileDefaults {
+  readonly address: number
+  readonly software: number | undefined
+  readonly hardware: number | undefined
+}
+
+export const NO_FILE_DEFAULTS: FileDefaults = { zz: '', circuit: '', suffix: '', ident: '' }
+
+/** `undefined` for a name that begins with no address. */
+export function matchFileName(fileName: string): FileMatch | undefined {
+  let rest = fileName.length > 4 && fileName.endsWith('.csv') ? fileName.slice(0, -3) : fileName
+  if (rest.indexOf('.') !== 2) return undefined
+  const zz = rest.slice(0, 2)
+  const address = parseBounded(zz, { base: 16, min: 0, max: 0xff })
+  if (typeof address !== 'number' || addressKind(address) === 'reserved') return undefined
+  rest = rest.slice(2)
+  const versions: Record<'SW' | 'HW', number | undefined> = { SW: undefined, HW: undefined }
+  for (const kind of ['SW', 'HW'] as const) {
+    const at = rest.lastIndexOf(`.${kind}`)
+    if (rest.length <= 1 || at < 0 || rest.indexOf('.', at + 1) !== at + 7) continue
+    const version = parseBounded(rest.slice(at + 3, at + 7), { base: 10, min: 0, max: 9_999 })
+    if (typeof version !== 'number') return undefined
+    versions[kind] = version
+    rest = rest.slice(0, at) + rest.slice(at + 7)
+  }
+  return { zz, address, software: versions.SW, hardware: versions.HW, ...nameParts(rest) }
+}
+
+/** `.ident.circuit.n.` An ident is at most five characters, and the circuit, too, unless another part follows. */
+function nameParts(text: string): Pick<FileDefaults, 'circuit' | 'suffix' | 'ident'> {
+  const identEnd = text.indexOf('.', 1)
+  if (text.length <= 1 || identEnd < 1 || identEnd > 6) return { circuit: '', suffix: '', ident: '' }
+  const ident = text.slice(1, identEnd)
+  let circuit = ident
+  let rest = text.slice(identEnd)
+  let end = rest.indexOf('.', 1)
+  if (end >= 0 && (end > 2 || !isDigit(rest[1]))) {
+    circuit = rest.slice(1, end)
+    rest = rest.slice(end)
+    end = rest.indexOf('.', 1)
+  }
+  return { ident, circuit, suffix: end === 2 && isDigit(rest[1]) ? rest.slice(0, 2) : '' }
+}
+
+function isDigit(character: string | undefined): boolean {
+  return character !== undefined && character >= '0' && character <= '9'
+}

@@ -1,0 +1,17 @@
+/**
+ * Identifier: which names circuits, messages and fields may have.
+ *
+ * Pure.
+ */
+
+const IDENTIFIER = /^(?:[a-zA-Z_$][\w$.]*)?$/
+const CIRCUIT = /^(?:[\w$][\w$.]*)?$/
+
+export function isIdentifier(name: string): boolean {
+  return IDENTIFIER.test(name)
+}
+
+/** May begin with a digit. */
+export function isCircuitName(name: string): boolean {
+  return CIRCUIT.test(name)
+}

@@ -1,0 +1,292 @@
+/**
+ * Message definition: one message as a definition file describes it: who is asked, with which bytes, and what the
+ * fields of question and answer mean.
+ *
+ *   type,circuit,level,name,comment,qq,zz,pbsb,id,fields…
+ *
+ * Pure.
+ */
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { addressKind, isInitiator } from '../wire/address.ts'
+import type { MessageCondition } from './condition.ts'
+import { trimCell } from './csv-lines.ts'
+import { MAX_DATA_LENGTH } from './data-type.ts'
+import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
+import type { Attributes, DefinedField, FieldPart } from './field.ts'
+import type { Cells } from './field-rows.ts'
+import { createFields, splitList } from './field-rows.ts'
+import { dataLength } from './field-layout.ts'
+import { isCircuitName, isIdentifier } from './identifier.ts'
+import { parseBounded } from './scan-number.ts'
+import type { FieldTemplates } from './templates.ts'
+
+export interface ChainPart {
+  readonly id: Uint8Array
+  /** Bytes of data that belong to this part of a write. */
+  readonly length: number
+}
+
+export interface MessageDefinition {
+  /** The file that the line stands in, which may be an included one. */
+  readonly source: string
+  readonly line: number
+  readonly circuit: string
+  readonly name: string
+  /** Empty where everybody may use it. */
+  readonly level: string
+  readonly isWrite: boolean
+  /** Only listened for, never sent by us. */
+  readonly isPassive: boolean
+  /** 1 is asked most often, 9 least; 0 never. Raised when a condition turns out to depend on the message. */
+  pollPriority: number
+  readonly qq: number | undefined
+  readonly zz: number | undefined
+  readonly pb: number
+  readonly sb: number
+  /** For a chain: what the ids of its parts have in common. */
+  readonly id: Uint8Array
+  readonly chain: readonly ChainPart[]
+  /** All of them must hold. */
+  readonly conditions: readonly MessageCondition[]
+  readonly attributes: Attributes
+  readonly fields: readonly DefinedField[]
+}
+
+/** What a default line `*r` says for the rows of its type. */
+export interface RowDefaults {
+  readonly cells: ReadonlyMap<string, string>
+  readonly groups: readonly Cells[]
+}
+
+export interface MessageContext {
+  readonly source: string
+  readonly line: number
+  readonly conditions: readonly MessageCondition[]
+  readonly templates: FieldTemplates
+  readonly defaults: ReadonlyMap<string, RowDefaults>
+}
+
+interface MessageType {
+  readonly isWrite: boolean
+  readonly isPassive: boolean
+  readonly pollPriority: number
+  /** Which default line applies. */
+  readonly defaultName: string
+}
+
+const DEFAULT_CHAIN_LENGTH = 16
+
+/** One message for each address of the line. */
+export function createMessages(
+  typeText: string,
+  { main, groups }: { readonly main: Cells; readonly groups: readonly Cells[] },
+  context: MessageContext,
+): Result<MessageDefinition[], DefinitionLineFault> {
+  if (typeText === '') return fail({ code: 'end-of-input', detail: 'empty type' })
+  const type = parseType(typeText)
+  const defaults = context.defaults.get(type.defaultName)
+  const row = new Map(main)
+  const names = takeNames(row, defaults?.cells)
+  if (!names.ok) return names
+  const addresses = takeAddresses(row, defaults?.cells)
+  if (!addresses.ok) return addresses
+  const ids = takeIds(row, defaults?.cells, type)
+  if (!ids.ok) return ids
+  const { pb, sb, id, chain, maxLength } = ids.value
+  const hasNoAnswer = addresses.value.targets.some((zz) => zz !== undefined && addressKind(zz) !== 'target')
+  const fields = createFields([...(defaults?.groups ?? []), ...groups], {
+    isTemplate: false,
+    isWrite: type.isWrite,
+    hasNoAnswer,
+    maxLength,
+    templates: context.templates,
+  })
+  if (!fields.ok) return fields
+  const limit = (part: FieldPart, max: number): number => dataLength(fields.value, part, max)
+  const commandMax = maxLength === MAX_DATA_LENGTH ? MAX_DATA_LENGTH - id.length - 2 : maxLength
+  if (id.length + limit('m', commandMax) > maxLength || limit('s', maxLength) > maxLength)
+    return fail({ code: 'invalid-position', detail: 'data length' })
+  const { targets, qq } = addresses.value
+  const attributes = filledCells(row)
+  return ok(
+    targets.map((zz, index) => ({
+      source: context.source,
+      line: context.line,
+      circuit: targets.length > 1 ? `${names.value.circuit}.${index}` : names.value.circuit,
+      name: names.value.name,
+      level: names.value.level,
+      isWrite: type.isWrite,
+      isPassive: type.isPassive,
+      // The scan of devices has a rhythm of its own.
+      pollPriority: names.value.circuit.toLowerCase() === 'scan' ? 0 : type.pollPriority,
+      qq,
+      zz,
+      pb,
+      sb,
+      id,
+      chain,
+      conditions: context.conditions,
+      attributes,
+      fields: fields.value,
+    })),
+  )
+}
+
+/** `r` reads, `w` writes, anything else only listens. */
+function parseType(text: string): MessageType {
+  const lower = text.toLowerCase()
+  const second = lower[1] ?? ''
+  if (lower.startsWith('r')) {
+    const isPolled = /^\d$/.test(second)
+    return {
+      isWrite: false,
+      isPassive: false,
+      pollPriority: isPolled ? Number(second) : 0,
+      defaultName: isPolled ? text.slice(0, 1) + text.slice(2) : text,
+    }
+  }
+  const isActive = lower.startsWith('w')
+  return { isWrite: isActive || second === 'w', isPassive: !isActive, pollPriority: 0, defaultName: text }
+}
+
+function take(row: Cells, column: string): string {
+  const value = row.get(column) ?? ''
+  row.delete(column)
+  return value
+}
+
+/** A `*` in a default is replaced by the cell; without one the default counts only where the cell is empty. */
+function combine(value: string, fallback: string): string {
+  const star = fallback.indexOf('*')
+  if (star < 0) return value === '' ? fallback : value
+  return fallback.slice(0, star) + value + fallback.slice(star + 1)
+}
+
+function takeNames(
+  row: Cells,
+  defaults: ReadonlyMap<string, string> | undefined,
+): Result<{ readonly circuit: string; readonly level: string; readonly name: string }, DefinitionLineFault> {
+  const fallback = (column: string): string => defaults?.get(column) ?? ''
+  let circuit = combine(take(row, 'circuit'), fallback('circuit'))
+  let level = combine(take(row, 'level'), fallback('level'))
+  const hash = circuit.indexOf('#')
+  if (hash >= 0) {
+    level = circuit.slice(hash + 1)
+    circuit = circuit.slice(0, hash)
+  }
+  if (circuit === '') return fail({ code: 'missing-argument', detail: 'circuit' })
+  if (!isCircuitName(circuit)) return fail({ code: 'invalid-argument', detail: `circuit name ${circuit}` })
+  const ownName = take(row, 'name')
+  const name = ownName === '' ? '' : combine(ownName, fallback('name'))
+  if (name === '') return fail({ code: 'missing-argument', detail: 'name' })
+  if (!isIdentifier(name)) return fail({ code: 'invalid-argument', detail: `name ${name}` })
+  const comment = combine(take(row, 'comment'), fallback('comment'))
+  if (comment !== '') row.set('comment', comment)
+  return ok({ circuit, level, name })
+}
+
+const BYTE = { base: 16, min: 0, max: 0xff } as const
+
+function takeAddresses(
+  row: Cells,
+  defaults: ReadonlyMap<string, string> | undefined,
+): Result<{ readonly qq: number | undefined; readonly targets: readonly (number | undefined)[] }, DefinitionLineFault> {
+  const qqText = take(row, 'qq') || (defaults?.get('qq') ?? '')
+  const qq = qqText === '' ? undefined : parseBounded(qqText, BYTE)
+  if (typeof qq === 'string') return fail({ code: qq, detail: `qq ${qqText}` })
+  if (qq !== undefined && !isInitiator(qq)) return fail({ code: 'invalid-address', detail: `qq ${qqText}` })
+  const zzText = take(row, 'zz') || (defaults?.get('zz') ?? '')
+  const targets: number[] = []
+  for (const entry of splitList(zzText)) {
+    const token = trimCell(entry)
+    const zz = parseBounded(token, BYTE)
+    if (typeof zz === 'string') return fail({ code: zz, detail: `zz ${token}` })
+    const kind = addressKind(zz)
+    const answers = kind === 'target'
+    if (kind === 'reserved' || (targets[0] !== undefined && (addressKind(targets[0]) === 'target') !== answers))
+      return fail({ code: 'invalid-address', detail: `zz ${token}` })
+    targets.push(zz)
+  }
+  return ok({ qq, targets: targets.length === 0 ? [undefined] : targets })
+}
+
+interface MessageIds {
+  readonly pb: number
+  readonly sb: number
+  readonly id: Uint8Array
+  readonly chain: readonly ChainPart[]
+  readonly maxLength: number
+}
+
+function takeIds(
+  row: Cells,
+  defaults: ReadonlyMap<string, string> | undefined,
+  type: MessageType,
+): Result<MessageIds, DefinitionLineFault> {
+  const ownService = take(row, 'pbsb')
+  const serviceText = ownService === '' ? (defaults?.get('pbsb') ?? '') : ownService
+  const service = parseIdBytes(serviceText)
+  if (typeof service === 'string') return fail({ code: service, detail: `pbsb ${serviceText}` })
+  const [pb, sb] = service
+  if (pb === undefined || sb === undefined || service.length !== 2)
+    return fail({ code: 'invalid-argument', detail: `pbsb ${serviceText}` })
+  const prefix = ownService === '' ? (defaults?.get('id') ?? '') : ''
+  const chain: ChainPart[] = []
+  let maxLength = 0
+  let length = DEFAULT_CHAIN_LENGTH
+  let hasLength = false
+  const entries = splitList(take(row, 'id'))
+  for (const entry of entries.length === 0 ? [''] : entries) {
+    const text = prefix + trimCell(entry)
+    const [idText = '', lengthText] = text.split(/:(.*)/s)
+    hasLength = lengthText !== undefined
+    if (lengthText !== undefined) {
+      const parsed = parseBounded(lengthText, { base: 10, min: 0, max: MAX_DATA_LENGTH })
+      if (typeof parsed === 'string') return fail({ code: parsed, detail: `id ${text}` })
+      length = parsed
+    }
+    const id = parseIdBytes(idText)
+    if (typeof id === 'string') return fail({ code: id, detail: `id ${idText}` })
+    if (chain[0] !== undefined && id.length !== chain[0].id.length)
+      return fail({ code: 'invalid-list', detail: `id length ${idText}` })
+    chain.push({ id: Uint8Array.from(id), length })
+    maxLength += length
+    if (maxLength > 255) return fail({ code: 'invalid-position', detail: `id length ${idText}` })
+  }
+  const [first] = chain
+  const firstId = first?.id ?? new Uint8Array()
+  if (chain.length === 1)
+    return ok({ pb, sb, id: firstId, chain: [], maxLength: hasLength ? maxLength : MAX_DATA_LENGTH })
+  if (type.isPassive) return fail({ code: 'invalid-list', detail: 'id (passive)' })
+  if (!hasLength && length < MAX_DATA_LENGTH) maxLength += MAX_DATA_LENGTH - length
+  return ok({ pb, sb, id: firstId.subarray(0, commonLength(chain)), chain, maxLength })
+}
+
+function commonLength(chain: readonly ChainPart[]): number {
+  const first = chain[0]?.id ?? new Uint8Array()
+  let length = 0
+  while (length < first.length && chain.every(({ id }) => id[length] === first[length])) length++
+  return length
+}
+
+/** Pairs of hexadecimal digits, with blanks between them. */
+function parseIdBytes(text: string): number[] | DefinitionErrorCode {
+  const bytes: number[] = []
+  let at = 0
+  for (;;) {
+    while (text[at] === ' ') at++
+    if (at >= text.length) return bytes
+    const byte = /^[\da-f]{2}$/i.test(text.slice(at, at + 2)) ? Number.parseInt(text.slice(at, at + 2), 16) : undefined
+    if (byte === undefined) return 'invalid-number'
+    bytes.push(byte)
+    at += 2
+  }
+}
+
+const NO_ATTRIBUTES: Attributes = {}
+
+function filledCells(row: Cells): Attributes {
+  const filled = [...row].filter(([, value]) => value !== '')
+  return filled.length === 0 ? NO_ATTRIBUTES : Object.fromEntries(filled)
+}

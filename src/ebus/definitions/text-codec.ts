@@ -1,0 +1,55 @@
+/**
+ * Text codec: characters, bytes in hex, and bytes to skip.
+ *
+ * Pure.
+ */
+import { utf8 } from '../../core/bytes.ts'
+import type { TextType } from './data-type.ts'
+import { REST_LENGTH } from './data-type.ts'
+import type { DefinitionErrorCode } from './definition-error.ts'
+import { parseBounded } from './scan-number.ts'
+
+const HEX_PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+export function readText(type: TextType, bytes: Uint8Array): string {
+  let text = ''
+  if (type.isHex) {
+    for (const byte of bytes) text += text === '' ? HEX_PAIRS[byte] : ` ${HEX_PAIRS[byte]}`
+    return text
+  }
+  for (const byte of bytes) {
+    if (byte === 0) break
+    // Which code page lies above 7E, no device says.
+    if (byte < 0x20) text += String.fromCharCode(type.fill)
+    else text += byte > 0x7e ? '?' : String.fromCharCode(byte)
+  }
+  return text
+}
+
+/** The bytes for a text that fills `length` bytes, or as many as it has where the length is the rest of the data. */
+export function writeText(type: TextType, text: string, length: number): readonly number[] | DefinitionErrorCode {
+  if (type.isIgnored) return Array.from({ length: length === REST_LENGTH ? 1 : length }, () => 0)
+  const bytes = type.isHex ? hexBytes(text, length) : [...utf8(text)].map((byte) => (byte < 0x20 ? type.fill : byte))
+  if (typeof bytes === 'string') return bytes
+  if (length !== REST_LENGTH) return Array.from({ length }, (_, index) => bytes[index] ?? type.fill)
+  if (bytes.length === 0) return [type.fill]
+  // A text that is ended by a zero keeps it.
+  return type.isHex || type.fill !== 0 ? bytes : [...bytes, 0]
+}
+
+/** What follows the last byte that fits is ignored. */
+function hexBytes(text: string, length: number): number[] | DefinitionErrorCode {
+  const bytes: number[] = []
+  let at = 0
+  while (bytes.length < length) {
+    while (text[at] === ' ') at++
+    if (at >= text.length) break
+    const pair = text.slice(at, at + 2)
+    if (pair.length < 2) return 'invalid-number'
+    const byte = parseBounded(pair, { base: 16, min: 0, max: 0xff })
+    if (typeof byte === 'string') return byte
+    bytes.push(byte)
+    at += 2
+  }
+  return bytes
+}

@@ -1,0 +1,56 @@
+/**
+ * Recorder: listens at an adapter and hands on what stands on the bus, symbol by symbol. It never sends.
+ *
+ * Does I/O.
+ */
+import { RECONNECT } from '../../core/backoff.ts'
+import { systemClock } from '../../core/clock.ts'
+import { wayTo } from '../adapter/bus-client.ts'
+import type { Endpoint } from '../adapter/endpoint.ts'
+import { PortClient } from '../adapter/port-client.ts'
+import type { RecordedSymbols } from './recording.ts'
+
+export interface RecorderOptions {
+  readonly endpoint: Endpoint
+  readonly onSymbols: (piece: RecordedSymbols) => void
+  readonly onState: (sentence: string) => void
+}
+
+const PIECE_MS = 250
+
+/** Returns at once; what `close` gives back is settled when the connection is gone. */
+export function startRecorder({ endpoint, onSymbols, onState }: RecorderOptions): { close: () => Promise<void> } {
+  const startMs = systemClock.monotonic()
+  let pending: number[] = []
+  let pendingAtMs = 0
+  const { transport, newProtocol } = wayTo(endpoint)
+  const port = new PortClient({
+    transport,
+    newProtocol,
+    backoff: RECONNECT,
+    clock: systemClock,
+    random: Math.random,
+    onUp: () => onState('connected'),
+    onDown: (reason) => onState(`disconnected: ${reason}`),
+    onEvent: (event) => {
+      if (event.kind !== 'symbol') return
+      if (pending.length === 0) pendingAtMs = systemClock.monotonic() - startMs
+      pending.push(event.symbol)
+    },
+  })
+  const flush = (): void => {
+    port.tick()
+    if (pending.length === 0) return
+    const symbols = Uint8Array.from(pending)
+    pending = []
+    onSymbols({ atMs: pendingAtMs, symbols })
+  }
+  const timer = setInterval(flush, PIECE_MS)
+  return {
+    close: async () => {
+      clearInterval(timer)
+      await port.close()
+      flush()
+    },
+  }
+}

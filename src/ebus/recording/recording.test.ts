@@ -1,0 +1,54 @@
+/** Recordings, and what nobody has described in them. */
+import { describe, expect, it } from 'vitest'
+import { fromHex, utf8 } from '../../core/bytes.ts'
+import { Grab } from './grab.ts'
+import { readRecording, recordingHeader, recordingLine } from './recording.ts'
+
+describe('recording', () => {
+  it('comes back as it was written', () => {
+    const pieces = [
+      { atMs: 0, symbols: fromHex('aa aa aa') },
+      { atMs: 41, symbols: fromHex('10 08 b5 11 01 01 89 00') },
+    ]
+    const text = recordingHeader('2026-11-17T20:30:00.000Z') + pieces.map(recordingLine).join('')
+    expect(readRecording(utf8(text))).toEqual({ ok: true, value: { startedAt: '2026-11-17T20:30:00.000Z', pieces } })
+  })
+
+  it('names a line that is none', () => {
+    expect(readRecording(utf8(`${recordingHeader('now')}0 aa\n# a note\n5 a\n`))).toEqual({
+      ok: false,
+      fault: 'line 4 is no piece of a recording',
+    })
+  })
+
+  it('reads ebusd’s dump as symbols of 2400 Bd', () => {
+    const read = readRecording(new Uint8Array(500).fill(0xaa))
+    expect(read.ok ? read.value.pieces.map(({ atMs, symbols }) => [Math.round(atMs), symbols.length]) : read).toEqual([
+      [0, 240],
+      [1_000, 240],
+      [2_000, 20],
+    ])
+  })
+})
+
+describe('grab', () => {
+  it('counts what stays the same and marks what changes', () => {
+    const grab = new Grab()
+    // The first two differ in the answer, the third asks something else.
+    for (const [command, response] of [
+      ['01', '4a4b'],
+      ['01', '4a4c'],
+      ['02', '07'],
+    ] as const)
+      grab.add({
+        telegram: { source: 0x10, target: 0x08, primary: 0xb5, secondary: 0x11, data: fromHex(command) },
+        response: fromHex(response),
+        commandRepeats: 0,
+        responseRepeats: 0,
+      })
+    expect(grab.telegrams()).toMatchObject([
+      { times: 2, source: 0x10, target: 0x08, service: 'b511', command: '01', response: '4a??' },
+      { times: 1, command: '02', response: '07' },
+    ])
+  })
+})

@@ -1,0 +1,104 @@
+/**
+ * Heat pump: what the compressor does, how warm source and sink are, what it takes and what it yields.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import { HEAT_PUMP, STATE_BLOCK } from './heat-pump-map.ts'
+import type { HeatPumpRegister } from './heat-pump-map.ts'
+import { PlaneReader, known } from './plane-reader.ts'
+import type { Plane, PlaneParts } from './plane-reader.ts'
+import { heatPumpKey, statusKey } from './read-key.ts'
+import { HEAT_PUMP_STATES } from './service-table.ts'
+
+/** Of the bytes of the block, the one that says what it does. */
+const STATE_AT = 4
+
+export function heatPumpPlane(parts: PlaneParts): Plane {
+  const reader = new PlaneReader(parts)
+  const pump = parts.topology.heatPump
+  if (pump === undefined) return reader.plane(null)
+  const number = (path: string, register: HeatPumpRegister): number | undefined =>
+    reader.take(path, reader.readingOf(heatPumpKey(pump.address, register), register.freshness, register.read))
+  const environment = number('state.environment_power_kw', HEAT_PUMP.environmentPower)
+  const electric = number('state.electric_power_kw', HEAT_PUMP.electricPower)
+  const compressor = number('state.compressor_utilisation_pct', HEAT_PUMP.compressorUse)
+  const plane = {
+    device_id: pump.deviceId,
+    state: known({
+      activity: activityOf(reader, pump.address),
+      compressor_active: compressor === undefined ? undefined : compressor > 0,
+      compressor_utilisation_pct: compressor,
+      flow_temperature_c: number('state.flow_temperature_c', HEAT_PUMP.flow),
+      flow_target_c: number('state.flow_target_c', HEAT_PUMP.flowTarget),
+      heating_target_c: number('state.heating_target_c', HEAT_PUMP.heatingTarget),
+      source_inlet_temperature_c: number('state.source_inlet_temperature_c', HEAT_PUMP.airIntake),
+      source_outlet_temperature_c: number('state.source_outlet_temperature_c', HEAT_PUMP.sourceOutlet),
+      circuit_flow_lph: number('state.circuit_flow_lph', HEAT_PUMP.circuitFlow),
+      flow_pressure_bar: number('state.flow_pressure_bar', HEAT_PUMP.flowPressure),
+      source_pressure_bar: number('state.source_pressure_bar', HEAT_PUMP.sourcePressure),
+      energy_integral_kmin: number('state.energy_integral_kmin', HEAT_PUMP.energyIntegral),
+      environment_power_kw: environment,
+      electric_power_kw: electric,
+      cop_now: copOf(environment, electric),
+    }),
+    energy: {
+      unit: 'kWh',
+      environment_yield: {
+        heating: known({
+          today: number('energy.environment_yield.heating.today', HEAT_PUMP.heatingYieldToday),
+          this_month: number('energy.environment_yield.heating.this_month', HEAT_PUMP.heatingYieldMonth),
+          all_time: number('energy.environment_yield.heating.all_time', HEAT_PUMP.heatingYieldTotal),
+        }),
+        hot_water: known({
+          today: number('energy.environment_yield.hot_water.today', HEAT_PUMP.dhwYieldToday),
+          this_month: number('energy.environment_yield.hot_water.this_month', HEAT_PUMP.dhwYieldMonth),
+          all_time: number('energy.environment_yield.hot_water.all_time', HEAT_PUMP.dhwYieldTotal),
+        }),
+        cooling: known({ today: number('energy.environment_yield.cooling.today', HEAT_PUMP.coolingYieldToday) }),
+        ...known({ all_time: number('energy.environment_yield.all_time', HEAT_PUMP.yieldTotal) }),
+      },
+      electricity: known({
+        all_time:
+          number('energy.electricity.all_time', HEAT_PUMP.consumptionTotal) ??
+          number('energy.electricity.all_time', HEAT_PUMP.electricTotal),
+      }),
+    },
+    cop: {
+      heating: known({
+        this_month: number('cop.heating.this_month', HEAT_PUMP.heatingCopMonth),
+        all_time: number('cop.heating.all_time', HEAT_PUMP.heatingCopTotal),
+      }),
+      hot_water: known({
+        this_month: number('cop.hot_water.this_month', HEAT_PUMP.dhwCopMonth),
+        all_time: number('cop.hot_water.all_time', HEAT_PUMP.dhwCopTotal),
+      }),
+    },
+    diagnostics: known({
+      operating_hours: number('diagnostics.operating_hours', HEAT_PUMP.hours),
+      heating_hours: number('diagnostics.heating_hours', HEAT_PUMP.heatingHours),
+      cooling_hours: number('diagnostics.cooling_hours', HEAT_PUMP.coolingHours),
+      hot_water_hours: number('diagnostics.hot_water_hours', HEAT_PUMP.dhwHours),
+      compressor_hours: number('diagnostics.compressor_hours', HEAT_PUMP.compressorHours),
+      compressor_starts: number('diagnostics.compressor_starts', HEAT_PUMP.compressorStarts),
+      building_pump_hours: number('diagnostics.building_pump_hours', HEAT_PUMP.buildingPumpHours),
+      four_way_valve_switches: number('diagnostics.four_way_valve_switches', HEAT_PUMP.valveSwitches),
+    }),
+  } satisfies JsonObject
+  const shown = reader.plane(plane)
+  return shown.fields.size === 0 ? reader.plane(null) : shown
+}
+
+function activityOf(reader: PlaneReader, address: number): string | undefined {
+  const reading = reader.readingOf(statusKey(address, STATE_BLOCK), 'state_fast', (payload) => payload[STATE_AT])
+  const state = reader.take('state.activity', reading)
+  if (state === undefined) return undefined
+  const word = (HEAT_PUMP_STATES as Readonly<Record<number, string>>)[state]
+  return word?.replaceAll(' ', '_') ?? `code_${state}`
+}
+
+/** Heat per electricity at this moment; not worth a figure while it stands still. */
+function copOf(environment: number | undefined, electric: number | undefined): number | undefined {
+  if (environment === undefined || electric === undefined || electric <= 0) return undefined
+  return Number(((environment + electric) / electric).toFixed(2))
+}

@@ -1,0 +1,252 @@
+/**
+ * Setting request: what a resident asks for in words, as the registers that it takes, and what would put it back.
+ *
+ *   room_temperature of Living, 21.5, for 2 hours   ▸   quick veto setpoint 21.5, quick veto hours 2
+ *                                                   ◂   quick veto of Living: off
+ *
+ * Pure.
+ */
+import type { Issue } from '../../bus/capability.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { busTime } from './bus-clock.ts'
+import type { PlaneReader } from './plane-reader.ts'
+import type { Register, RegisterValue } from './register.ts'
+import { HOT_WATER, SYSTEM, ZONE } from './register-map.ts'
+import { dayRegister, zoneName } from './zones.ts'
+
+/** What can be set, in a word; schedules are written day by day and have a tool part of their own. */
+export const SETTING_WORDS = [
+  'room_temperature',
+  'night_temperature',
+  'quick_veto',
+  'mode',
+  'holiday',
+  'holiday_temperature',
+  'hot_water',
+  'hot_water_temperature',
+  'hot_water_mode',
+  'heating',
+] as const
+export type SettingWord = (typeof SETTING_WORDS)[number]
+
+export interface HolidayDates {
+  readonly from: string
+  readonly to: string
+  readonly temperature_c?: number
+}
+
+export interface SettingRequest {
+  readonly setting: SettingWord
+  /** From 0; of settings that belong to one. */
+  readonly zone: number | undefined
+  readonly value: number | string | HolidayDates
+  readonly hours?: number
+  readonly until?: string
+}
+
+/** One register and what it shall hold, in the order in which they have to be written. */
+export interface SettingStep {
+  readonly register: Register
+  readonly instance: number
+  readonly value: number | string
+  /** What a person calls it. */
+  readonly name: string
+}
+
+/** A call of the same tool. */
+export type SettingCall = JsonObject & { readonly setting: SettingWord }
+
+export interface SettingPlan {
+  readonly steps: readonly SettingStep[]
+  /** What puts it back, given what the steps' registers held before; `undefined` where that is not known. */
+  readonly undo: (before: readonly (RegisterValue | undefined)[]) => SettingCall | undefined
+}
+
+const MODE_NUMBERS: Readonly<Record<string, number>> = { off: 0, auto: 1, manual: 2, heat: 2 }
+const MODE_NAMES = ['off', 'auto', 'manual'] as const
+const QUICK_VETO = 3
+const ONE_CHARGE = 6
+const VETO_HOURS = { min: 0.5, max: 12, step: 0.5 } as const
+/** What a date is that nobody has set. */
+const NO_DATE = '2015-01-01'
+
+export const ZONE_SETTINGS: ReadonlySet<SettingWord> = new Set<SettingWord>([
+  'room_temperature',
+  'night_temperature',
+  'quick_veto',
+  'mode',
+  'holiday',
+  'holiday_temperature',
+])
+
+export function planSetting(
+  reader: PlaneReader,
+  request: SettingRequest,
+  nowMs: number,
+): Result<SettingPlan, readonly Issue[]> {
+  const { setting, value, zone = 0 } = request
+  const named = zoneName(reader, zone)
+  const one = (register: Register, target: number | string, name: string): SettingStep => ({
+    register,
+    instance: ZONE_SETTINGS.has(setting) ? zone : 0,
+    value: target,
+    name,
+  })
+  /** One number in one register, put back by the number that was there. */
+  const plainNumber = (register: Register, name: string): Result<SettingPlan, readonly Issue[]> => {
+    const wrong = checkNumber(value, register)
+    if (wrong !== undefined) return fail([wrong])
+    return ok({
+      steps: [one(register, value as number, name)],
+      undo: ([before]) => (typeof before === 'number' ? callOf(setting, named, before) : undefined),
+    })
+  }
+  const word = (
+    register: Register,
+    words: Readonly<Record<string, number>>,
+    back: (before: number) => string | undefined,
+  ): Result<SettingPlan, readonly Issue[]> => {
+    const number = typeof value === 'string' ? words[value.toLowerCase()] : undefined
+    if (number === undefined) return fail([issue('value', `one of ${Object.keys(words).join(', ')}`)])
+    return ok({
+      steps: [one(register, number, setting)],
+      undo: ([before]) => {
+        const text = before === undefined ? undefined : back(Number(before))
+        return text === undefined ? undefined : callOf(setting, named, text)
+      },
+    })
+  }
+  switch (setting) {
+    case 'room_temperature':
+      return request.hours === undefined && request.until === undefined
+        ? plainNumber(dayRegister(reader, zone), 'day setpoint')
+        : planVeto(reader, request, { zone, named, nowMs })
+    case 'night_temperature':
+      return plainNumber(ZONE.nightSetpoint, 'night setpoint')
+    case 'holiday_temperature':
+      return plainNumber(ZONE.holidaySetpoint, 'holiday setpoint')
+    case 'quick_veto':
+      return word(ZONE.specialFunction, { off: 0 }, () => undefined)
+    case 'mode':
+      return word(ZONE.operatingMode, MODE_NUMBERS, (before) => MODE_NAMES[before])
+    case 'holiday':
+      return planHoliday(value, one, named)
+    case 'hot_water':
+      return word(HOT_WATER.specialFunction, { now: ONE_CHARGE, stop: 0 }, (before) =>
+        before === ONE_CHARGE ? 'now' : 'stop',
+      )
+    case 'hot_water_temperature':
+      return plainNumber(HOT_WATER.target, 'hot water setpoint')
+    case 'hot_water_mode':
+      return word(HOT_WATER.operatingMode, MODE_NUMBERS, (before) => MODE_NAMES[before])
+    case 'heating':
+      return word(SYSTEM.systemOff, { on: 0, off: 1 }, (before) => (before === 1 ? 'off' : 'on'))
+  }
+}
+
+/** Another setpoint for some hours. A 700 controller has no register for them, and runs one for as long as it likes. */
+function planVeto(
+  reader: PlaneReader,
+  { value, hours, until }: SettingRequest,
+  { zone, named, nowMs }: { readonly zone: number; readonly named: string; readonly nowMs: number },
+): Result<SettingPlan, readonly Issue[]> {
+  const wrong = checkNumber(value, ZONE.quickVetoSetpoint)
+  if (wrong !== undefined) return fail([wrong])
+  if (reader.topology.regulator?.timers === 'b524')
+    return fail([issue(hours === undefined ? 'until' : 'hours', 'this regulator cannot be told for how long')])
+  const length = until === undefined ? hours : hoursUntil(reader, until, nowMs)
+  if (length === undefined) return fail([issue('until', 'a time of day such as 22:30, within the next twelve hours')])
+  const rounded = Math.round(length / VETO_HOURS.step) * VETO_HOURS.step
+  if (rounded < VETO_HOURS.min || rounded > VETO_HOURS.max)
+    return fail([
+      issue(until === undefined ? 'hours' : 'until', `${VETO_HOURS.min} to ${VETO_HOURS.max} hours from now`),
+    ])
+  const running = reader.peek(ZONE.specialFunction, zone)
+  const ran = running === QUICK_VETO || running === 2
+  const step = (register: Register, target: number, name: string): SettingStep => ({
+    register,
+    instance: zone,
+    value: target,
+    name,
+  })
+  return ok({
+    steps: [
+      step(ZONE.quickVetoSetpoint, value as number, 'quick veto setpoint'),
+      step(ZONE.quickVetoHours, rounded, 'quick veto hours'),
+    ],
+    undo: ([setpoint, left]) => {
+      if (!ran) return callOf('quick_veto', named, 'off')
+      const rest = typeof left === 'number' ? Math.max(VETO_HOURS.min, Math.round(left * 2) / 2) : undefined
+      if (typeof setpoint !== 'number' || rest === undefined) return undefined
+      return { ...callOf('room_temperature', named, setpoint), hours: rest }
+    },
+  })
+}
+
+/** `22:30`, or `2026-11-17T22:30`, by the regulator's own clock. */
+function hoursUntil(reader: PlaneReader, until: string, nowMs: number): number | undefined {
+  const parts = /^(?:(\d{4})-(\d\d)-(\d\d)T)?(\d{1,2}):(\d\d)$/.exec(until.trim())
+  const now = busTime(reader.shadow, nowMs)
+  if (parts === null || now === undefined) return undefined
+  const [, year, month, day, hour, minute] = parts.map(Number)
+  const clockMinute = (hour ?? 0) * 60 + (minute ?? 0)
+  if (clockMinute > 1_440 || (minute ?? 0) > 59) return undefined
+  const days =
+    parts[1] === undefined
+      ? Number(clockMinute <= now.minute)
+      : (Date.UTC(year ?? 0, (month ?? 1) - 1, day) - Date.UTC(now.year, now.month - 1, now.day)) / 86_400_000
+  return (days * 1_440 + clockMinute - now.minute) / 60
+}
+
+const DATE = /^\d{4}-\d\d-\d\d$/
+
+function planHoliday(
+  value: SettingRequest['value'],
+  one: (register: Register, target: number | string, name: string) => SettingStep,
+  named: string,
+): Result<SettingPlan, readonly Issue[]> {
+  const dates = value === 'none' ? { from: NO_DATE, to: NO_DATE } : value
+  if (typeof dates !== 'object') return fail([issue('value', 'from and to, as 2026-12-20, or none')])
+  const { from, to, temperature_c: celsius } = dates
+  if (![from, to].every((date) => DATE.test(date) && !Number.isNaN(Date.parse(date))))
+    return fail([issue('value', 'from and to are dates such as 2026-12-20')])
+  if (to < from) return fail([issue('value.to', 'is before it begins')])
+  const wrong = celsius === undefined ? undefined : checkNumber(celsius, ZONE.holidaySetpoint)
+  if (wrong !== undefined) return fail([{ ...wrong, path: ['value', 'temperature_c'] }])
+  return ok({
+    steps: [
+      ...(celsius === undefined ? [] : [one(ZONE.holidaySetpoint, celsius, 'holiday setpoint')]),
+      one(ZONE.holidayStart, from, 'holiday from'),
+      one(ZONE.holidayEnd, to, 'holiday to'),
+    ],
+    undo: (before) => {
+      const [start, end] = before.slice(-2)
+      const [warm] = before
+      // A date that nobody has set reads as none.
+      if (typeof start !== 'string' || typeof end !== 'string') return callOf('holiday', named, 'none')
+      const back = {
+        from: start,
+        to: end,
+        ...(celsius !== undefined && typeof warm === 'number' ? { temperature_c: warm } : {}),
+      }
+      return callOf('holiday', named, back)
+    },
+  })
+}
+
+function checkNumber(value: SettingRequest['value'], { user = [-Infinity, Infinity] }: Register): Issue | undefined {
+  const [min, max] = user
+  return typeof value === 'number' && value >= min && value <= max
+    ? undefined
+    : issue('value', `a number from ${min} to ${max}`)
+}
+
+function callOf(setting: SettingWord, zone: string, value: Json): SettingCall {
+  return ZONE_SETTINGS.has(setting) ? { setting, zone, value } : { setting, value }
+}
+
+function issue(path: string, message: string): Issue {
+  return { path: path.split('.'), message, code: 'custom' }
+}

@@ -1,0 +1,53 @@
+/**
+ * Defined bus: a bus with its message definitions, and what is said when there are none.
+ *
+ * Pure, given its house.
+ */
+import type { Fault } from '../../core/fault.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { BusDefinitions } from '../definitions/bus-definitions.ts'
+import type { MessageDefinition } from '../definitions/message-definition.ts'
+import type { HeatingBus } from '../heating-bus-client.ts'
+import { notFound } from './faults.ts'
+import type { House } from './house.ts'
+import { busOf } from './house.ts'
+
+const CIRCUITS_NAMED = 20
+
+export function definitionsOf(
+  house: House,
+  bus: string | undefined,
+): Result<{ readonly heating: HeatingBus; readonly definitions: BusDefinitions }, Fault> {
+  const heating = busOf(house, bus)
+  if (!heating.ok) return heating
+  const { definitions } = heating.value.installation
+  if (definitions !== undefined) return ok({ heating: heating.value, definitions })
+  const origin = house.definitions
+  if (origin === undefined)
+    return fail(notFound('This house has no message definitions. The owner can set ebus.definitions.'))
+  return fail(notFound(origin.problem ?? 'The message definitions are being loaded; try again in a moment.'))
+}
+
+export function undecodable({ circuit, name }: MessageDefinition, because: string): Fault {
+  return {
+    kind: 'failed',
+    code: 'PROTOCOL_ERROR',
+    message: `The answer does not fit the definition of ${circuit} ${name} (${because}).`,
+    details: { source_layer: 'registry' },
+  }
+}
+
+/** With what there is, so that the next call can be right. */
+export function unknownMessage(
+  definitions: BusDefinitions,
+  { circuit, name }: { readonly circuit: string; readonly name: string },
+): Fault {
+  const same = definitions.messages.filter((message) => message.circuit.toLowerCase() === circuit.toLowerCase())
+  const circuits = new Set(definitions.messages.map((message) => message.circuit))
+  return notFound(
+    same.length === 0
+      ? `There is no circuit ${circuit}; there is ${[...circuits].slice(0, CIRCUITS_NAMED).join(', ') || 'none yet'}.`
+      : `Circuit ${circuit} has no such message ${name}; ebus.v1.messages.find lists its ${same.length}.`,
+  )
+}

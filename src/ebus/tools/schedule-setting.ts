@@ -1,0 +1,127 @@
+/**
+ * Schedule setting: the same slots for several days of a weekly program, written day by day, with what puts each of them
+ * back.
+ *
+ * Pure, given its house.
+ */
+import { z } from 'zod'
+import type { Outcome } from '../../bus/call.ts'
+import type { Assessment } from '../../bus/capability.ts'
+import type { Fault } from '../../core/fault.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import type { ProgramId } from '../semantic/schedule.ts'
+import { WEEKDAYS } from '../semantic/schedule.ts'
+import type { SlotInput } from './schedule-request.ts'
+import { weekdayInput } from './schedule-request.ts'
+import { assessDay, planDay, rehearseDay, setProgram } from './schedule-tools.ts'
+import type { DayJob, DayPlan } from './schedule-tools.ts'
+
+const clockTime = z.string().regex(/^([01]?\d|2[0-4]):[0-5]\d$/, 'a time of day such as 06:30')
+
+export const scheduleDays = z.strictObject({
+  weekdays: z.array(weekdayInput).min(1).max(7),
+  slots: z
+    .array(z.strictObject({ from: clockTime, to: clockTime, temperature_c: z.number().min(5).max(70).exactOptional() }))
+    .max(12)
+    .describe('All slots of such a day; an empty list leaves none.'),
+})
+export type ScheduleDays = z.output<typeof scheduleDays>
+
+export interface ScheduleWish {
+  readonly id: ProgramId
+  readonly days: ScheduleDays
+  readonly dryRun?: boolean
+  readonly idempotency_key?: string
+  readonly bus?: string
+}
+
+/** Every day as it would be written: all that can be refused is refused before the first of them is. */
+export async function planSchedule(
+  { id, days, ...asked }: ScheduleWish,
+  job: DayJob,
+): Promise<Result<readonly DayPlan[], Fault>> {
+  const plans: DayPlan[] = []
+  for (const weekday of new Set(days.weekdays)) {
+    const plan = await planDay({ id, wish: { ...asked, weekday, slots: days.slots.map(asSlotInput) } }, job)
+    if (!plan.ok) return plan
+    plans.push(plan.value)
+  }
+  return ok(plans)
+}
+
+/** Of the days together: the last one is the actuator, the others are touched as well. */
+export function assessSchedule(plans: readonly DayPlan[]): Assessment {
+  const [last, ...others] = plans.map(assessDay).toReversed()
+  if (last === undefined) throw new RangeError('a schedule without days')
+  return {
+    ...last,
+    touches: others.map(({ target = '' }) => target),
+    keyedChange: { days: [last, ...others].map(({ keyedChange = {} }) => keyedChange) },
+    preview: { days: [last, ...others].map(({ preview = {} }) => preview) },
+  }
+}
+
+/** Stops at the first day that could not be written; those before it are in the answer, with what undoes them. */
+export async function setScheduleDays(
+  plans: readonly DayPlan[],
+  days: ScheduleDays,
+  { undoCall, ...job }: DayJob & { readonly undoCall: (value: JsonObject) => JsonObject },
+): Promise<Outcome> {
+  const { call } = job
+  const changes: JsonObject[] = []
+  const undo: JsonObject[] = []
+  let last: Outcome | undefined
+  for (const plan of plans) {
+    const { weekday } = plan.wish
+    last = call.rehearsal ? await rehearseDay(plan, job) : await setProgram(plan, job)
+    const data =
+      last.ok && isJsonObject(last.value.data)
+        ? last.value.data['data']
+        : last.ok
+          ? undefined
+          : last.fault.details?.['data']
+    if (isJsonObject(data)) {
+      const before = slotsOf(data['before'])
+      const after = data['read_back'] ?? (data['success'] === true ? data['would_write'] : undefined)
+      changes.push({
+        name: WEEKDAYS[weekday] ?? '',
+        before,
+        after: slotsOf(after),
+        wanted: days.slots.map((slot) => ({ ...slot })),
+      })
+      if (last.ok && !call.rehearsal) undo.push(undoCall({ weekdays: [WEEKDAYS[weekday] ?? ''], slots: before }))
+    }
+    if (!last.ok)
+      return fail({ ...last.fault, details: { ...last.fault.details, data: { confirmed: false, changes, undo } } })
+  }
+  if (last === undefined || !last.ok || !isJsonObject(last.value.data)) throw new RangeError('a schedule without days')
+  const data = { confirmed: !call.rehearsal, changes, undo, ...(call.rehearsal ? { dry_run: true } : {}) }
+  return ok({ ...last.value, data: { ...last.value.data, data } })
+}
+
+function asSlotInput({ from, to, temperature_c: celsius }: ScheduleDays['slots'][number]): SlotInput {
+  const [startHour = 0, startMinute = 0] = from.split(':').map(Number)
+  const [endHour = 0, endMinute = 0] = to.split(':').map(Number)
+  return {
+    start_hour: startHour,
+    start_minute: startMinute,
+    end_hour: endHour,
+    end_minute: endMinute,
+    ...(celsius === undefined ? {} : { temperature_c: celsius }),
+  }
+}
+
+/** As the programs are told, in the words in which they are set. */
+function slotsOf(slots: Json | undefined): readonly JsonObject[] {
+  if (!Array.isArray(slots)) return []
+  const text = (hour: Json | undefined, minute: Json | undefined): string =>
+    [hour, minute].map((part) => String(Number(part)).padStart(2, '0')).join(':')
+  return slots.filter(isJsonObject).map((slot) => ({
+    from: text(slot['start_hour'], slot['start_minute']),
+    to: text(slot['end_hour'], slot['end_minute']),
+    ...(slot['temperature_c'] === undefined ? {} : { temperature_c: slot['temperature_c'] }),
+  }))
+}

@@ -1,0 +1,217 @@
+/**
+ * Vaillant tools: what a Vaillant device complains about, complained about earlier, and wants serviced (B503).
+ *
+ * Pure, given its house.
+ */
+import { z } from 'zod'
+import type { Call, Outcome } from '../../bus/call.ts'
+import { accountKey } from '../../bus/caller-key.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { defineChange } from '../../bus/change-definition.ts'
+import { defineTool } from '../../bus/tool.ts'
+import { hex } from '../../core/bytes.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { HeatingBus } from '../heating-bus-client.ts'
+import { addressText } from '../observe/observation.ts'
+import { VAILLANT } from '../registry/identity.ts'
+import { decodeErrorCodes, decodeErrorEntry } from '../semantic/error-codes.ts'
+import { ERRORS_BEFORE, ERRORS_NOW, ERROR_KINDS, errorsKey } from '../semantic/read-key.ts'
+import { addressArgument, busArgument } from './arguments.ts'
+import { answered, ebusFamily } from './envelope.ts'
+import { notFound, readFault, writeFault } from './faults.ts'
+import type { House } from './house.ts'
+import { besideLive, busLock, busOf } from './house.ts'
+
+/** For one telegram. */
+const TELEGRAM_MS = 4_000
+const MAX_AGE_MS = 60_000
+/** Devices keep ten. */
+const HISTORY_LENGTH = 10
+
+const input = {
+  address: addressArgument
+    .exactOptional()
+    .describe('The device; the boiler or heat pump if left out. Regulators and modules have a memory of their own.'),
+  bus: busArgument,
+}
+
+const current = answered(
+  z.object({
+    address: z.int(),
+    device_id: z.string().nullable(),
+    codes: z
+      .array(z.int())
+      .nullable()
+      .describe('The numbers, F.22 is 22; empty when there is nothing; null when it has no such memory.'),
+  }),
+)
+const history = answered(
+  z.object({
+    address: z.int(),
+    device_id: z.string().nullable(),
+    entries: z.array(
+      z.object({
+        index: z.int(),
+        code: z.int(),
+        at: z.string().nullable().describe('By the clock of the device; null where it had none.'),
+        status: z.int(),
+      }),
+    ),
+  }),
+)
+
+type Kind = keyof typeof ERROR_KINDS
+
+interface Wish {
+  readonly address?: number
+  readonly bus?: string
+}
+
+export function vaillantTools(house: House): readonly Capability[] {
+  const common = { effect: 'reads', family: ebusFamily } as const
+  return [
+    defineTool({
+      ...common,
+      name: 'ebus.v1.vaillant.errors.get',
+      title: 'Read what a device complains about',
+      description:
+        'The error numbers that a Vaillant device shows now. Their texts are in its manual, as F. and the number.',
+      input: z.strictObject(input),
+      output: current,
+    }).handledBy((wish, call) => readCurrent(house, { wish, kind: 'errors' }, call)),
+    defineTool({
+      ...common,
+      name: 'ebus.v1.vaillant.errors.history.get',
+      title: 'Read what a device complained about',
+      description: 'The last ten errors of a Vaillant device with their times, newest first. Takes some seconds.',
+      input: z.strictObject(input),
+      output: history,
+    }).handledBy((wish, call) => readHistory(house, { wish, kind: 'errors' }, call)),
+    defineTool({
+      ...common,
+      name: 'ebus.v1.vaillant.service.current.get',
+      title: 'Read whether a device wants service',
+      description: 'The numbers of the service messages that a Vaillant device shows now.',
+      input: z.strictObject(input),
+      output: current,
+    }).handledBy((wish, call) => readCurrent(house, { wish, kind: 'service' }, call)),
+    defineTool({
+      ...common,
+      name: 'ebus.v1.vaillant.service.history.get',
+      title: 'Read when a device wanted service',
+      description: 'The last ten service messages of a Vaillant device with their times, newest first.',
+      input: z.strictObject(input),
+      output: history,
+    }).handledBy((wish, call) => readHistory(house, { wish, kind: 'service' }, call)),
+    defineChange({
+      name: 'ebus.v1.vaillant.live_monitor.get',
+      title: 'Look through a device’s live monitor',
+      description:
+        'Asks a Vaillant device for the status number that its live monitor shows. Takes over the monitor of the device for half a minute, so a person is asked first.',
+      input: z.strictObject(input),
+      output: answered(
+        z.object({
+          address: z.int(),
+          device_id: z.string().nullable(),
+          status: z.int().nullable(),
+          payload: z.string(),
+        }),
+      ),
+      // It is a write to the device, which somebody may be standing in front of.
+      effect: 'sensitive',
+      idempotent: true,
+      family: ebusFamily,
+      lock: (body: JsonObject): string => busLock(house, body),
+      plan: (wish) => deviceOf(house, wish),
+      assess: ({ heating, address }) => ({
+        effect: 'sensitive',
+        reasons: [],
+        target: `ebus:${heating.id}:${addressText(address)}/b503/live`,
+        label: `live monitor of ${addressText(address)}`,
+      }),
+      act: (device, _, call) => readMonitor(house, device, call),
+    }),
+  ]
+}
+
+interface AskedDevice {
+  readonly heating: HeatingBus
+  readonly address: number
+  readonly deviceId: string | null
+}
+
+function deviceOf(house: House, { address, bus }: Wish): Result<AskedDevice, Fault> {
+  const found = busOf(house, bus)
+  if (!found.ok) return found
+  const heating = found.value
+  const { registry, topology } = heating.installation
+  const asked = address ?? topology.boiler?.address
+  if (asked === undefined) return fail(notFound('No boiler or heat pump is known yet; say which address.'))
+  const device = registry.find(asked)
+  if (device === undefined) return fail(notFound(`There is no device at ${addressText(asked)}.`))
+  if (device.identity?.manufacturerCode !== VAILLANT)
+    return fail(
+      notFound(`The device at ${addressText(asked)} is not known to be of Vaillant, and nobody else has this memory.`),
+    )
+  return ok({ heating, address: device.address, deviceId: device.identity.deviceId })
+}
+
+async function readCurrent(
+  house: House,
+  { wish, kind }: { readonly wish: Wish; readonly kind: Kind },
+  call: Call,
+): Promise<Outcome> {
+  const device = deviceOf(house, wish)
+  if (!device.ok) return device
+  const { heating, address, deviceId } = device.value
+  const key = errorsKey(address, [ERRORS_NOW, ERROR_KINDS[kind]])
+  const read = await heating.read(key, { ...telegramOf(call), maxAgeMs: MAX_AGE_MS, source: 'tool' })
+  // A device that refuses has no such memory.
+  if (!read.ok && read.fault.kind !== 'refused') return fail(readFault(read.fault, address))
+  const codes = read.ok ? decodeErrorCodes(read.value.entry.payload) : undefined
+  return answer(house, heating, { address, device_id: deviceId, codes: codes === undefined ? null : [...codes] })
+}
+
+/** One question for each entry, until one is empty: they are kept without gaps. */
+async function readHistory(
+  house: House,
+  { wish, kind }: { readonly wish: Wish; readonly kind: Kind },
+  call: Call,
+): Promise<Outcome> {
+  const device = deviceOf(house, wish)
+  if (!device.ok) return device
+  const { heating, address, deviceId } = device.value
+  const entries: JsonObject[] = []
+  for (let index = 0; index < HISTORY_LENGTH; index++) {
+    const key = errorsKey(address, [ERRORS_BEFORE, ERROR_KINDS[kind], index])
+    const read = await heating.read(key, { ...telegramOf(call), maxAgeMs: MAX_AGE_MS, source: 'tool' })
+    if (!read.ok && read.fault.kind !== 'refused') return fail(readFault(read.fault, address))
+    const entry = read.ok ? decodeErrorEntry(read.value.entry.payload) : undefined
+    if (entry === undefined || entry === 'empty') break
+    entries.push({ index, code: entry.code, at: entry.at ?? null, status: entry.status })
+  }
+  return answer(house, heating, { address, device_id: deviceId, entries })
+}
+
+async function readMonitor(house: House, { heating, address, deviceId }: AskedDevice, call: Call): Promise<Outcome> {
+  const request = { target: address, primary: VAILLANT, secondary: 0x03, data: Uint8Array.of(0x00, 0x03) }
+  const sent = await heating.send(request, { ...telegramOf(call), repeatable: false })
+  if (!sent.ok) return fail(writeFault(sent.fault, address))
+  const [status] = sent.value
+  return answer(house, heating, { address, device_id: deviceId, status: status ?? null, payload: hex(sent.value) })
+}
+
+function telegramOf(call: Call): {
+  readonly deadlineMs: number
+  readonly caller: string
+  readonly signal: AbortSignal
+} {
+  return { deadlineMs: TELEGRAM_MS, caller: accountKey(call.caller), signal: call.signal }
+}
+
+function answer(house: House, heating: HeatingBus, data: JsonObject): Outcome {
+  return ok({ data: { data, ...besideLive(house, heating, house.clock.now()) } })
+}

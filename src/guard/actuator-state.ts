@@ -1,0 +1,92 @@
+/**
+ * Actuator state: how often each device was changed in the last day, by hour; and whether everything is stopped.
+ *
+ *   actuator.used ─▶ counted      actuator.redated ─▶ what the clock had dated ahead counts as now
+ *   stop.engaged ─▶ stop.released
+ *
+ * The reason of a stop is the body of the entry `seq`.
+ *
+ * Pure, but for the state that it is given.
+ */
+import { entryTime, textField } from '../ledger/entry-field.ts'
+import type { ApplyEntry } from '../ledger/projection.ts'
+import type { GuardState } from './guard-state.ts'
+import { refuseAdmin } from './principal-state.ts'
+import { DAY_HOURS, HOUR_MS } from './rate.ts'
+
+/** All changes of an hour are dated with its last one: at most an hour too strict. */
+export interface HourOfUse {
+  readonly hour: number
+  readonly acts: number
+  readonly lastAtMs: number
+}
+
+export interface EngagedStop {
+  readonly by: string
+  readonly engagedAtMs: number
+  readonly seq: number
+}
+
+/** There is one stop. */
+export const STOP = 'stop'
+
+export const actuatorEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+  'actuator.used': (state, entry) => {
+    const target = textField(entry, 'target')
+    if (target === undefined) return 'it names no device'
+    const atMs = entryTime(entry)
+    const hours = state.actuators.get(target) ?? []
+    // Last, so that those which were not changed for a day are found first.
+    state.actuators.delete(target)
+    state.actuators.dropLapsed((used) => countingAt(used, atMs).length === 0)
+    state.actuators.set(target, added(countingAt(hours, atMs), 1, atMs))
+    return undefined
+  },
+
+  'actuator.redated': (state, entry) => {
+    const target = textField(entry, 'target')
+    const hours = target === undefined ? undefined : state.actuators.get(target)
+    if (target === undefined || hours === undefined) return 'no such device was changed'
+    const atMs = entryTime(entry)
+    const acts = hours.filter(({ lastAtMs }) => lastAtMs > atMs).reduce((sum, hour) => sum + hour.acts, 0)
+    const past = hours.filter(({ lastAtMs }) => lastAtMs <= atMs)
+    state.actuators.set(target, acts === 0 ? past : added(past, acts, atMs))
+    return undefined
+  },
+
+  'stop.engaged': (state, entry) => {
+    const by = textField(entry, 'by')
+    if (by === undefined) return 'it does not say who stopped everything'
+    if (state.stop.has(STOP)) return 'everything was stopped before'
+    state.stop.set(STOP, { by, engagedAtMs: entryTime(entry), seq: entry.seq })
+    return undefined
+  },
+
+  'stop.released': (state, entry) => {
+    if (!state.stop.has(STOP)) return 'nothing was stopped'
+    const unlawful = refuseAdmin(state, entry)
+    if (unlawful !== undefined) return unlawful
+    state.stop.delete(STOP)
+    return undefined
+  },
+}
+
+/** Those hours of which something still counts towards the day. */
+export function countingAt(hours: readonly HourOfUse[], atMs: number): readonly HourOfUse[] {
+  return hours.filter(({ hour }) => hour >= hourOf(atMs) - DAY_HOURS - 1)
+}
+
+function added(hours: readonly HourOfUse[], acts: number, atMs: number): readonly HourOfUse[] {
+  const hour = hourOf(atMs)
+  const before = hours.find((each) => each.hour === hour)
+  const now = {
+    hour,
+    acts: (before?.acts ?? 0) + acts,
+    lastAtMs: Math.max(before?.lastAtMs ?? -Infinity, atMs),
+  }
+  return [...hours.filter((each) => each.hour !== hour), now]
+}
+
+function hourOf(wallMs: number): number {
+  return Math.floor(wallMs / HOUR_MS)
+}

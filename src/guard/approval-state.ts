@@ -1,0 +1,146 @@
+/**
+ * Approval state: what the log says of every question, and which entry may follow which.
+ *
+ *   approval.requested ─▶ approved ─▶ used ─▶ approved, with `given_back_by`
+ *          ├─▶ denied ◀── approved        ├─▶ expired ◀── approved
+ *
+ * What people are shown and what they said are the bodies of the entries `askedSeq` and `saidSeq`.
+ *
+ * Pure, but for the state that it is given.
+ */
+import type { LedgerEntry } from '../ledger/entry.ts'
+import { entryTime, textField, timeField } from '../ledger/entry-field.ts'
+import type { ApplyEntry } from '../ledger/projection.ts'
+import type { Approval } from './approval.ts'
+import type { Binding } from './binding.ts'
+import type { GuardState } from './guard-state.ts'
+import { roleAt } from './principal-state.ts'
+
+export interface ApprovalRecord extends Omit<Approval, 'shown' | 'reason'> {
+  readonly askedSeq: number
+  /** The entry whose body has the reason of a no. */
+  readonly saidSeq: number | undefined
+  /** Why it expired. */
+  readonly because: string | undefined
+  /** The call that used it. */
+  readonly usedTrace: string | undefined
+}
+
+/** Answered questions that stay readable; those whose no still holds stay in any case. */
+const MAX_APPROVALS = 10_000
+
+export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+  'approval.requested': (state, entry) => {
+    const [id, expiresAtMs, binding] = [textField(entry, 'approval'), timeField(entry, 'expires_at'), bindingOf(entry)]
+    if (id === undefined || expiresAtMs === undefined || binding === undefined) return INCOMPLETE
+    if (state.approvals.has(id)) return `approval ${id} was asked for before`
+    const requestedAtMs = entryTime(entry)
+    state.approvals.dropOldest(MAX_APPROVALS, (approval) => isClosed(approval) && approval.expiresAtMs <= requestedAtMs)
+    state.approvals.set(id, {
+      id,
+      state: 'requested',
+      binding,
+      requestedAtMs,
+      expiresAtMs,
+      decidedAtMs: undefined,
+      decidedBy: undefined,
+      usedAtMs: undefined,
+      grantId: undefined,
+      askedSeq: entry.seq,
+      saidSeq: undefined,
+      because: undefined,
+      usedTrace: undefined,
+    })
+    return undefined
+  },
+
+  'approval.approved': (state, entry) => {
+    const approval = known(state, entry)
+    if (approval === undefined) return NOT_ASKED
+    if (entry['given_back_by'] !== undefined) return giveBack(state, approval, entry)
+    if (approval.state !== 'requested') return `approval ${approval.id} is ${approval.state}, not requested`
+    const unlawful = refuseDecision(state, approval, entry)
+    if (unlawful !== undefined) return unlawful
+    const [expiresAtMs, decidedAtMs] = [timeField(entry, 'expires_at'), entryTime(entry)]
+    if (expiresAtMs === undefined) return INCOMPLETE
+    if (decidedAtMs >= approval.expiresAtMs) return `approval ${approval.id} had lapsed`
+    const grantId = textField(entry, 'grant')
+    if (grantId !== undefined && state.grants.get(grantId)?.approvalId !== approval.id)
+      return `there is no grant ${grantId} from this approval`
+    const decidedBy = textField(entry, 'by')
+    state.approvals.set(approval.id, { ...approval, state: 'approved', expiresAtMs, decidedAtMs, decidedBy, grantId })
+    return undefined
+  },
+
+  'approval.denied': (state, entry) => {
+    const approval = known(state, entry)
+    if (approval === undefined) return NOT_ASKED
+    if (approval.state !== 'requested' && approval.state !== 'approved')
+      return `approval ${approval.id} is ${approval.state} already`
+    const unlawful = refuseDecision(state, approval, entry)
+    const [decidedAtMs, decidedBy] = [entryTime(entry), textField(entry, 'by')]
+    // A no takes power away: it holds even where it is not clear who said it.
+    state.approvals.set(approval.id, { ...approval, state: 'denied', decidedAtMs, decidedBy, saidSeq: entry.seq })
+    return unlawful
+  },
+
+  'approval.expired': (state, entry) => {
+    const approval = known(state, entry)
+    if (approval === undefined) return NOT_ASKED
+    if (isClosed(approval)) return `approval ${approval.id} is ${approval.state} already`
+    state.approvals.set(approval.id, { ...approval, state: 'expired', because: textField(entry, 'because') })
+    return undefined
+  },
+
+  'approval.used': (state, entry) => {
+    const approval = known(state, entry)
+    if (approval === undefined) return NOT_ASKED
+    if (approval.state !== 'approved') return `approval ${approval.id} is ${approval.state}, not approved`
+    const usedAtMs = entryTime(entry)
+    if (usedAtMs >= approval.expiresAtMs) return `approval ${approval.id} had lapsed`
+    const { binding } = approval
+    if (textField(entry, 'principal') !== binding.principal || textField(entry, 'tool') !== binding.tool)
+      return `approval ${approval.id} was given for another caller or tool`
+    state.approvals.set(approval.id, { ...approval, state: 'used', usedAtMs, usedTrace: textField(entry, 'trace_id') })
+    return undefined
+  },
+}
+
+export function isClosed({ state }: Pick<ApprovalRecord, 'state'>): boolean {
+  return state === 'denied' || state === 'expired' || state === 'used'
+}
+
+/** For a call that used it and was not tried. */
+function giveBack(state: GuardState, approval: ApprovalRecord, entry: LedgerEntry): string | undefined {
+  if (approval.state !== 'used') return `approval ${approval.id} is ${approval.state}, not used`
+  if (approval.usedTrace !== textField(entry, 'given_back_by')) return `another call used approval ${approval.id}`
+  state.approvals.set(approval.id, { ...approval, state: 'approved', usedAtMs: undefined, usedTrace: undefined })
+  return undefined
+}
+
+/** Why the one who is named may not decide about it. */
+function refuseDecision(state: GuardState, { binding }: ApprovalRecord, entry: LedgerEntry): string | undefined {
+  const by = textField(entry, 'by')
+  if (by === undefined) return INCOMPLETE
+  if (by === binding.principal) return `${by} decided about a call of its own`
+  const role = roleAt(state, by, entryTime(entry))
+  return role === 'approver' || role === 'admin' ? undefined : `${by} was not an approver at that time`
+}
+
+function known({ approvals }: GuardState, entry: LedgerEntry): ApprovalRecord | undefined {
+  const id = textField(entry, 'approval')
+  return id === undefined ? undefined : approvals.get(id)
+}
+
+function bindingOf(entry: LedgerEntry): Binding | undefined {
+  const text = (field: string): string | undefined => textField(entry, field)
+  const [principal, tool, argsHash] = [text('principal'), text('tool'), text('args_hash')]
+  const [definitionHash, policyVersion] = [text('definition_hash'), text('policy_version')]
+  const promiseHash = text('promise_hash')
+  if (principal === undefined || tool === undefined || argsHash === undefined) return undefined
+  if (definitionHash === undefined || policyVersion === undefined || promiseHash === undefined) return undefined
+  return { principal, tool, argsHash, definitionHash, policyVersion, promiseHash, target: text('target') }
+}
+
+const INCOMPLETE = 'it lacks what such an entry says'
+const NOT_ASKED = 'nobody asked for such an approval'

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import type { Caller } from '../bus/call.ts'
+import type { Effect } from '../bus/capability.ts'
+import { callerReasons } from './caller-rights.ts'
+
+const narrowed: Caller = { kind: 'principal', id: 'lamp-bot', role: 'agent', restrictions: { devices: ['lamp:*'] } }
+
+function rules(caller: Caller, effect: Effect, target?: string): readonly string[] {
+  return callerReasons(caller, { effect, trustRequired: 'member', target, inProfile: true }).map(({ rule }) => rule)
+}
+
+describe('a credential that is narrowed to devices', () => {
+  it('covers what names no device only where nothing is acted on', () => {
+    expect(rules(narrowed, 'reads')).toEqual([])
+    expect(rules(narrowed, 'records')).toEqual([])
+    for (const effect of ['writes', 'sensitive', 'admin'] as const)
+      expect(rules(narrowed, effect)).toEqual(['token-devices'])
+  })
+
+  it('covers its devices and no others, also for reading', () => {
+    expect(rules(narrowed, 'writes', 'lamp:1')).toEqual([])
+    expect(rules(narrowed, 'reads', 'lock:1')).toEqual(['token-devices'])
+  })
+})
+
+describe('a capability for this node alone', () => {
+  it('is told to be so to every peer', () => {
+    const anchor: Caller = { kind: 'peer', id: 'node-b', level: 'anchor' }
+    const facts = { effect: 'reads', trustRequired: 'self', target: undefined, inProfile: true } as const
+    expect(callerReasons(anchor, facts)).toEqual([{ rule: 'trust', message: 'Only this node itself may call this.' }])
+  })
+})

@@ -1,0 +1,99 @@
+/**
+ * Change state: what the log says of every prepared change: taken at most once, by whoever prepared it, in time.
+ *
+ *   change.prepared ─▶ change.taken ─▶ change.committed · failed · unknown
+ *      │    ▲───── change.released ────┘
+ *      └─▶ change.dropped
+ *
+ * The arguments, sealed, and the summary are the body of the entry `preparedSeq`.
+ *
+ * Pure, but for the state that it is given.
+ */
+import type { LedgerEntry } from '../ledger/entry.ts'
+import { entryTime, textField, timeField } from '../ledger/entry-field.ts'
+import type { ApplyEntry } from '../ledger/projection.ts'
+import type { ChangeEnd, ChangeState } from './change.ts'
+import type { GuardState } from './guard-state.ts'
+
+export interface ChangeRecord {
+  /** What the log calls it: half of its token's hash. */
+  readonly name: string
+  readonly state: ChangeState
+  readonly principal: string
+  readonly tool: string
+  readonly preparedAtMs: number
+  readonly expiresAtMs: number
+  readonly preparedSeq: number
+  readonly finishedAtMs: number | undefined
+}
+
+/** How long it is remembered how a change ended. */
+const KEEP_MS = 86_400_000
+
+export const changeEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+  'change.prepared': (state, entry) => {
+    const [name, principal, tool] = [
+      textField(entry, 'change'),
+      textField(entry, 'principal'),
+      textField(entry, 'tool'),
+    ]
+    const expiresAtMs = timeField(entry, 'expires_at')
+    if (name === undefined || principal === undefined || tool === undefined || expiresAtMs === undefined)
+      return 'it lacks what such an entry says'
+    if (state.changes.has(name)) return `change ${name} was prepared before`
+    const preparedAtMs = entryTime(entry)
+    state.changes.dropLapsed((change) => isOver(change, preparedAtMs))
+    const preparedSeq = entry.seq
+    const times = { preparedAtMs, expiresAtMs, finishedAtMs: undefined }
+    state.changes.set(name, { name, state: 'prepared', principal, tool, preparedSeq, ...times })
+    return undefined
+  },
+
+  'change.taken': (state, entry) => {
+    const change = known(state, entry)
+    if (change?.state !== 'prepared')
+      return `${change === undefined ? 'it' : change.name} was not prepared, or taken before`
+    if (textField(entry, 'principal') !== change.principal) return `change ${change.name} belongs to another caller`
+    if (entryTime(entry) >= change.expiresAtMs) return `change ${change.name} had lapsed`
+    state.changes.set(change.name, { ...change, state: 'committing' })
+    return undefined
+  },
+
+  'change.released': (state, entry) => move(state, entry, { from: 'committing', to: 'prepared' }),
+  'change.committed': (state, entry) => end(state, entry, 'committed'),
+  'change.failed': (state, entry) => end(state, entry, 'failed'),
+  'change.unknown': (state, entry) => end(state, entry, 'unknown'),
+
+  'change.dropped': (state, entry) => {
+    const change = known(state, entry)
+    if (change?.state !== 'prepared') return 'no such change was prepared'
+    state.changes.delete(change.name)
+    return undefined
+  },
+}
+
+/** Whether it can no longer be committed and nobody asks any more how it ended. */
+export function isOver({ state, expiresAtMs, finishedAtMs }: ChangeRecord, nowMs: number): boolean {
+  if (state === 'prepared') return expiresAtMs <= nowMs
+  return finishedAtMs !== undefined && finishedAtMs + KEEP_MS <= nowMs
+}
+
+function end(state: GuardState, entry: LedgerEntry, to: ChangeEnd): string | undefined {
+  return move(state, entry, { from: 'committing', to, finishedAtMs: entryTime(entry) })
+}
+
+function move(
+  { changes }: GuardState,
+  entry: LedgerEntry,
+  { from, to, finishedAtMs }: { readonly from: ChangeState; readonly to: ChangeState; readonly finishedAtMs?: number },
+): string | undefined {
+  const change = known({ changes }, entry)
+  if (change?.state !== from) return 'no such change was being committed'
+  changes.set(change.name, { ...change, state: to, finishedAtMs })
+  return undefined
+}
+
+function known({ changes }: Pick<GuardState, 'changes'>, entry: LedgerEntry): ChangeRecord | undefined {
+  const name = textField(entry, 'change')
+  return name === undefined ? undefined : changes.get(name)
+}

@@ -1,0 +1,134 @@
+/**
+ * Grant state: what the log says of every grant: given with a yes, each use counted, at most as often and as long as
+ * was said.
+ *
+ *   grant.created ─▶ grant.used, grant.given-back ─▶ grant.ended
+ *
+ * Which arguments stay as they were is the body of the entry `createdSeq`.
+ *
+ * Pure, but for the state that it is given.
+ */
+import { accountOf } from '../bus/caller-key.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { LedgerEntry } from '../ledger/entry.ts'
+import { entryTime, numberField, textField, timeField } from '../ledger/entry-field.ts'
+import type { ApplyEntry } from '../ledger/projection.ts'
+import type { Bounds, Grant } from './grant.ts'
+import type { GuardState } from './guard-state.ts'
+import { roleAt } from './principal-state.ts'
+
+export interface GrantRecord extends Omit<Grant, 'frame'> {
+  readonly createdSeq: number
+  /** The calls that used it and did not give it back. */
+  readonly usedBy: readonly string[]
+}
+
+export const USED_UP = 'used up'
+const MAX_GRANTS_KEPT = 1_500
+
+export const grantEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+  'grant.created': (state, entry) => {
+    const grant = createdGrant(entry)
+    if (grant === undefined) return 'it lacks what such an entry says'
+    if (state.grants.has(grant.id)) return `there was a grant ${grant.id} before`
+    const { id, approvalId, grantedBy } = grant
+    const approval = state.approvals.get(approvalId)
+    // In one step with the yes, which comes after it.
+    if (approval?.state !== 'requested') return `grant ${id} comes from no open question`
+    const { binding } = approval
+    if (accountOf(binding.principal) !== accountOf(grant.principal) || binding.tool !== grant.tool)
+      return `grant ${id} is for another caller or tool than was asked about`
+    if (grantedBy === binding.principal) return `${grantedBy} gave a grant to itself`
+    const role = roleAt(state, grantedBy, entryTime(entry))
+    if (role !== 'approver' && role !== 'admin') return `${grantedBy} was not an approver at that time`
+    state.grants.dropOldest(MAX_GRANTS_KEPT, ({ endedAtMs }) => endedAtMs !== undefined)
+    state.grants.set(id, grant)
+    return undefined
+  },
+
+  'grant.used': (state, entry) => {
+    const grant = inForce(state, entry)
+    if (grant === undefined) return NOT_IN_FORCE
+    const [use, trace] = [numberField(entry, 'use'), textField(entry, 'trace_id')]
+    if (entryTime(entry) >= grant.expiresAtMs) return `grant ${grant.id} had lapsed`
+    if (grant.uses >= grant.maxUses || use !== grant.uses + 1)
+      return `grant ${grant.id} was used ${grant.uses} of ${grant.maxUses} times, and this is not the next`
+    if (trace === undefined) return 'it does not say which call used it'
+    state.grants.set(grant.id, { ...grant, uses: use, usedBy: [...grant.usedBy, trace] })
+    return undefined
+  },
+
+  'grant.given-back': (state, entry) => {
+    const grant = known(state, entry)
+    if (grant === undefined) return NOT_IN_FORCE
+    const at = grant.usedBy.indexOf(textField(entry, 'trace_id') ?? '')
+    if (at < 0) return `that call did not use grant ${grant.id}`
+    const wasUsedUp = grant.endedBecause === USED_UP
+    state.grants.set(grant.id, {
+      ...grant,
+      uses: grant.uses - 1,
+      usedBy: grant.usedBy.toSpliced(at, 1),
+      // What was used up is in force again; what ended for another reason stays ended.
+      ...(wasUsedUp ? { endedAtMs: undefined, endedBecause: undefined } : {}),
+    })
+    return undefined
+  },
+
+  'grant.ended': (state, entry) => {
+    const grant = inForce(state, entry)
+    if (grant === undefined) return NOT_IN_FORCE
+    const endedBecause = textField(entry, 'because') ?? 'no reason recorded'
+    state.grants.set(grant.id, { ...grant, endedAtMs: entryTime(entry), endedBecause })
+    return undefined
+  },
+}
+
+function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
+  const text = (field: string): string | undefined => textField(entry, field)
+  const [id, approvalId, grantedBy, principal] = [text('grant'), text('approval'), text('by'), text('principal')]
+  const [tool, target, definitionHash, policyVersion] = [
+    text('tool'),
+    text('target'),
+    text('definition_hash'),
+    text('policy_version'),
+  ]
+  const [maxUses, expiresAtMs] = [numberField(entry, 'max_uses'), timeField(entry, 'expires_at')]
+  if (id === undefined || approvalId === undefined || grantedBy === undefined || principal === undefined)
+    return undefined
+  if (tool === undefined || definitionHash === undefined || policyVersion === undefined) return undefined
+  if (maxUses === undefined || expiresAtMs === undefined || target === undefined) return undefined
+  const { bounds, free } = entry
+  if (!isJsonObject(bounds) || !Array.isArray(free)) return undefined
+  return {
+    id,
+    principal,
+    tool,
+    target: target === 'any' ? undefined : target,
+    definitionHash,
+    policyVersion,
+    bounds: bounds as Readonly<Record<string, Bounds>>,
+    free: free.map(String),
+    approvalId,
+    grantedBy,
+    grantedAtMs: entryTime(entry),
+    expiresAtMs,
+    maxUses,
+    uses: 0,
+    endedAtMs: undefined,
+    endedBecause: undefined,
+    createdSeq: entry.seq,
+    usedBy: [],
+  }
+}
+
+function known({ grants }: GuardState, entry: LedgerEntry): GrantRecord | undefined {
+  const id = textField(entry, 'grant')
+  return id === undefined ? undefined : grants.get(id)
+}
+
+function inForce(state: GuardState, entry: LedgerEntry): GrantRecord | undefined {
+  const grant = known(state, entry)
+  return grant?.endedAtMs === undefined ? grant : undefined
+}
+
+const NOT_IN_FORCE = 'there is no such grant in force'

@@ -1,0 +1,114 @@
+/**
+ * Guard state: everything that the guard decides from, as the log says it. The log decides; there is no table that
+ * could say something else.
+ *
+ * Pure.
+ */
+import { textField } from '../ledger/entry-field.ts'
+import type { ApplyEntry, Projection } from '../ledger/projection.ts'
+import { StateTable } from '../ledger/state-table.ts'
+import { actuatorEntries, STOP } from './actuator-state.ts'
+import type { EngagedStop, HourOfUse } from './actuator-state.ts'
+import { approvalEntries } from './approval-state.ts'
+import type { ApprovalRecord } from './approval-state.ts'
+import { changeEntries, isOver } from './change-state.ts'
+import type { ChangeRecord } from './change-state.ts'
+import { grantEntries } from './grant-state.ts'
+import type { GrantRecord } from './grant-state.ts'
+import { keyEntries } from './key-state.ts'
+import type { KeyRecord } from './key-state.ts'
+import { principalChecks, principalEntries } from './principal-state.ts'
+import type { TokenState } from './principal-state.ts'
+
+export interface GuardState {
+  readonly approvals: StateTable<ApprovalRecord>
+  readonly grants: StateTable<GrantRecord>
+  /** By hash. */
+  readonly tokens: StateTable<TokenState>
+  /** The hash of the newest token of each name. */
+  readonly tokenNames: StateTable<string>
+  /** Roles for which a link to the console was made. */
+  readonly consoleRoles: StateTable<boolean>
+  readonly changes: StateTable<ChangeRecord>
+  readonly keys: StateTable<KeyRecord>
+  /** By target. */
+  readonly actuators: StateTable<readonly HourOfUse[]>
+  readonly stop: StateTable<EngagedStop>
+  /** What commits to the key of the argument hashes. */
+  readonly secrets: StateTable<string>
+}
+
+/** The field of `node.start` that commits to the key of the argument hashes: the first one counts for ever. */
+export const GUARD_SECRET = 'guard_secret'
+
+const secretEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+  'node.start': ({ secrets }, entry) => {
+    const commitment = textField(entry, GUARD_SECRET)
+    if (commitment === undefined) return undefined
+    const before = secrets.get(GUARD_SECRET)
+    if (before !== undefined && before !== commitment) return 'the guard had another secret before'
+    secrets.set(GUARD_SECRET, commitment)
+    return undefined
+  },
+}
+
+export const guardProjection: Projection<GuardState> = {
+  name: 'guard',
+  initial: (journal) => ({
+    approvals: new StateTable(journal),
+    grants: new StateTable(journal),
+    tokens: new StateTable(journal),
+    tokenNames: new StateTable(journal),
+    consoleRoles: new StateTable<boolean>(journal),
+    changes: new StateTable(journal),
+    keys: new StateTable(journal),
+    actuators: new StateTable(journal),
+    stop: new StateTable(journal),
+    secrets: new StateTable(journal),
+  }),
+  apply: {
+    ...secretEntries,
+    ...principalEntries,
+    ...approvalEntries,
+    ...grantEntries,
+    ...changeEntries,
+    ...keyEntries,
+    ...actuatorEntries,
+  },
+  check: principalChecks,
+  holds: (state, entry, nowMs) => {
+    const [approval, grant, change] = [
+      textField(entry, 'approval'),
+      textField(entry, 'grant'),
+      textField(entry, 'change'),
+    ]
+    switch (entry.kind) {
+      case 'approval.requested': {
+        const asked = state.approvals.get(approval ?? '')
+        return asked?.state === 'requested' && asked.expiresAtMs > nowMs
+          ? `Approval ${asked.id} still waits for an answer and shows these words; answer it first (hearthbus approvals).`
+          : undefined
+      }
+      case 'grant.created':
+        return grant !== undefined && isInForce(state.grants.get(grant), nowMs)
+          ? `The grant ${grant} is in force and needs these; end it first (hearthbus grants).`
+          : undefined
+      case 'change.prepared': {
+        const prepared = state.changes.get(change ?? '')
+        return prepared !== undefined && !isOver(prepared, nowMs) && prepared.finishedAtMs === undefined
+          ? `The change ${prepared.name} is prepared and not yet decided on; it lapses by itself, or is committed. Try again then.`
+          : undefined
+      }
+      case 'stop.engaged':
+        return state.stop.get(STOP)?.seq === entry.seq
+          ? 'The stop is still engaged and shows these words; release it first (hearthbus resume).'
+          : undefined
+      default:
+        return undefined
+    }
+  },
+}
+
+function isInForce(grant: GrantRecord | undefined, nowMs: number): boolean {
+  return grant !== undefined && grant.endedAtMs === undefined && grant.expiresAtMs > nowMs
+}

@@ -1,0 +1,100 @@
+/**
+ * Key state: what the log says of idempotency keys. Each acts once until it lapses.
+ *
+ *   key.reserved ─▶ key.done · key.unknown · key.freed      key.freed ◀── key.done, to make room
+ *
+ * The answer is the body of the entry `outcomeSeq`.
+ *
+ * Pure, but for the state that it is given.
+ */
+import type { LedgerEntry } from '../ledger/entry.ts'
+import { entryTime, numberField, textField, timeField } from '../ledger/entry-field.ts'
+import type { ApplyEntry } from '../ledger/projection.ts'
+import type { GuardState } from './guard-state.ts'
+
+export interface KeyRecord {
+  /** Keyed hash of caller, tool and the caller's word. */
+  readonly hash: string
+  readonly principal: string
+  readonly argsHash: string
+  readonly state: 'in-flight' | 'done' | 'unknown'
+  readonly outcomeSeq: number | undefined
+  readonly reservedAtMs: number
+  readonly expiresAtMs: number
+}
+
+export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+  'key.reserved': (state, entry) => {
+    const [hash, principal, argsHash] = [
+      textField(entry, 'key'),
+      textField(entry, 'principal'),
+      textField(entry, 'args_hash'),
+    ]
+    const expiresAtMs = timeField(entry, 'expires_at')
+    if (hash === undefined || principal === undefined || argsHash === undefined || expiresAtMs === undefined)
+      return 'it lacks what such an entry says'
+    const reservedAtMs = entryTime(entry)
+    const before = state.keys.get(hash)
+    if (before !== undefined && stands(before, reservedAtMs)) return 'this key was used before'
+    // Behind the others: the oldest are the first to lapse.
+    state.keys.delete(hash)
+    state.keys.dropLapsed((key) => !stands(key, reservedAtMs))
+    const outcomeSeq = undefined
+    state.keys.set(hash, { hash, principal, argsHash, state: 'in-flight', outcomeSeq, reservedAtMs, expiresAtMs })
+    return undefined
+  },
+
+  'key.done': (state, entry) => {
+    const key = inFlight(state, entry)
+    const expiresAtMs = timeField(entry, 'expires_at')
+    if (key === undefined || expiresAtMs === undefined) return NOT_RESERVED
+    const outcomeSeq = entry['body_hash'] === undefined ? undefined : entry.seq
+    state.keys.set(key.hash, { ...key, state: 'done', expiresAtMs, outcomeSeq })
+    return undefined
+  },
+
+  'key.unknown': (state, entry) => {
+    const key = inFlight(state, entry)
+    const expiresAtMs = timeField(entry, 'expires_at')
+    if (key === undefined || expiresAtMs === undefined) return NOT_RESERVED
+    state.keys.set(key.hash, { ...key, state: 'unknown', expiresAtMs })
+    return undefined
+  },
+
+  'key.freed': (state, entry) => {
+    const key = known(state, entry)
+    // What nobody knows the end of is never free before it lapses.
+    if (key === undefined || key.state === 'unknown') return NOT_RESERVED
+    state.keys.delete(key.hash)
+    return undefined
+  },
+
+  /** Setting the clock forward lets no time pass: what was reserved before lasts as long as it would have. */
+  'clock.moved': (state, entry) => {
+    const byMs = numberField(entry, 'by_ms')
+    if (byMs === undefined || byMs <= 0) return 'it does not say by how much'
+    const beforeMs = entryTime(entry) - byMs
+    for (const key of [...state.keys.values()].filter(({ reservedAtMs }) => reservedAtMs <= beforeMs)) {
+      const { hash, reservedAtMs, expiresAtMs } = key
+      state.keys.set(hash, { ...key, reservedAtMs: reservedAtMs + byMs, expiresAtMs: expiresAtMs + byMs })
+    }
+    return undefined
+  },
+}
+
+/** What is in flight is not over because a clock says so: the clock may have been set. */
+export function stands({ state, expiresAtMs }: KeyRecord, nowMs: number): boolean {
+  return state === 'in-flight' || expiresAtMs > nowMs
+}
+
+function inFlight(state: GuardState, entry: LedgerEntry): KeyRecord | undefined {
+  const key = known(state, entry)
+  return key?.state === 'in-flight' ? key : undefined
+}
+
+function known({ keys }: GuardState, entry: LedgerEntry): KeyRecord | undefined {
+  const hash = textField(entry, 'key')
+  return hash === undefined ? undefined : keys.get(hash)
+}
+
+const NOT_RESERVED = 'no such key is reserved'

@@ -1,0 +1,56 @@
+/** Spec 4: a rollback is taken once; a name is learned only from a person. */
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../core/clock.ts'
+import { Database } from '../core/database-store.ts'
+import { LOG_TABLE, tableLog } from '../../test/table-log.ts'
+import type { LedgerEvent } from '../ledger/entry.ts'
+import { SuccessionAudit } from '../ledger/projection.ts'
+import { createRollbacks, rollbackMigrations } from './admin/rollback-store.ts'
+import { homeseerProjection } from './homeseer-state.ts'
+
+const kept: LedgerEvent = {
+  kind: 'rollback.kept',
+  rollback: 'R',
+  domain: 'users',
+  tool: 'hs4.admin.users.create',
+  undoes: 'hs4.admin.users.delete',
+  args_hash: 'h',
+}
+const used: LedgerEvent = { kind: 'rollback.used', rollback: 'R' }
+const learned: LedgerEvent = { kind: 'alias.learned', of: 'device', id: 120, by: 'ann' }
+
+function unlawful(...events: readonly LedgerEvent[]): readonly string[] {
+  const audit = new SuccessionAudit([homeseerProjection])
+  for (const [seq, event] of events.entries())
+    audit.read({ v: 1, seq, at: '2026-01-01T00:00:00.000Z', ...event } as never)
+  return audit.unlawful.map(({ why }) => why)
+}
+
+describe('the succession of what HomeSeer’s family keeps', () => {
+  it('takes a rollback once, and again only after it was given back', () => {
+    expect(unlawful(kept, used, { kind: 'rollback.given-back', rollback: 'R' }, used)).toEqual([])
+    expect(unlawful(kept, used, used)).toEqual(['no such rollback was available'])
+    expect(unlawful(used)).toEqual(['no such rollback was available'])
+    expect(unlawful(kept, { kind: 'rollback.given-back', rollback: 'R' })).toEqual(['no such rollback was used'])
+    expect(unlawful(kept, kept)).toEqual(['rollback R was kept before'])
+  })
+
+  it('learns, replaces and forgets names that are there', () => {
+    expect(unlawful(learned, { ...learned, replaces: 0 }, { kind: 'alias.forgotten', learned: 1 })).toEqual([])
+    expect(unlawful({ ...learned, by: undefined })).toEqual(['it lacks what such an entry says'])
+    expect(unlawful({ kind: 'alias.forgotten', learned: 1 })).toEqual(['there was no such name'])
+  })
+})
+
+describe('the arguments of a rollback', () => {
+  it('count only as they were kept', async () => {
+    const database = new Database({ path: ':memory:', migrations: [LOG_TABLE, rollbackMigrations] })
+    const rollbacks = createRollbacks(database, tableLog(database, systemClock))
+    const wish = { domain: 'users', tool: 'x', undoes: 'y', args: { user: 'anna' } } as const
+    const id = await rollbacks.keep(wish, 1)
+    expect(rollbacks.get(id)).toMatchObject({ state: 'available', args: { user: 'anna' } })
+    database.sql.exec(`UPDATE homeseer_rollback SET args = '{"user":"mallory"}'`)
+    expect(rollbacks.get(id)).toBeUndefined()
+    database.close()
+  })
+})

@@ -1,0 +1,100 @@
+/**
+ * HomeSeer state: the names that people confirmed, and the acts of administration that can be taken back, as the log
+ * says it.
+ *
+ *   alias.learned ─▶ alias.forgotten, or replaced by the next one
+ *   rollback.kept ─▶ rollback.used ─▶ rollback.given-back
+ *
+ * A name is the body of the entry that learned it; one that was erased is no name any more.
+ *
+ * Pure, but for the state that it is given.
+ */
+import type { LedgerEntry } from '../ledger/entry.ts'
+import { numberField, textField } from '../ledger/entry-field.ts'
+import type { ApplyEntry, Projection } from '../ledger/projection.ts'
+import { StateTable } from '../ledger/state-table.ts'
+import type { AdminDomain } from './tools/rules.ts'
+import type { AliasKind } from './resolve/alias.ts'
+
+export interface LearnedAlias {
+  readonly kind: AliasKind
+  readonly id: number
+  /** The entry whose body has the words. */
+  readonly seq: number
+}
+
+export interface KeptRollback {
+  readonly id: string
+  readonly state: 'available' | 'used'
+  readonly domain: AdminDomain
+  readonly tool: string
+  readonly undoes: string
+  /** Hex SHA-256 over a salt and the arguments. */
+  readonly argsHash: string
+}
+
+export interface HomeseerState {
+  /** By the number of the entry. */
+  readonly aliases: StateTable<LearnedAlias>
+  readonly rollbacks: StateTable<KeptRollback>
+}
+
+/** Old ones make room: a state of months ago is not what anybody wants back. */
+export const MAX_ROLLBACKS = 500
+const ALIAS_KINDS: readonly AliasKind[] = ['device', 'event', 'camera']
+const INCOMPLETE = 'it lacks what such an entry says'
+
+const aliasEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
+  'alias.learned': ({ aliases }, entry) => {
+    const kind = ALIAS_KINDS.find((known) => known === entry['of'])
+    const [id, replaces] = [numberField(entry, 'id'), numberField(entry, 'replaces')]
+    if (kind === undefined || id === undefined || textField(entry, 'by') === undefined) return INCOMPLETE
+    if (replaces !== undefined && !aliases.has(String(replaces))) return 'there was no such name to replace'
+    if (replaces !== undefined) aliases.delete(String(replaces))
+    aliases.set(String(entry.seq), { kind, id, seq: entry.seq })
+    return undefined
+  },
+  'alias.forgotten': ({ aliases }, entry) => {
+    const learned = String(numberField(entry, 'learned'))
+    if (!aliases.has(learned)) return 'there was no such name'
+    aliases.delete(learned)
+    return undefined
+  },
+  'body.erased': ({ aliases }, entry) => {
+    aliases.delete(String(numberField(entry, 'entry')))
+    return undefined
+  },
+}
+
+const rollbackEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
+  'rollback.kept': ({ rollbacks }, entry) => {
+    const text = (field: string): string | undefined => textField(entry, field)
+    const [id, domain, tool, undoes] = [text('rollback'), text('domain'), text('tool'), text('undoes')]
+    const argsHash = text('args_hash')
+    if (id === undefined || domain === undefined || tool === undefined || undoes === undefined) return INCOMPLETE
+    if (argsHash === undefined) return INCOMPLETE
+    if (rollbacks.has(id)) return `rollback ${id} was kept before`
+    rollbacks.dropOldest(MAX_ROLLBACKS - 1, () => true)
+    rollbacks.set(id, { id, state: 'available', domain: domain as AdminDomain, tool, undoes, argsHash })
+    return undefined
+  },
+  'rollback.used': ({ rollbacks }, entry) => moveRollback(rollbacks, entry, { from: 'available', to: 'used' }),
+  'rollback.given-back': ({ rollbacks }, entry) => moveRollback(rollbacks, entry, { from: 'used', to: 'available' }),
+}
+
+export const homeseerProjection: Projection<HomeseerState> = {
+  name: 'homeseer',
+  initial: (journal) => ({ aliases: new StateTable(journal), rollbacks: new StateTable(journal) }),
+  apply: { ...aliasEntries, ...rollbackEntries },
+}
+
+function moveRollback(
+  rollbacks: StateTable<KeptRollback>,
+  entry: LedgerEntry,
+  { from, to }: { readonly from: KeptRollback['state']; readonly to: KeptRollback['state'] },
+): string | undefined {
+  const rollback = rollbacks.get(textField(entry, 'rollback') ?? '')
+  if (rollback?.state !== from) return `no such rollback was ${from}`
+  rollbacks.set(rollback.id, { ...rollback, state: to })
+  return undefined
+}

@@ -1,0 +1,169 @@
+/**
+ * Entry cache: tables that repeat what entries say, so that it can be listed, filtered and paged. They are written from
+ * the entries by one function per kind, the same one whether an entry is appended now or read again later.
+ *
+ *   append ──▶ apply ──▶ the node's tables ◀── compare, row by row ──▶ empty tables ◀── apply ◀── the whole log, again
+ *                              ▲── rebuild: emptied, and made again ────────────────────────────────────┘
+ *
+ * Nothing is decided from them. What they lack, have too much or say otherwise is a finding.
+ *
+ * Does I/O.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
+import type { Migrations } from '../core/database-store.ts'
+import type { Json } from '../core/json.ts'
+import type { LedgerEntry } from './entry.ts'
+import type { CacheFinding, CachedThing } from './finding.ts'
+
+export interface CachedEntry {
+  readonly entry: LedgerEntry
+  /** Hex. */
+  readonly leafHash: string
+  /** `undefined` when it has none, or it was erased. */
+  readonly body: Json | undefined
+  /** Of an erasure: the entry whose words are gone. */
+  readonly erased: LedgerEntry | undefined
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+export interface CacheTable {
+  readonly name: string
+  readonly key: readonly string[]
+  /** What a person would call the row. */
+  readonly named: (row: Row) => CachedThing
+}
+
+export interface EntryCache {
+  readonly migrations: Migrations
+  readonly tables: readonly CacheTable[]
+  readonly apply: Readonly<Record<string, (sql: DatabaseSync, cached: CachedEntry) => void>>
+  /** The rows that show the words of an entry. */
+  readonly showing: (entry: LedgerEntry) => readonly CachedThing[]
+}
+
+/** Rows per call: a few milliseconds. */
+const PIECE = 200
+
+/** The tables as they have to be, made from the log beside those that are. */
+export class CacheAudit {
+  readonly #cache: EntryCache
+  readonly #found: DatabaseSync
+  // On the disk once it is large: a long log must not fill the memory.
+  readonly #expected = new DatabaseSync('')
+  readonly #rest: Comparison[]
+
+  constructor(cache: EntryCache, found: DatabaseSync) {
+    this.#cache = cache
+    this.#found = found
+    for (const step of cache.migrations.steps) this.#expected.exec(step)
+    this.#expected.exec('BEGIN')
+    this.#rest = cache.tables.map((table) => ({ table, last: undefined }))
+  }
+
+  handles(kind: string): boolean {
+    return Object.hasOwn(this.#cache.apply, kind)
+  }
+
+  /** Every entry of the log, in order. */
+  read(cached: CachedEntry): void {
+    this.#cache.apply[cached.entry.kind]?.(this.#expected, cached)
+  }
+
+  /**
+   * Compares a few more rows; `false` when there are none left. Rows may change between two calls: the caller sees to
+   * it that every entry there is has been read, in the view of the tables in which the rows are.
+   */
+  compare(found: (finding: CacheFinding) => void): boolean {
+    const [comparison] = this.#rest
+    if (comparison === undefined) return false
+    const { table, last } = comparison
+    const [is, has] = [rowsAfter(this.#found, table, last), rowsAfter(this.#expected, table, last)]
+    // Up to the smaller of the two last keys: beyond it one side was not read yet.
+    const end = has.length < PIECE && is.length < PIECE ? undefined : smallerEnd(table, is, has)
+    const within = (row: Row): boolean => end === undefined || compareKeys(keyOf(table, row), end) <= 0
+    compareRows(table, { is: is.filter(within), has: has.filter(within) }, found)
+    if (end === undefined) this.#rest.shift()
+    else comparison.last = end
+    return this.#rest.length > 0
+  }
+
+  close(): void {
+    this.#expected.close()
+  }
+}
+
+/** Empties the tables and makes them again. Inside a transaction. */
+export function rebuildCache(cache: EntryCache, sql: DatabaseSync, log: Iterable<CachedEntry>): void {
+  for (const { name } of cache.tables) sql.exec(`DELETE FROM ${name}`)
+  for (const cached of log) cache.apply[cached.entry.kind]?.(sql, cached)
+}
+
+interface Comparison {
+  readonly table: CacheTable
+  last: readonly string[] | undefined
+}
+
+function rowsAfter(sql: DatabaseSync, { name, key }: CacheTable, last: readonly string[] | undefined): readonly Row[] {
+  const keys = key.join(', ')
+  const after = last === undefined ? '' : `WHERE (${keys}) > (${key.map(() => '?').join(', ')})`
+  const statement = sql.prepare(`SELECT * FROM ${name} ${after} ORDER BY ${keys} LIMIT ${PIECE}`)
+  // A number that somebody put there may be larger than JavaScript's are.
+  statement.setReadBigInts(true)
+  return statement.all(...(last ?? []))
+}
+
+function compareRows(
+  table: CacheTable,
+  { is, has }: { readonly is: readonly Row[]; readonly has: readonly Row[] },
+  found: (finding: CacheFinding) => void,
+): void {
+  const expected = new Map(has.map((row) => [keyOf(table, row).join('\n'), row]))
+  for (const row of is) {
+    const key = keyOf(table, row).join('\n')
+    const right = expected.get(key)
+    expected.delete(key)
+    if (right === undefined) {
+      found({ kind: 'copy-unfounded', ...table.named(row) })
+      continue
+    }
+    const fields = Object.keys(right).filter((column) => row[column] !== right[column])
+    if (fields.length > 0)
+      found({ kind: 'copy-differs', ...table.named(right), seq: Number(right['log_index']), fields })
+  }
+  for (const row of expected.values())
+    found({ kind: 'copy-missing', ...table.named(row), seq: Number(row['log_index']) })
+}
+
+function keyOf({ key }: CacheTable, row: Row): readonly string[] {
+  return key.map((column) => String(row[column]))
+}
+
+function smallerEnd(table: CacheTable, is: readonly Row[], has: readonly Row[]): readonly string[] | undefined {
+  const ends = [is, has]
+    .filter((rows) => rows.length === PIECE)
+    .flatMap((rows) => rows.slice(-1))
+    .map((row) => keyOf(table, row))
+  return ends.toSorted(compareKeys)[0]
+}
+
+/** As SQLite's BINARY collation orders: by UTF-8 bytes. */
+function compareKeys(left: readonly string[], right: readonly string[]): number {
+  for (const [index, part] of left.entries()) {
+    const order = Buffer.compare(Buffer.from(part), Buffer.from(right[index] ?? ''))
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
+
+/** Prepared once per text: preparing costs more than most of these take to run. */
+export function prepared(sql: DatabaseSync, text: string): StatementSync {
+  const known = statements.get(sql) ?? new Map<string, StatementSync>()
+  statements.set(sql, known)
+  const statement = known.get(text) ?? sql.prepare(text)
+  known.set(text, statement)
+  return statement
+}

@@ -1,0 +1,166 @@
+/**
+ * Group: what one write to the log's tail holds, with what shows that it is whole and whose it is.
+ *
+ *   "HBG1" ‖ length (32) ‖ first (64) ‖ count (32) ‖ flags (32)      length: of the whole record; flags: 1 rows changed
+ *   count × ( length (16) ‖ entry )                                    the same bytes as in an entry bundle
+ *   checksum (16 bytes)    SHA-256 of everything before it, cut off
+ *   mac (32 bytes)         HMAC-SHA-256(key, mac of the group before ‖ everything before the checksum)
+ *   body records           committed to by the entries, and erasable: neither checksum nor mac covers them
+ *
+ * A group with a wrong checksum was not written whole. One with a right checksum and a wrong mac was not written by
+ * this node: the key is derived from the node's, and each mac depends on all before it.
+ *
+ * Pure.
+ */
+import { createHmac, hash } from 'node:crypto'
+import { equalBytes } from '../core/bytes.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { bodyAt, bodyRecordBytes, readBodyRecords, writeBodyRecord } from './body-records.ts'
+import type { BodyRecord, SaltedBody } from './body-records.ts'
+import { isCommittedBody } from './body.ts'
+
+export interface AppendedEntry {
+  readonly bytes: Uint8Array
+  /** Of the tree, where it is known already. */
+  readonly leaf?: Uint8Array | undefined
+  readonly body?: SaltedBody | undefined
+}
+
+export interface Group {
+  readonly first: number
+  /** Whether tables were changed together with it. */
+  readonly changedRows: boolean
+  readonly entries: readonly Uint8Array[]
+  readonly bodies: readonly BodyRecord[]
+  readonly mac: Uint8Array
+  /** One past its last byte. */
+  readonly end: number
+}
+
+export type GroupFault =
+  /** It was not written to its end. */
+  | { readonly kind: 'torn' }
+  /** It is whole, but not this node's, or not in this place. */
+  | { readonly kind: 'forged' }
+
+export const MAC_BYTES = 32
+export const GROUP_MAGIC = Buffer.from('HBG1')
+const HEAD_BYTES = 24
+const CHECKSUM_BYTES = 16
+const CHANGED_ROWS = 1
+/** What the key is derived for. */
+export const TAIL_SECRET = 'hearthbus ledger tail v1'
+
+export interface EncodedGroup {
+  readonly record: Buffer
+  readonly mac: Uint8Array
+  readonly bodies: readonly BodyRecord[]
+}
+
+export interface GroupContent {
+  readonly first: number
+  readonly changedRows: boolean
+  readonly entries: readonly AppendedEntry[]
+}
+
+export function encodeGroup(
+  { first, changedRows, entries }: GroupContent,
+  key: Uint8Array,
+  previousMac: Uint8Array,
+): EncodedGroup {
+  let covered = HEAD_BYTES
+  let bodyBytes = 0
+  for (const { bytes, body } of entries) {
+    covered += 2 + bytes.length
+    if (body !== undefined) bodyBytes += bodyRecordBytes(body)
+  }
+  const record = Buffer.allocUnsafe(covered + CHECKSUM_BYTES + MAC_BYTES + bodyBytes)
+  record.set(GROUP_MAGIC, 0)
+  record.writeUInt32BE(record.length, 4)
+  record.writeBigUInt64BE(BigInt(first), 8)
+  record.writeUInt32BE(entries.length, 16)
+  record.writeUInt32BE(changedRows ? CHANGED_ROWS : 0, 20)
+  let at = HEAD_BYTES
+  let bodyStart = covered + CHECKSUM_BYTES + MAC_BYTES
+  const bodies: BodyRecord[] = []
+  for (const [index, { bytes, body }] of entries.entries()) {
+    record.writeUInt16BE(bytes.length, at)
+    record.set(bytes, at + 2)
+    at += 2 + bytes.length
+    if (body === undefined) continue
+    bodies.push({ index, offset: writeBodyRecord(record, bodyStart, { index, ...body }), length: body.body.length })
+    bodyStart += bodyRecordBytes(body)
+  }
+  const bytes = record.subarray(0, covered)
+  record.set(checksum(bytes), covered)
+  const mac = groupMac(key, previousMac, bytes)
+  record.set(mac, covered + CHECKSUM_BYTES)
+  return { record, mac, bodies }
+}
+
+export interface GroupPlace {
+  readonly at: number
+  readonly first: number
+  readonly previousMac: Uint8Array
+  /** Without it, macs are not checked: who verifies a copy does not have it. */
+  readonly key: Uint8Array | undefined
+}
+
+export function decodeGroup(bytes: Buffer, { at, first, previousMac, key }: GroupPlace): Result<Group, GroupFault> {
+  const end = at + (at + HEAD_BYTES <= bytes.length ? bytes.readUInt32BE(at + 4) : Infinity)
+  if (end > bytes.length || !equalBytes(bytes.subarray(at, at + 4), GROUP_MAGIC)) return fail({ kind: 'torn' })
+  const split = splitEntries(bytes, at, end)
+  if (split === undefined) return fail({ kind: 'torn' })
+  const { entries, covered } = split
+  const content = bytes.subarray(at, covered)
+  if (!equalBytes(bytes.subarray(covered, covered + CHECKSUM_BYTES), checksum(content))) return fail({ kind: 'torn' })
+  const mac = bytes.subarray(covered + CHECKSUM_BYTES, covered + CHECKSUM_BYTES + MAC_BYTES)
+  const isOurs = key === undefined || equalBytes(mac, groupMac(key, previousMac, content))
+  if (!isOurs || bytes.readBigUInt64BE(at + 8) !== BigInt(first)) return fail({ kind: 'forged' })
+  const bodies = readBodyRecords(bytes, covered + CHECKSUM_BYTES + MAC_BYTES, end)
+  if (bodies === undefined) return fail({ kind: 'torn' })
+  return ok({ first, changedRows: bytes.readUInt32BE(at + 20) === CHANGED_ROWS, entries, bodies, mac, end })
+}
+
+/** Whether a group begins there that was written to its end, whoever wrote it. */
+export function isWholeGroup(bytes: Buffer, at: number): boolean {
+  if (at + HEAD_BYTES > bytes.length) return false
+  const first = Number(bytes.readBigUInt64BE(at + 8))
+  return decodeGroup(bytes, { at, first, previousMac: new Uint8Array(0), key: undefined }).ok
+}
+
+/** Whether each body is the one that its entry commits to, or erased: the sign that the record's end was written. */
+export function hasItsBodies(bytes: Buffer, { entries, bodies }: Group): boolean {
+  return bodies.every((record) => {
+    const [entry, body] = [entries[record.index], bodyAt(bytes, record)]
+    return entry !== undefined && (body === undefined || isCommittedBody(entry, body))
+  })
+}
+
+function splitEntries(
+  bytes: Buffer,
+  at: number,
+  end: number,
+): { readonly entries: Uint8Array[]; readonly covered: number } | undefined {
+  const count = bytes.readUInt32BE(at + 16)
+  const last = end - CHECKSUM_BYTES - MAC_BYTES
+  const entries: Uint8Array[] = []
+  let covered = at + HEAD_BYTES
+  while (entries.length < count) {
+    if (covered + 2 > last) return undefined
+    const next = covered + 2 + bytes.readUInt16BE(covered)
+    if (next > last) return undefined
+    entries.push(bytes.subarray(covered + 2, next))
+    covered = next
+  }
+  return covered > last ? undefined : { entries, covered }
+}
+
+function checksum(content: Uint8Array): Uint8Array {
+  return hash('sha256', content, 'buffer').subarray(0, CHECKSUM_BYTES)
+}
+
+function groupMac(key: Uint8Array, previousMac: Uint8Array, content: Uint8Array): Uint8Array {
+  return new Uint8Array(createHmac('sha256', key).update(previousMac).update(content).digest())
+}

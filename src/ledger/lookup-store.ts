@@ -1,0 +1,263 @@
+/**
+ * Lookup store: which entries bear a trace id, changed something, or ended which call. A cache in a file of its own: it
+ * says nothing that the entries do not say, is brought up to date from them when the log is opened, and can be deleted.
+ *
+ * Rows are written in the background, many at once, and before anybody asks; a call does not wait for them.
+ *
+ * Does I/O.
+ */
+import { rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
+import type { LedgerEntry, LedgerEvent } from './entry.ts'
+import { CALL_ENTER, closedCall } from './audit.ts'
+
+/** What people do to the node itself, and to calls that wait for them; those of calls are told by their effect. */
+const DEEDS: ReadonlySet<string> = new Set([
+  'approval.approved',
+  'approval.denied',
+  'body.erased',
+  'grant.created',
+  'grant.ended',
+  'ledger.adopted',
+  'stop.engaged',
+  'stop.released',
+  'token.created',
+  'token.revoked',
+])
+const CHANGING_EFFECTS: ReadonlySet<unknown> = new Set(['writes', 'sensitive', 'admin'])
+/** Kinds that an audit lists beside calls. */
+const LISTED = /^(?:call\.enter|change\..*|approval\..*)$/
+/** A client may do everything it ever does under one trace id. */
+const MAX_OF_TRACE = 200
+/** A few milliseconds' work. */
+const FLUSH_ROWS = 2_048
+const FLUSH_MS = 1_000
+const FORMAT = 1
+
+/** Newest first: from `since` on, and before the entry `seq` at the time `at`. Times as entries spell them. */
+export interface ChangeQuery {
+  readonly since: string
+  readonly before: { readonly at: string; readonly seq: number }
+  readonly limit: number
+}
+
+/** An entry and what ended the call that it began. */
+export interface EndedCall {
+  readonly seq: number
+  readonly ended: number | undefined
+}
+
+export interface LookupRow {
+  readonly seq: number
+  readonly listed: number
+  readonly opens: number
+  readonly trace_id: string | null
+  readonly changed_at: string | null
+  readonly ended: number | null
+}
+
+/** What the table says of an entry; `undefined` for one that nobody looks for. */
+export function lookupRow(seq: number, at: string, event: LedgerEvent | LedgerEntry): LookupRow | undefined {
+  const trace = event['trace_id']
+  const isEnter = event.kind === CALL_ENTER
+  const changes = isEnter ? CHANGING_EFFECTS.has(event['effect']) : DEEDS.has(event.kind)
+  const listed = LISTED.test(event.kind)
+  if (typeof trace !== 'string' && !changes && !listed) return undefined
+  return {
+    seq,
+    listed: listed ? 1 : 0,
+    opens: isEnter ? 1 : 0,
+    trace_id: typeof trace === 'string' ? trace : null,
+    changed_at: changes ? at : null,
+    ended: null,
+  }
+}
+
+type Step = { readonly row: LookupRow } | { readonly call: number; readonly ended: number }
+
+export class LookupStore {
+  readonly #sql: DatabaseSync
+  readonly #prepared = new Map<string, StatementSync>()
+  readonly #steps: Step[] = []
+  /** Entries that rows and steps account for. */
+  #size: number
+  #written: number
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(path: string) {
+    this.#sql = openCache(path)
+    this.#size = Number(this.#statement('SELECT size FROM applied').get()?.['size'] ?? 0)
+    this.#written = this.#size
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** In order. */
+  add(seq: number, at: string, event: LedgerEvent | LedgerEntry): void {
+    const row = lookupRow(seq, at, event)
+    if (row !== undefined) this.#steps.push({ row })
+    const call = closedCall(event)
+    if (call !== undefined) this.#steps.push({ call, ended: seq })
+    this.#size = seq + 1
+    if (this.#steps.length >= FLUSH_ROWS) this.#tryFlush()
+    else this.#timer ??= setTimeout(() => this.#tryFlush(), FLUSH_MS).unref()
+  }
+
+  /** A disk that is full loses nothing: the steps stay, and the log has the entries. */
+  #tryFlush(): void {
+    try {
+      this.flush()
+    } catch {
+      if (this.#sql.isTransaction) this.#sql.exec('ROLLBACK')
+    }
+  }
+
+  /** Forgets what came after, because the log is shorter than this was told. */
+  cut(size: number): void {
+    this.flush()
+    this.#statement('DELETE FROM lookup WHERE seq >= ?').run(size)
+    this.#statement('UPDATE lookup SET ended = NULL WHERE ended >= ?').run(size)
+    this.#statement('UPDATE applied SET size = ?').run(size)
+    this.#size = size
+    this.#written = size
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#size === this.#written) return
+    this.#sql.exec('BEGIN')
+    for (const step of this.#steps) {
+      if ('call' in step) this.#statement('UPDATE lookup SET ended = ? WHERE seq = ?').run(step.ended, step.call)
+      else {
+        const { seq, listed, opens, trace_id, changed_at, ended } = step.row
+        this.#statement('INSERT OR REPLACE INTO lookup VALUES (?, ?, ?, ?, ?, ?)').run(
+          seq,
+          listed,
+          opens,
+          trace_id,
+          changed_at,
+          ended,
+        )
+      }
+    }
+    this.#statement('UPDATE applied SET size = ?').run(this.#size)
+    this.#sql.exec('COMMIT')
+    this.#steps.length = 0
+    this.#written = this.#size
+  }
+
+  /** The newest that bear the trace id, in order. */
+  ofTrace(traceId: string): readonly EndedCall[] {
+    return this.#ended('SELECT seq, ended FROM lookup WHERE trace_id = ? ORDER BY seq DESC LIMIT ?', [
+      traceId,
+      MAX_OF_TRACE,
+    ]).toReversed()
+  }
+
+  /** Newest first by the clock. */
+  changes({ since, before, limit }: ChangeQuery): readonly (EndedCall & { readonly at: string })[] {
+    this.flush()
+    const rows = this.#statement(
+      `SELECT seq, ended, changed_at FROM lookup
+       WHERE changed_at >= ?1 AND changed_at <= ?2 AND (changed_at < ?2 OR seq < ?3)
+       ORDER BY changed_at DESC, seq DESC LIMIT ?4`,
+    ).all(since, before.at, before.seq, limit)
+    return rows.map((row) => ({ ...endedOf(row), at: String(row['changed_at']) }))
+  }
+
+  /** Calls and what people decided about them, before `seq`, newest first. */
+  listed(before: number, limit: number, traceId?: string): readonly EndedCall[] {
+    const ofTrace = traceId === undefined ? '' : 'AND trace_id = ?'
+    return this.#ended(
+      `SELECT seq, ended FROM lookup WHERE listed = 1 AND seq < ? ${ofTrace} ORDER BY seq DESC LIMIT ?`,
+      [before, ...(traceId === undefined ? [] : [traceId]), limit],
+    )
+  }
+
+  openCalls(): readonly number[] {
+    return this.#ended('SELECT seq, ended FROM lookup WHERE opens = 1 AND ended IS NULL ORDER BY seq', []).map(
+      ({ seq }) => seq,
+    )
+  }
+
+  /** As they stand, in order, from `from` on. */
+  rows(from: number, limit: number): readonly LookupRow[] {
+    this.flush()
+    return this.#statement('SELECT * FROM lookup WHERE seq >= ? ORDER BY seq LIMIT ?').all(
+      from,
+      limit,
+    ) as unknown as LookupRow[]
+  }
+
+  close(): void {
+    this.#tryFlush()
+    clearTimeout(this.#timer)
+    this.#sql.close()
+  }
+
+  #ended(query: string, values: readonly (string | number)[]): readonly EndedCall[] {
+    this.flush()
+    return this.#statement(query)
+      .all(...values)
+      .map(endedOf)
+  }
+
+  #statement(text: string): StatementSync {
+    const known = this.#prepared.get(text)
+    if (known !== undefined) return known
+    const statement = this.#sql.prepare(text)
+    this.#prepared.set(text, statement)
+    return statement
+  }
+}
+
+function endedOf(row: Readonly<Record<string, unknown>>): EndedCall {
+  return { seq: Number(row['seq']), ended: row['ended'] === null ? undefined : Number(row['ended']) }
+}
+
+/** A cache that cannot be read, or is of another format, is made anew. */
+function openCache(path: string): DatabaseSync {
+  try {
+    const sql = prepareCache(path)
+    if (sql !== undefined) return sql
+  } catch {
+    // Below.
+  }
+  for (const rest of ['', '-wal', '-shm']) rmSync(`${path}${rest}`, { force: true })
+  const sql = prepareCache(path)
+  if (sql === undefined) throw new Error(`${path} cannot be made`)
+  return sql
+}
+
+function prepareCache(path: string): DatabaseSync | undefined {
+  const sql = new DatabaseSync(path)
+  sql.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+  const format = Number(sql.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
+  if (format === FORMAT && sql.prepare('SELECT count(*) AS n FROM applied').get()?.['n'] === 1) return sql
+  if (format !== 0) {
+    sql.close()
+    return undefined
+  }
+  sql.exec(`
+    BEGIN;
+    CREATE TABLE applied (size INTEGER NOT NULL) STRICT;
+    INSERT INTO applied VALUES (0);
+    CREATE TABLE lookup (
+      seq INTEGER PRIMARY KEY,
+      listed INTEGER NOT NULL,
+      opens INTEGER NOT NULL,
+      trace_id TEXT,
+      changed_at TEXT,
+      ended INTEGER
+    ) STRICT;
+    CREATE INDEX lookup_trace ON lookup (trace_id) WHERE trace_id IS NOT NULL;
+    CREATE INDEX lookup_change ON lookup (changed_at) WHERE changed_at IS NOT NULL;
+    CREATE INDEX lookup_open ON lookup (seq) WHERE opens = 1 AND ended IS NULL;
+    PRAGMA user_version = ${FORMAT};
+    COMMIT;`)
+  return sql
+}

@@ -1,0 +1,85 @@
+import { cpSync, mkdtempSync, rmSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { edited } from '../../test/ledger-attack.ts'
+import { LedgerFixture } from '../../test/ledger-fixture.ts'
+import { readIfThere } from './atomic-file-store.ts'
+import { verifyExport } from './export-store.ts'
+import { followLog } from './monitor-store.ts'
+import type { MonitorRound } from './monitor-store.ts'
+
+let fixture: LedgerFixture
+let folder: string
+
+beforeEach(async () => {
+  fixture = await LedgerFixture.open()
+  folder = mkdtempSync(join(tmpdir(), 'ledger-monitor-'))
+  await fixture.fill(300)
+  await fixture.checkpoint()
+})
+afterEach(() => {
+  fixture.remove()
+  rmSync(folder, { recursive: true })
+})
+
+/** Of the files of the node as they are, or of another folder. */
+function round(from = fixture.log, nowMs = Date.now()): Promise<MonitorRound> {
+  const published = (path: string): Promise<Uint8Array | undefined> => readIfThere(join(from, path))
+  return followLog({ published, key: fixture.signer.key, folder, silenceMs: 60_000 }, nowMs)
+}
+
+describe('a monitor', () => {
+  it('follows a log as it grows, and has a copy of it that verifies', async () => {
+    expect(await round()).toEqual({ kind: 'grown', from: 0, size: 300 })
+    expect(await round()).toEqual({ kind: 'unchanged', size: 300 })
+    await fixture.fill(700)
+    await fixture.checkpoint()
+    expect(await round()).toEqual({ kind: 'grown', from: 300, size: 700 })
+    expect((await verifyExport(folder, fixture.signer.key)).findings).toEqual([])
+  })
+
+  it('raises an alarm on a rollback, and keeps what it had', async () => {
+    const older = mkdtempSync(join(tmpdir(), 'ledger-older-'))
+    cpSync(fixture.log, older, { recursive: true })
+    await fixture.fill(400)
+    await fixture.checkpoint()
+    await round()
+    expect(await round(older)).toMatchObject({ kind: 'alarm', alarm: 'rollback' })
+    expect(await round()).toEqual({ kind: 'unchanged', size: 400 })
+    rmSync(older, { recursive: true })
+  })
+
+  it('raises an alarm on a fork, of the same size and of a larger one', async () => {
+    await round()
+    // The node's own key signs another history: everything local of before was removed.
+    rmSync(fixture.lastSignedPath)
+    await fixture.rewrite((entries) => entries.map((entry) => edited(entry, 'agent-7', 'agent-8')))
+    await fixture.reopen((sql) => {
+      sql.exec('DELETE FROM ledger_checkpoint')
+      rmSync(join(fixture.log, 'checkpoint'))
+    })
+    await fixture.checkpoint()
+    expect(await round()).toMatchObject({ kind: 'alarm', alarm: 'fork' })
+    await fixture.fill(600)
+    await fixture.checkpoint()
+    expect(await round()).toMatchObject({ kind: 'alarm', alarm: 'fork' })
+    expect((await readIfThere(join(folder, 'checkpoint')))?.toString()).not.toContain('600')
+  })
+
+  it('raises an alarm on a tile that is not shown, an entry that is another, and silence', async () => {
+    await round()
+    await fixture.fill(600)
+    await fixture.checkpoint()
+    const shown = mkdtempSync(join(tmpdir(), 'ledger-shown-'))
+    cpSync(fixture.log, shown, { recursive: true })
+    cpSync(join(shown, 'tile/entries/000'), join(shown, 'tile/entries/001'))
+    expect(await round(shown)).toMatchObject({ kind: 'alarm', alarm: 'fork' })
+    rmSync(join(shown, 'tile/0/001'))
+    expect(await round(shown)).toMatchObject({ kind: 'alarm', alarm: 'incomplete' })
+    expect(await round()).toMatchObject({ kind: 'grown', size: 600 })
+    utimesSync(join(folder, 'checkpoint'), 0, 0)
+    expect(await round()).toMatchObject({ kind: 'alarm', alarm: 'silence' })
+    rmSync(shown, { recursive: true })
+  })
+})

@@ -1,0 +1,43 @@
+/**
+ * Opening: what an entry's `body_hash` commits to, for whoever may read it. A proof carries it in its `extra` line.
+ *
+ *   {"body":"{\"args\":{…}}","salt":"5f3a…"}      canonical JSON; `body` is text, because its very bytes were hashed
+ *
+ *   hex SHA-256(salt ‖ UTF-8 of body) = body_hash of the entry
+ *
+ * Pure.
+ */
+import { fromHex, fromUtf8, hex, utf8 } from '../core/bytes.ts'
+import { canonicalJson, isJsonObject, jsonIn } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { decodeBody, isCommittedBody } from './body.ts'
+import type { SaltedBody } from './body-records.ts'
+
+export type OpeningFault = 'no-opening' | 'not-committed'
+
+export interface BodyOpening {
+  readonly salt: string
+  readonly body: string
+}
+
+export function openingOf({ salt, body }: SaltedBody): BodyOpening {
+  return { salt: hex(salt), body: fromUtf8(body) ?? '' }
+}
+
+export function encodeOpening(stored: SaltedBody): Uint8Array {
+  return utf8(canonicalJson(openingOf(stored)))
+}
+
+/** The body, once it is known to be the one that the entry commits to. */
+export function verifyOpening(opening: Uint8Array, entry: Uint8Array): Result<Json, OpeningFault> {
+  const value = jsonIn(fromUtf8(opening))
+  if (!isJsonObject(value)) return fail('no-opening')
+  const { salt, body } = value
+  if (typeof salt !== 'string' || typeof body !== 'string' || !/^(?:[0-9a-f]{2})+$/.test(salt))
+    return fail('no-opening')
+  const stored = { salt: fromHex(salt), body: utf8(body) }
+  const content = decodeBody(stored.body)
+  return content !== undefined && isCommittedBody(entry, stored) ? ok(content) : fail('not-committed')
+}

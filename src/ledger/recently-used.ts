@@ -1,0 +1,38 @@
+/**
+ * Recently used: values that cost something to make, of which the ones used last are kept.
+ *
+ * Pure: it holds memory.
+ */
+export class RecentlyUsed<Key, Value> {
+  readonly #limit: number
+  /** Least recently used first. */
+  readonly #kept = new Map<Key, Value>()
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** `undefined` is not kept. */
+  get(key: Key, make: () => Value | undefined): Value | undefined {
+    const known = this.#kept.get(key)
+    const value = known ?? make()
+    if (value === undefined) return undefined
+    if (known !== undefined) this.#kept.delete(key)
+    this.#kept.set(key, value)
+    if (this.#kept.size > this.#limit) for (const oldest of this.#kept.keys()) return this.#drop(oldest, value)
+    return value
+  }
+
+  delete(key: Key): void {
+    this.#kept.delete(key)
+  }
+
+  clear(): void {
+    this.#kept.clear()
+  }
+
+  #drop(oldest: Key, value: Value): Value {
+    this.#kept.delete(oldest)
+    return value
+  }
+}

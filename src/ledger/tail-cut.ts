@@ -1,0 +1,29 @@
+/**
+ * Tail cut: the groups that count after a crash. The log is durable before the tables commit. A group that changed rows
+ * and that the tables do not know was told to nobody; it and what follows it is cut off. Groups that changed no rows
+ * count as they are.
+ *
+ * What was signed is never cut: a database that does not know of it is an older copy.
+ *
+ * Pure.
+ */
+import type { ReadTail } from './tail-store.ts'
+
+export interface FollowedTables {
+  /** Entries up to the last group that the tables have committed. */
+  readonly size: number
+  /** Entries that a signature covers. */
+  readonly signed: number
+}
+
+export function withoutUncommitted(read: ReadTail, { size, signed }: FollowedTables): ReadTail {
+  for (const [place, segment] of read.segments.entries()) {
+    const index = segment.groups.findIndex(({ first, changedRows }) => changedRows && first >= size)
+    if (index < 0) continue
+    if ((segment.groups[index]?.first ?? 0) < signed) return read
+    const groups = segment.groups.slice(0, index)
+    const whole = groups.at(-1)?.end ?? segment.headBytes
+    return { ...read, segments: [...read.segments.slice(0, place), { ...segment, groups, whole }], torn: 0 }
+  }
+  return read
+}

@@ -1,0 +1,56 @@
+/**
+ * Unsigned tail: what a node finds behind its last signature when it starts, and whether it may stand.
+ *
+ *   signed ────────────┤ unsigned, each group authenticated │   after a crash: recorded, then signed
+ *   signed … node.stop ┤ anything                           │   after a stop: refused
+ *
+ * Pure.
+ */
+import { decodeEntry } from './entry.ts'
+import type { LedgerFault } from './fork.ts'
+
+export interface UnsignedTail {
+  readonly from: number
+  readonly entries: number
+  /** How many of each kind. */
+  readonly kinds: Readonly<Record<string, number>>
+  /** Bytes of a group that was not written to its end, and entries that the tables never committed: cut off. */
+  readonly torn: number
+  readonly uncommitted: number
+}
+
+export interface TailReader {
+  readonly size: number
+  readonly tailFirst: number
+  readonly lost: { readonly torn: number; readonly uncommitted: number }
+  readonly entries: (from: number, limit: number) => readonly { readonly bytes: Uint8Array }[]
+}
+
+export const NODE_STOP = 'node.stop'
+
+/** `undefined` when nothing stands behind the signature, and nothing was cut off. */
+export function unsignedTail(log: TailReader, signed: number): UnsignedTail | undefined {
+  const entries = log.size - signed
+  if (entries <= 0 && log.lost.torn === 0 && log.lost.uncommitted === 0) return undefined
+  const kinds: Record<string, number> = {}
+  for (const { bytes } of log.entries(signed, Math.max(0, entries))) {
+    const decoded = decodeEntry(bytes)
+    const kind = decoded.ok ? decoded.value.kind : 'unreadable'
+    kinds[kind] = (kinds[kind] ?? 0) + 1
+  }
+  return { from: signed, entries: Math.max(0, entries), kinds, ...log.lost }
+}
+
+/** Whether something stands where nothing may. */
+export function tailFault(log: TailReader, signed: number): LedgerFault | undefined {
+  if (log.tailFirst > signed)
+    return {
+      kind: 'damaged',
+      reason: `entries ${signed} to ${log.tailFirst - 1} are covered neither by a signature nor by the log's tail`,
+    }
+  const [last] = signed > 0 && log.size > signed ? log.entries(signed - 1, 1) : []
+  const decoded = last && decodeEntry(last.bytes)
+  if (decoded?.ok === true && decoded.value.kind === NODE_STOP)
+    return { kind: 'behind-stop', size: log.size, signedSize: signed }
+  return undefined
+}

@@ -1,0 +1,371 @@
+/**
+ * Verification: one run over a stored ledger, bundle by bundle.
+ *
+ * Reads through the stores it is given.
+ */
+import { equalBytes } from '../core/bytes.ts'
+import { Audit, CALL_ENTER, closedCall } from './audit.ts'
+import { BodyAudit } from './body-audit.ts'
+import { bodyAt } from './body-records.ts'
+import type { SaltedBody } from './body-records.ts'
+import { openCheckpoint, checkpointFaultReason } from './checkpoint.ts'
+import type { SignedCheckpoint } from './checkpoint.ts'
+import { cachedEntry } from './cached-entry.ts'
+import { Edge } from './edge.ts'
+import type { FullTile } from './edge.ts'
+import { ExpectedRoots } from './expected-roots.ts'
+import { bodyIsGone } from './erase.ts'
+import type { CacheAudit } from './entry-cache-store.ts'
+import type { Findings } from './finding.ts'
+import { SuccessionAudit } from './projection.ts'
+import { decodeEntry } from './entry.ts'
+import type { LedgerEntry } from './entry.ts'
+import { lookupRow } from './lookup-store.ts'
+import type { LookupRow } from './lookup-store.ts'
+import { parseVerifierKey } from './note-key.ts'
+import type { VerifierKey } from './note-key.ts'
+import {
+  bodiesPath,
+  decodeBundle,
+  encodeBundle,
+  expandTile,
+  TILE_BYTES,
+  TILE_HEIGHT,
+  TILE_WIDTH,
+  tileNode,
+  tilePath,
+  tilesOf,
+} from './tile.ts'
+import type { TileName } from './tile.ts'
+import { leafHash } from './tree.ts'
+import type { Stored, VerifyOptions } from './verify.ts'
+
+export class Verification {
+  readonly #stored: Stored
+  readonly #findings: Findings
+  readonly #options: VerifyOptions
+  readonly #audit: Audit
+  readonly #bodyAudit: BodyAudit
+  readonly #hasBodies: boolean
+  readonly #roots: ExpectedRoots
+  /** Those that still have rows to compare. */
+  readonly #cacheAudits: CacheAudit[]
+  readonly #opened: readonly CacheAudit[]
+  /** Absent where it does not begin with the first entry: what may follow depends on everything before it. */
+  readonly #succession: SuccessionAudit | undefined
+  readonly #witnesses = new Map<string, VerifierKey | undefined>()
+  /** Grows with the entries; gone once one is missing, because the tree after a gap cannot be known. */
+  #edge: Edge | undefined
+  /** What the lookup table has to say of entries that were read, and not compared yet. */
+  #lookups = new Map<number, LookupRow>()
+  #ends = new Map<number, number>()
+  #compared = false
+  /** Of the bundle that is being read. */
+  #bundled: readonly Uint8Array[] = []
+  published: SignedCheckpoint | undefined
+  readonly from: number
+  next: number
+  compared = false
+
+  constructor(stored: Stored, findings: Findings, options: VerifyOptions) {
+    const { log, key, cacheAudits = () => [], projections = [] } = stored
+    this.#stored = stored
+    this.#findings = findings
+    this.#options = options
+    this.published = this.#readPublished()
+    this.from = Math.floor(Math.min(options.since?.checkpoint.size ?? 0, this.#size()) / TILE_WIDTH) * TILE_WIDTH
+    this.next = this.from
+    this.#audit = new Audit(this.#findings, this.from, this.#wasOpen)
+    this.#bodyAudit = new BodyAudit(this.#findings, (seq) => bodyIsGone(log, seq))
+    this.#hasBodies = stored.tail !== undefined || log.tiles.has('bodies')
+    this.#roots = new ExpectedRoots(this.#findings, key)
+    this.#succession = this.from > 0 ? undefined : new SuccessionAudit(projections)
+    this.#opened = this.from > 0 ? [] : cacheAudits()
+    this.#cacheAudits = [...this.#opened]
+  }
+
+  begin(): void {
+    const { checkpoints, lastSigned, schema, log, tail } = this.#stored
+    for (const name of schema?.() ?? []) this.#findings.add({ kind: 'schema-differs', name })
+    if (tail !== undefined && log.damage !== undefined) this.#findings.add({ kind: 'unreadable', reason: log.damage })
+    this.#readWitnesses()
+    const { since, kept = [] } = this.#options
+    for (const { checkpoint } of since === undefined ? kept : [since, ...kept]) this.#roots.expect('given', checkpoint)
+    if (this.published !== undefined) this.#roots.expect('export', this.published.checkpoint)
+    const newest = checkpoints?.latest()
+    if (lastSigned?.text !== undefined) this.#roots.expectNote('file', lastSigned.text)
+    else if (lastSigned !== undefined && newest !== undefined)
+      this.#findings.add({ kind: 'last-signed-missing', path: lastSigned.path })
+    this.#expectCheckpoints(this.from - 1, this.from)
+    const edge = Edge.at(this.from, (level, at, count) => this.#tileRoots(level, at, count), this.#checkTile)
+    this.#edge = edge
+    this.#roots.reached(this.from, () => edge.root())
+  }
+
+  /** `false` when everything was read. The last entries and what must agree with all of them are seen in one view. */
+  turn(): boolean {
+    // Also while rows are compared: what changed a row since the last turn is read before the row is.
+    if (this.#bundle()) return true
+    const [audit] = this.#cacheAudits
+    if (audit !== undefined) {
+      if (!audit.compare((finding) => this.#findings.add(finding))) this.#cacheAudits.shift()
+      return true
+    }
+    this.compared = this.from === 0
+    this.#end()
+    return false
+  }
+
+  close(): void {
+    for (const audit of this.#opened) audit.close()
+  }
+
+  root(): Uint8Array | undefined {
+    return this.#edge?.root()
+  }
+
+  erased(): number {
+    return this.#bodyAudit.erased
+  }
+
+  /** `false` when the last entry was read. */
+  #bundle(): boolean {
+    const size = this.#size()
+    if (this.next >= size) return false
+    const index = Math.floor(this.next / TILE_WIDTH)
+    const first = index * TILE_WIDTH
+    const width = Math.min(TILE_WIDTH, size - first)
+    this.#expectCheckpoints(this.next, first + width)
+    const entries = this.#entriesOf({ level: 'entries', index, width })
+    if (entries === undefined) {
+      this.#edge = undefined
+      this.next = first + width
+      return true
+    }
+    const bodies = this.#bodiesOf(index)
+    this.#bundled = entries
+    // Those that were read in an earlier turn, when the bundle was shorter.
+    for (let seq = first; seq < this.next; seq++) bodies?.delete(seq)
+    for (const [offset, bytes] of entries.entries())
+      if (first + offset >= this.next) this.#checkEntry(first + offset, bytes, bodies)
+    if (bodies !== undefined)
+      for (const [seq] of bodies) if (seq < this.next) this.#findings.add({ kind: 'body-without-entry', seq })
+    return true
+  }
+
+  /** As the files have them; what is in no full bundle yet is as the tail has it, or as the partial bundle. */
+  #entriesOf(name: TileName): readonly Uint8Array[] | undefined {
+    const { log, tail } = this.#stored
+    const first = name.index * TILE_WIDTH
+    if (tail !== undefined && first >= log.base) return log.entries(first, name.width).map(({ bytes }) => bytes)
+    const bundle = log.tiles.tile(name)
+    if (bundle === undefined) {
+      this.#findings.add({ kind: 'file-missing', path: tilePath(name) })
+      return undefined
+    }
+    const decoded = decodeBundle(bundle, name.width)
+    if (decoded.ok) return decoded.value
+    const reason =
+      decoded.fault.kind === 'cut-off' ? 'it ends in the middle of an entry' : `it holds ${decoded.fault.count} entries`
+    this.#findings.add({ kind: 'bundle-unreadable', index: name.index, reason })
+    return undefined
+  }
+
+  /** By entry. `undefined` where there are none at all, as in an export without them. */
+  #bodiesOf(index: number): Map<number, SaltedBody> | undefined {
+    if (!this.#hasBodies) return undefined
+    const { log, tail } = this.#stored
+    const first = index * TILE_WIDTH
+    const found = new Map<number, SaltedBody>()
+    if (tail !== undefined && first >= log.base) {
+      for (let seq = first; seq < log.size; seq++) {
+        const body = log.body(seq)
+        if (body !== undefined) found.set(seq, body)
+      }
+      return found
+    }
+    const stored = log.tiles.bodies(index)
+    if (stored === undefined && log.tiles.has(bodiesPath(index)))
+      this.#findings.add({ kind: 'unreadable', reason: `${bodiesPath(index)} is not whole` })
+    for (const record of stored?.records ?? []) {
+      const body = stored && bodyAt(stored.bytes, record)
+      if (body === undefined) continue
+      if (record.index >= TILE_WIDTH || found.has(first + record.index))
+        this.#findings.add({ kind: 'body-without-entry', seq: first + record.index })
+      found.set(first + record.index, body)
+    }
+    return found
+  }
+
+  #checkEntry(seq: number, bytes: Uint8Array, bodies: Map<number, SaltedBody> | undefined): void {
+    this.next = seq + 1
+    const entry = this.#audit.read(seq, bytes)
+    if (entry !== undefined) {
+      if (bodies !== undefined) this.#bodyAudit.read(entry, seq, bodies.get(seq))
+      this.#succession?.read(entry)
+      const audits = this.#cacheAudits.filter((audit) => audit.handles(entry.kind))
+      const cached = audits.length > 0 ? cachedEntry(entry, bytes, this.#stored.log) : undefined
+      if (cached !== undefined) for (const audit of audits) audit.read(cached)
+      this.#expectLookup(entry, seq)
+    }
+    bodies?.delete(seq)
+    const edge = this.#edge
+    if (edge === undefined) return
+    edge.append(leafHash(bytes))
+    if (this.published?.checkpoint.size === this.next) this.#checkPartials(edge)
+    this.#roots.reached(this.next, () => edge.root())
+  }
+
+  #end(): void {
+    const { log, tail } = this.#stored
+    this.#expectCheckpoints(this.next, Number.MAX_SAFE_INTEGER)
+    this.#roots.ended(this.next)
+    if (this.#hasBodies) this.#bodyAudit.ended()
+    this.#checkLookups()
+    for (const { seq, kind: of, why } of this.#succession?.unlawful ?? [])
+      this.#findings.add({ kind: 'entry-unlawful', seq, of, why })
+    const succession = this.#succession
+    if (succession !== undefined)
+      for (const find of this.#stored.contents ?? [])
+        for (const finding of find((projection) => succession.state(projection))) this.#findings.add(finding)
+    if (tail === undefined) return
+    const { damage, segments, torn } = tail()
+    if (damage !== undefined) this.#findings.add({ kind: 'unreadable', reason: damage })
+    const last = segments.at(-1)?.groups.at(-1)
+    const end = last === undefined ? (segments.at(-1)?.first ?? 0) : last.first + last.entries.length
+    if (damage === undefined && end < log.size)
+      this.#findings.add({ kind: 'entries-missing', from: end, to: log.size - 1 })
+    if (damage === undefined && end >= log.size && torn === 0) {
+      for (const { groups } of segments)
+        for (const { first, entries } of groups)
+          for (const [offset, bytes] of entries.entries()) {
+            const known = log.entry(first + offset)
+            if (known !== undefined && first + offset < log.size && !equalBytes(known.bytes, bytes))
+              this.#findings.add({ kind: 'entry-misplaced', seq: first + offset, claims: first + offset })
+          }
+    }
+  }
+
+  readonly #checkTile = ({ level, index, nodes }: FullTile): void => {
+    this.#compareTile({ level, index, width: TILE_WIDTH }, nodes.subarray(0, TILE_BYTES))
+  }
+
+  /** What whoever reads the checkpoint beside the tiles asks for. */
+  #checkPartials(edge: Edge): void {
+    for (const name of tilesOf(edge.size)) {
+      if (name.width === TILE_WIDTH || name.level === 'entries') continue
+      const [level, first] = [name.level, name.index * TILE_WIDTH]
+      const hashes = Array.from({ length: name.width }, (_, offset) => edge.node(level * TILE_HEIGHT, first + offset))
+      this.#comparePartial(name, Buffer.concat(hashes.map((hash) => hash ?? new Uint8Array(0))))
+      if (level === 0)
+        this.#comparePartial({ ...name, level: 'entries' }, encodeBundle(this.#bundled.slice(0, name.width)))
+    }
+  }
+
+  /** Once the full one exists, the partial one may go. */
+  #comparePartial(name: TileName, content: Uint8Array): void {
+    const { tiles } = this.#stored.log
+    if (tiles.has(tilePath(name)) || !tiles.has(tilePath({ ...name, width: TILE_WIDTH })))
+      this.#compareTile(name, content)
+  }
+
+  #compareTile(name: TileName, content: Uint8Array): void {
+    const stored = this.#stored.log.tiles.tile(name)
+    if (stored === undefined) return this.#findings.add({ kind: 'file-missing', path: tilePath(name) })
+    if (equalBytes(stored, content)) return
+    if (name.level !== 'entries') this.#findings.add({ kind: 'tile-differs', level: name.level, index: name.index })
+    else this.#findings.add({ kind: 'bundle-unreadable', index: name.index, reason: 'it does not hold the entries' })
+  }
+
+  #tileRoots(level: number, from: number, count: number): Uint8Array {
+    return Buffer.concat(
+      Array.from({ length: count }, (_, offset) => {
+        const hashes = this.#stored.log.tiles.tile({ level: level - 1, index: from + offset, width: TILE_WIDTH })
+        if (hashes?.length !== TILE_BYTES) throw new Error(`tile ${level - 1}/${from + offset} is not stored`)
+        return tileNode(expandTile(hashes), TILE_HEIGHT, 0)
+      }),
+    )
+  }
+
+  #readPublished(): SignedCheckpoint | undefined {
+    const { log, key, checkpoints } = this.#stored
+    const text = log.tiles.read('checkpoint')
+    if (text === undefined) {
+      if (checkpoints === undefined || checkpoints.latest() !== undefined)
+        this.#findings.add({ kind: 'file-missing', path: 'checkpoint' })
+      return undefined
+    }
+    const opened = openCheckpoint(text, key)
+    if (opened.ok) return opened.value
+    this.#findings.add({ kind: 'checkpoint-untrusted', where: 'export', reason: checkpointFaultReason(opened.fault) })
+    return undefined
+  }
+
+  /** An export is as long as its checkpoint says. */
+  #size(): number {
+    const { log, tail } = this.#stored
+    return tail === undefined ? (this.published?.checkpoint.size ?? 0) : log.size
+  }
+
+  #expectCheckpoints(above: number, upTo: number): void {
+    const rows = this.#stored.checkpoints?.between(above, upTo) ?? []
+    // A witness may have cosigned for the first time while this run was going on.
+    const witnesses = rows.some(({ cosignatures }) => cosignatures > 0) ? this.#readWitnesses() : []
+    for (const row of rows) this.#roots.expectStored(row, witnesses)
+  }
+
+  #readWitnesses(): VerifierKey[] {
+    for (const vkey of this.#stored.checkpoints?.witnesses() ?? []) {
+      if (this.#witnesses.has(vkey)) continue
+      const key = parseVerifierKey(vkey)
+      this.#witnesses.set(vkey, key.ok ? key.value : undefined)
+      if (!key.ok) this.#findings.add({ kind: 'witness-key-unreadable', vkey })
+    }
+    return [...this.#witnesses.values()].filter((key) => key !== undefined)
+  }
+
+  /** For a call that began before the first entry of this run: an entry, and one of a call. */
+  readonly #wasOpen = (call: number): boolean => {
+    const entry = this.#stored.log.entry(call)
+    const decoded = entry && decodeEntry(entry.bytes)
+    return decoded?.ok === true && decoded.value.kind === CALL_ENTER
+  }
+
+  #expectLookup(entry: LedgerEntry, seq: number): void {
+    if (this.#stored.lookup === undefined) return
+    const row = lookupRow(seq, entry.at, entry)
+    if (row !== undefined) this.#lookups.set(seq, row)
+    const call = closedCall(entry)
+    if (call !== undefined) this.#ends.set(call, seq)
+  }
+
+  /** The cache of lookups says what the entries say, of those that were read. */
+  #checkLookups(): void {
+    const { lookup } = this.#stored
+    if (lookup === undefined || this.#compared) return
+    this.#compared = true
+    for (let from = this.from; ;) {
+      const rows = lookup.rows(from, LOOKUPS_AT_ONCE)
+      for (const row of rows) this.#checkLookup(row)
+      const last = rows.at(-1)
+      if (last === undefined) break
+      from = last.seq + 1
+    }
+    for (const seq of this.#lookups.keys()) this.#findings.add({ kind: 'lookup-differs', seq })
+  }
+
+  #checkLookup(row: LookupRow): void {
+    const expected = this.#lookups.get(row.seq)
+    this.#lookups.delete(row.seq)
+    const isSame =
+      expected !== undefined &&
+      expected.listed === row.listed &&
+      expected.opens === row.opens &&
+      expected.trace_id === row.trace_id &&
+      expected.changed_at === row.changed_at &&
+      (this.#ends.get(row.seq) ?? null) === row.ended
+    if (!isSame && row.seq < this.next) this.#findings.add({ kind: 'lookup-differs', seq: row.seq })
+  }
+}
+
+const LOOKUPS_AT_ONCE = 4_096

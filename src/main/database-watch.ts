@@ -1,0 +1,31 @@
+/**
+ * Database watch: notices that another program writes into the database while this one runs. Nothing is decided from
+ * what it wrote; that it did is recorded, and stays a finding.
+ *
+ * Reads through the database that it is given.
+ */
+import { alteredSchema } from '../core/database-schema-store.ts'
+import type { Database, Migrations } from '../core/database-store.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { DATABASE_WRITTEN } from '../ledger/own-projection.ts'
+
+/** To be done again and again. */
+export function watchDatabase(options: {
+  readonly database: Database
+  readonly migrations: readonly Migrations[]
+  readonly ledger: Ledger
+  readonly logger: Logger
+}): () => Promise<void> {
+  const { database, migrations, ledger, logger } = options
+  let seen = database.foreignWrites()
+  return async () => {
+    const now = database.foreignWrites()
+    if (now === seen) return
+    seen = now
+    const schema = alteredSchema(database.sql, migrations)
+    logger.error({ schema }, 'another program wrote into the database; nothing that it wrote is believed')
+    await ledger.append({ kind: DATABASE_WRITTEN, schema })
+    await ledger.verify()
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * Membership log: the node's ledger as the store of a community asks it, and what it says about communities.
+ *
+ *   community.changed ─▶ the next revision, never an older one      invitation.used ─▶ by one node
+ *
+ * Pure, but for the state that it is given.
+ */
+import { hkdfSync } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { numberField, textField } from '../ledger/entry-field.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Projection } from '../ledger/projection.ts'
+import { StateTable } from '../ledger/state-table.ts'
+import type { MembershipLog } from '../mesh/identity/membership-log.ts'
+
+interface MembershipState {
+  /** By community. */
+  readonly revisions: StateTable<{ readonly revision: number; readonly digest: string }>
+  /** Invitation to node. */
+  readonly invitations: StateTable<string>
+}
+
+const MESH_WRITTEN = 'mesh.written'
+
+export const membershipProjection: Projection<MembershipState> = {
+  name: 'membership',
+  initial: (journal) => ({ revisions: new StateTable(journal), invitations: new StateTable(journal) }),
+  apply: {
+    'community.changed': ({ revisions }, entry) => {
+      const [id, digest] = [textField(entry, 'community_id'), textField(entry, 'digest')]
+      const revision = numberField(entry, 'revision')
+      if (id === undefined || digest === undefined || revision === undefined) return 'it lacks what such an entry says'
+      const before = revisions.get(id)
+      if (before !== undefined && revision <= before.revision)
+        return `the member list was at revision ${before.revision} before`
+      revisions.set(id, { revision, digest })
+      return undefined
+    },
+    'invitation.used': ({ invitations }, entry) => {
+      const [id, nodeId] = [textField(entry, 'invitation'), textField(entry, 'node_id')]
+      if (id === undefined || nodeId === undefined) return 'it lacks what such an entry says'
+      const before = invitations.get(id)
+      if (before !== undefined) return `${before} used that invitation before`
+      invitations.set(id, nodeId)
+      return undefined
+    },
+  },
+  check: { [MESH_WRITTEN]: () => 'another program wrote into the mesh database while the node ran' },
+}
+
+export function membershipLog(ledger: Ledger): MembershipLog {
+  const { revisions, invitations } = ledger.projections.state(membershipProjection)
+  return {
+    newest: (communityId) => revisions.get(communityId),
+    record: async ({ id, revision, digest }) => {
+      // A list that came twice, or that another overtook on its way here, says nothing new.
+      if (revision <= (revisions.get(id)?.revision ?? 0)) return
+      await ledger.append({ kind: 'community.changed', community_id: id, revision, digest })
+    },
+    usedBy: (invitationId) => invitations.get(invitationId),
+    use: async (invitationId, nodeId) => {
+      // The same node may try again after its answer was lost.
+      if (invitations.get(invitationId) === nodeId) return
+      await ledger.append({ kind: 'invitation.used', invitation: invitationId, node_id: nodeId })
+    },
+    altered: async () => void (await ledger.append({ kind: MESH_WRITTEN })),
+  }
+}
+
+const SEAL_BYTES = 32
+
+/** Seals what this node writes into the mesh database. Who has the private key can write what they like. */
+export function meshSealKey(privateKey: KeyObject): Uint8Array {
+  const secret = privateKey.export({ format: 'der', type: 'pkcs8' })
+  return new Uint8Array(hkdfSync('sha256', secret, '', 'hearthbus mesh store', SEAL_BYTES))
+}

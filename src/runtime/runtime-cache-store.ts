@@ -1,0 +1,248 @@
+/**
+ * Runtime cache: tasks, thoughts and audit sessions as tables, written from the entries. What people wrote is in the
+ * bodies; where those were erased, the tables say so, whenever they are made.
+ *
+ * Does I/O.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { isJsonObject } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { BODY_ERASED } from '../ledger/body.ts'
+import { prepared } from '../ledger/entry-cache-store.ts'
+import type { CachedEntry, EntryCache } from '../ledger/entry-cache-store.ts'
+import { textField } from '../ledger/entry-field.ts'
+import type { LedgerEntry } from '../ledger/entry.ts'
+import { ERASED } from '../ledger/state-log.ts'
+import { runtimeMigrations } from './migrations.ts'
+import { SESSION_FINAL, SESSION_START } from './proofs/session-leaf.ts'
+import { isRetry } from './tasks/machine.ts'
+import type { Status } from './tasks/machine.ts'
+import { priorityRank } from './tasks/priority.ts'
+import { ERASABLE, TASK_CHANGED, TASK_CREATED, TASK_TRANSITION, taskOf, wordsSetBy } from './tasks/task-entries.ts'
+import type { ErasableWord } from './tasks/task-entries.ts'
+import { THOUGHT_EVENT } from './trail/leaf.ts'
+
+type Words = Readonly<Record<ErasableWord, string | null>>
+
+interface TaskRow extends Words {
+  readonly id: string
+  readonly attempt: number
+  readonly updated_at: string
+  readonly verify_index: number | null
+  readonly set_by: string
+}
+
+const NO_WORDS: Words = {
+  title: '',
+  project_id: null,
+  description: null,
+  priority: null,
+  assignee: null,
+  cancel_reason: null,
+}
+
+export const runtimeCache: EntryCache = {
+  migrations: runtimeMigrations,
+  tables: [
+    { name: 'tasks', key: ['id'], named: ({ id }) => ({ what: 'task', id: String(id) }) },
+    {
+      name: 'task_dependencies',
+      key: ['task_id', 'depends_on'],
+      named: ({ task_id: id }) => ({ what: 'task', id: String(id) }),
+    },
+    { name: 'thought_records', key: ['id'], named: ({ id }) => ({ what: 'thought', id: String(id) }) },
+    {
+      name: 'audit_sessions',
+      key: ['session_id'],
+      named: ({ session_id: id }) => ({ what: 'session', id: String(id) }),
+    },
+    { name: 'merkle_roots', key: ['session_id'], named: ({ session_id: id }) => ({ what: 'seal', id: String(id) }) },
+  ],
+
+  apply: {
+    [TASK_CREATED]: (sql, { entry, body }) => {
+      const id = taskOf(entry)
+      if (id === undefined) return
+      putTask(sql, {
+        ...wordsAfter(NO_WORDS, entry, body),
+        id,
+        seq: entry.seq,
+        status: 'INIT',
+        created_at: entry.at,
+        updated_at: entry.at,
+        version: 1,
+        attempt: 1,
+        log_index: entry.seq,
+        verify_index: null,
+        set_by: setByAfter('{}', entry),
+      })
+      putDependencies(sql, id, entry)
+    },
+    [TASK_CHANGED]: changeTask,
+    [TASK_TRANSITION]: changeTask,
+
+    [THOUGHT_EVENT]: (sql, { entry, leafHash }) => {
+      const text = (field: string): Json => entry[field] ?? null
+      prepared(
+        sql,
+        `INSERT OR REPLACE INTO thought_records VALUES (:seq, :id, :type, :task_id, :agent_id, :session_id, :timestamp,
+           :prev_hash, :hash, :principal, :public_key, :signature, :seq, :leaf_hash)`,
+      ).run({
+        seq: entry.seq,
+        leaf_hash: leafHash,
+        ...Object.fromEntries(THOUGHT_COLUMNS.map((column) => [column, text(column) as string | null])),
+      })
+    },
+
+    [SESSION_START]: (sql, { entry, body }) => {
+      const intent = isJsonObject(body) && typeof body['intent'] === 'string' ? body['intent'] : ERASED
+      prepared(sql, 'INSERT OR REPLACE INTO audit_sessions VALUES (?, ?, ?, ?, ?, ?, NULL)').run(
+        textField(entry, 'session_id') ?? '',
+        intent,
+        (entry['task_id'] ?? null) as string | null,
+        entry.at,
+        textField(entry, 'principal') ?? '',
+        entry.seq,
+      )
+    },
+    [SESSION_FINAL]: (sql, { entry, leafHash }) => {
+      const id = textField(entry, 'session_id') ?? ''
+      prepared(sql, 'UPDATE audit_sessions SET finalized_at = ? WHERE session_id = ?').run(entry.at, id)
+      prepared(sql, 'INSERT OR REPLACE INTO merkle_roots VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
+        id,
+        textField(entry, 'root') ?? '',
+        Number(entry['record_count']),
+        Number(entry['first_index']),
+        Number(entry['last_index']),
+        entry.at,
+        entry.seq,
+        leafHash,
+      )
+    },
+
+    [BODY_ERASED]: (sql, { erased }) => {
+      if (erased === undefined) return
+      const id = taskOf(erased)
+      if (id !== undefined) eraseWords(sql, id, erased.seq)
+      if (erased.kind === SESSION_START)
+        prepared(sql, 'UPDATE audit_sessions SET intent = ? WHERE session_id = ?').run(
+          ERASED,
+          textField(erased, 'session_id') ?? '',
+        )
+    },
+  },
+
+  showing: (entry) => {
+    const id = taskOf(entry)
+    if (id !== undefined && wordsSetBy(entry).length > 0) return [{ what: 'task', id }]
+    return entry.kind === SESSION_START ? [{ what: 'session', id: textField(entry, 'session_id') ?? '' }] : []
+  },
+}
+
+const THOUGHT_COLUMNS = [
+  'id',
+  'type',
+  'task_id',
+  'agent_id',
+  'session_id',
+  'timestamp',
+  'prev_hash',
+  'hash',
+  'principal',
+  'public_key',
+  'signature',
+] as const
+
+function changeTask(sql: DatabaseSync, { entry, body }: CachedEntry): void {
+  const id = taskOf(entry)
+  const before = id === undefined ? undefined : taskRow(sql, id)
+  // Somebody removed the row: that it is missing is found when the tables are compared.
+  if (id === undefined || before === undefined) return
+  const { from, to } = entry
+  const words = wordsAfter(before, entry, body)
+  prepared(
+    sql,
+    `UPDATE tasks SET title = :title, project_id = :project_id, description = :description, priority = :priority,
+       priority_rank = :rank, assignee = :assignee, cancel_reason = :cancel_reason, updated_at = :updated_at,
+       attempt = :attempt, version = :version, log_index = :seq, verify_index = :verify_index, set_by = :set_by,
+       status = coalesce(:status, status) WHERE id = :id`,
+  ).run({
+    ...words,
+    id,
+    seq: entry.seq,
+    rank: priorityRank(words.priority),
+    status: typeof to === 'string' ? to : null,
+    // The wall clock may have gone back; a task is never updated before it was.
+    updated_at: entry.at > before.updated_at ? entry.at : before.updated_at,
+    version: Number(entry['version']),
+    attempt: isRetry(from as Status, to as Status) ? before.attempt + 1 : before.attempt,
+    verify_index: to === 'VERIFY' ? entry.seq : before.verify_index,
+    set_by: setByAfter(before.set_by, entry),
+  })
+  if (entry['depends_on'] !== undefined) putDependencies(sql, id, entry)
+}
+
+function putTask(sql: DatabaseSync, row: TaskRow & Readonly<Record<string, string | number | null>>): void {
+  prepared(
+    sql,
+    `INSERT OR REPLACE INTO tasks (seq, id, project_id, title, description, status, priority, priority_rank, assignee,
+       cancel_reason, created_at, updated_at, version, attempt, log_index, verify_index, set_by)
+     VALUES (:seq, :id, :project_id, :title, :description, :status, :priority, :rank, :assignee, :cancel_reason,
+       :created_at, :updated_at, :version, :attempt, :log_index, :verify_index, :set_by)`,
+  ).run({ ...row, rank: priorityRank(row.priority) })
+}
+
+/** Ids of tasks are nobody's words: they are in the entry and stay. */
+function putDependencies(sql: DatabaseSync, id: string, { seq, depends_on: ids }: LedgerEntry): void {
+  prepared(sql, 'DELETE FROM task_dependencies WHERE task_id = ?').run(id)
+  for (const [position, other] of (Array.isArray(ids) ? ids : []).entries())
+    prepared(sql, 'INSERT INTO task_dependencies VALUES (?, ?, ?, ?)').run(id, String(other), position, seq)
+}
+
+function wordsAfter(before: Words, entry: LedgerEntry, body: Json | undefined): Words {
+  const words = { ...pick(before) }
+  for (const word of wordsSetBy(entry)) words[word] = saidOf(word, body)
+  for (const word of emptiedBy(entry)) words[word] = null
+  return words
+}
+
+function pick(row: Words): Record<ErasableWord, string | null> {
+  return Object.fromEntries(ERASABLE.map((word) => [word, row[word]])) as Record<ErasableWord, string | null>
+}
+
+function saidOf(word: ErasableWord, body: Json | undefined): string | null {
+  if (!isJsonObject(body)) return ERASED
+  const said = body[word === 'cancel_reason' ? 'reason' : word] ?? null
+  return typeof said === 'string' ? said : null
+}
+
+function emptiedBy({ emptied }: LedgerEntry): readonly ErasableWord[] {
+  return Array.isArray(emptied) ? ERASABLE.filter((word) => emptied.includes(word)) : []
+}
+
+/** Which entry has the words of each field, as JSON. */
+function setByAfter(before: string, entry: LedgerEntry): string {
+  const setBy = JSON.parse(before) as Record<string, number>
+  for (const word of wordsSetBy(entry)) setBy[word] = entry.seq
+  for (const word of emptiedBy(entry)) delete setBy[word]
+  return JSON.stringify(
+    Object.fromEntries(Object.entries(setBy).toSorted(([left], [right]) => (left < right ? -1 : 1))),
+  )
+}
+
+function eraseWords(sql: DatabaseSync, id: string, seq: number): void {
+  const row = taskRow(sql, id)
+  if (row === undefined) return
+  const setBy = JSON.parse(row.set_by) as Record<string, number>
+  const words = pick(row)
+  for (const word of ERASABLE) if (setBy[word] === seq && words[word] !== null) words[word] = ERASED
+  prepared(
+    sql,
+    `UPDATE tasks SET title = :title, project_id = :project_id, description = :description, priority = :priority,
+       priority_rank = :rank, assignee = :assignee, cancel_reason = :cancel_reason WHERE id = :id`,
+  ).run({ ...words, id, rank: priorityRank(words.priority) })
+}
+
+function taskRow(sql: DatabaseSync, id: string): TaskRow | undefined {
+  return prepared(sql, 'SELECT * FROM tasks WHERE id = ?').get(id) as TaskRow | undefined
+}

@@ -1,0 +1,206 @@
+/**
+ * Runtime state: what the tools of spec 5 decide from, as the log says it: where each task stands, which sessions are
+ * open, what each chain of thoughts ends with, and whose key an agent's is.
+ *
+ *   task.created ─▶ task.changed, task.transition      session.start ─▶ thought … ─▶ session.final      skill.change
+ *
+ * The gates of spec 5's pipeline are here, for every writer: no step is skipped, a task waits for others, and DONE needs
+ * a reflection from after VERIFY.
+ *
+ * Pure, but for the state that it is given.
+ */
+import { entryTime, numberField, textField } from '../ledger/entry-field.ts'
+import type { LedgerEntry } from '../ledger/entry.ts'
+import type { ApplyEntry, Projection } from '../ledger/projection.ts'
+import { StateTable } from '../ledger/state-table.ts'
+import { SESSION_FINAL, SESSION_START } from './proofs/session-leaf.ts'
+import { SKILL_CHANGE } from './skills/skill.ts'
+import { canTransition, FIRST_STATUS, isRetry, STATUSES } from './tasks/machine.ts'
+import type { Status } from './tasks/machine.ts'
+import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION } from './tasks/task-entries.ts'
+import { THOUGHT_EVENT } from './trail/leaf.ts'
+import { GENESIS_HASH } from './trail/thought.ts'
+
+export interface TaskFacts {
+  readonly status: Status
+  readonly version: number
+  readonly attempt: number
+  readonly dependsOn: readonly string[]
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** Entry of the last change, of the last move into VERIFY, and of the last reflection. */
+  readonly logIndex: number
+  readonly verifyIndex: number | null
+  readonly reflectionIndex: number
+}
+
+export interface SessionFacts {
+  readonly taskId: string | null
+  readonly startIndex: number
+  readonly records: number
+  readonly finalizedAt: string | null
+}
+
+/** The newest thought of a task. */
+export interface ChainHead {
+  readonly hash: string
+  readonly timestamp: string
+}
+
+export interface SkillFacts {
+  readonly contentHash: string
+  readonly sourcePath: string
+  readonly loadedAt: string
+  readonly logIndex: number
+}
+
+export interface RuntimeState {
+  readonly tasks: StateTable<TaskFacts>
+  readonly sessions: StateTable<SessionFacts>
+  /** Sessions that are open, by the task for which they were begun. */
+  readonly openSessions: StateTable<readonly string[]>
+  readonly chains: StateTable<ChainHead>
+  /** Base64, by agent: the first that it signed with. */
+  readonly agentKeys: StateTable<string>
+  readonly signatures: StateTable<boolean>
+  readonly skills: StateTable<SkillFacts>
+}
+
+const INCOMPLETE = 'it lacks what such an entry says'
+
+const taskEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
+  [TASK_CREATED]: ({ tasks }, entry) => {
+    const [id, dependsOn] = [textField(entry, 'task_id'), dependenciesIn(entry) ?? []]
+    if (id === undefined) return INCOMPLETE
+    if (tasks.has(id)) return `task ${id} was created before`
+    const strange = dependsOn.find((other) => !tasks.has(other))
+    if (strange !== undefined) return `there is no task ${strange} to wait for`
+    tasks.set(id, {
+      status: FIRST_STATUS,
+      version: 1,
+      attempt: 1,
+      dependsOn,
+      createdAt: entry.at,
+      updatedAt: entry.at,
+      logIndex: entry.seq,
+      verifyIndex: null,
+      reflectionIndex: -1,
+    })
+    return undefined
+  },
+
+  [TASK_CHANGED]: (state, entry) => changeTask(state, entry, undefined),
+
+  [TASK_TRANSITION]: (state, entry) => {
+    const to = STATUSES.find((status) => status === entry['to'])
+    return to === undefined ? INCOMPLETE : changeTask(state, entry, to)
+  },
+}
+
+const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
+  [SESSION_START]: ({ sessions, openSessions }, entry) => {
+    const [id, taskId] = [textField(entry, 'session_id'), textField(entry, 'task_id') ?? null]
+    if (id === undefined) return INCOMPLETE
+    if (sessions.has(id)) return `session ${id} was begun before`
+    sessions.set(id, { taskId, startIndex: entry.seq, records: 0, finalizedAt: null })
+    if (taskId !== null) openSessions.set(taskId, [...(openSessions.get(taskId) ?? []), id])
+    return undefined
+  },
+
+  [THOUGHT_EVENT]: (state, entry) => {
+    const text = (field: string): string | undefined => textField(entry, field)
+    const [taskId, agent, hash, timestamp] = [text('task_id'), text('agent_id'), text('hash'), text('timestamp')]
+    if (taskId === undefined || agent === undefined || hash === undefined || timestamp === undefined) return INCOMPLETE
+    const [sessionId, key, signature] = [text('session_id'), text('public_key'), text('signature')]
+    const session = sessionId === undefined ? undefined : state.sessions.get(sessionId)
+    if (sessionId !== undefined && session?.finalizedAt !== null) return `session ${sessionId} was not open`
+    if (text('prev_hash') !== (state.chains.get(taskId)?.hash ?? GENESIS_HASH))
+      return `it does not continue the chain of task ${taskId}`
+    const known = state.agentKeys.get(agent)
+    if (known !== undefined && known !== key) return `it was not signed with the key of ${agent}`
+    if (signature !== undefined && state.signatures.has(signature)) return 'this signed statement was recorded before'
+    if (known === undefined && key !== undefined) state.agentKeys.set(agent, key)
+    if (signature !== undefined) state.signatures.set(signature, true)
+    state.chains.set(taskId, { hash, timestamp })
+    if (sessionId !== undefined && session !== undefined)
+      state.sessions.set(sessionId, { ...session, records: session.records + 1 })
+    const task = state.tasks.get(taskId)
+    if (task !== undefined && entry['type'] === 'reflection')
+      state.tasks.set(taskId, { ...task, reflectionIndex: entry.seq })
+    return undefined
+  },
+
+  [SESSION_FINAL]: ({ sessions, openSessions }, entry) => {
+    const id = textField(entry, 'session_id')
+    const session = id === undefined ? undefined : sessions.get(id)
+    if (id === undefined || session?.finalizedAt !== null) return 'no such session was open'
+    if (numberField(entry, 'record_count') !== session.records)
+      return `session ${id} has ${session.records} records, and another number was sealed`
+    sessions.set(id, { ...session, finalizedAt: entry.at })
+    const { taskId } = session
+    if (taskId !== null)
+      openSessions.set(
+        taskId,
+        (openSessions.get(taskId) ?? []).filter((other) => other !== id),
+      )
+    return undefined
+  },
+}
+
+const skillEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
+  [SKILL_CHANGE]: ({ skills }, entry) => {
+    const text = (field: string): string | undefined => textField(entry, field)
+    const [name, contentHash, sourcePath] = [text('name'), text('content_hash'), text('source_path')]
+    if (name === undefined || sourcePath === undefined) return INCOMPLETE
+    if (text('previous_hash') !== skills.get(name)?.contentHash) return `skill ${name} was another before`
+    if (contentHash === undefined) skills.delete(name)
+    else skills.set(name, { contentHash, sourcePath, loadedAt: entry.at, logIndex: entry.seq })
+    return undefined
+  },
+}
+
+export const runtimeProjection: Projection<RuntimeState> = {
+  name: 'runtime',
+  initial: (journal) => ({
+    tasks: new StateTable(journal),
+    sessions: new StateTable(journal),
+    openSessions: new StateTable(journal),
+    chains: new StateTable(journal),
+    agentKeys: new StateTable(journal),
+    signatures: new StateTable<boolean>(journal),
+    skills: new StateTable(journal),
+  }),
+  apply: { ...taskEntries, ...trailEntries, ...skillEntries },
+}
+
+function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: Status | undefined): string | undefined {
+  const id = textField(entry, 'task_id')
+  const task = id === undefined ? undefined : tasks.get(id)
+  if (id === undefined || task === undefined) return 'there is no such task'
+  if (entry['version'] !== task.version + 1) return `task ${id} is at version ${task.version}`
+  const dependsOn = dependenciesIn(entry) ?? task.dependsOn
+  if (to !== undefined) {
+    if (entry['from'] !== task.status) return `task ${id} is ${task.status}`
+    if (!canTransition(task.status, to)) return `a task in ${task.status} cannot go to ${to}`
+    if (to === 'DONE' && task.reflectionIndex <= (task.verifyIndex ?? Infinity))
+      return `task ${id} has no reflection from after VERIFY`
+    const open = to === 'APPLY' ? dependsOn.find((other) => tasks.get(other)?.status !== 'DONE') : undefined
+    if (open !== undefined) return `task ${id} waits for ${open}`
+  }
+  tasks.set(id, {
+    ...task,
+    dependsOn,
+    status: to ?? task.status,
+    version: task.version + 1,
+    attempt: to !== undefined && isRetry(task.status, to) ? task.attempt + 1 : task.attempt,
+    // The wall clock may have gone back; a task is never updated before it was.
+    updatedAt: entryTime(entry) > Date.parse(task.updatedAt) ? entry.at : task.updatedAt,
+    logIndex: entry.seq,
+    verifyIndex: to === 'VERIFY' ? entry.seq : task.verifyIndex,
+  })
+  return undefined
+}
+
+function dependenciesIn({ depends_on: ids }: LedgerEntry): readonly string[] | undefined {
+  return Array.isArray(ids) && ids.every((id) => typeof id === 'string') ? ids : undefined
+}

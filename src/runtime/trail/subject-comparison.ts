@@ -1,0 +1,65 @@
+/**
+ * Subject comparison: the tables of tasks and sessions that a trail is about, held against what the log says of them.
+ *
+ * Reads through what it is given.
+ */
+import { CacheAudit } from '../../ledger/entry-cache-store.ts'
+import { Findings, findingSentence } from '../../ledger/finding.ts'
+import type { CacheFinding } from '../../ledger/finding.ts'
+import type { Records } from '../dependencies.ts'
+import { runtimeCache } from '../runtime-cache-store.ts'
+import type { TrailStores } from './tools.ts'
+
+export interface SubjectReport {
+  /** Sessions and tasks whose rows are not what the log says; the first of them. */
+  readonly brokenSessions: readonly string[]
+  readonly brokenTasks: readonly string[]
+  /** What is wrong with them, in sentences; the first of every kind, and how many more. */
+  readonly problems: readonly string[]
+}
+
+const MAX_NAMED = 20
+
+/** Yields after each piece. Of one task and its sessions, if told. */
+export function* compareSubjects(
+  { database, ledger }: Records,
+  { state }: Pick<TrailStores, 'state'>,
+  taskId: string | undefined,
+): Generator<undefined, SubjectReport, void> {
+  const audit = new CacheAudit(runtimeCache, database.sql)
+  const [problems, brokenSessions, brokenTasks] = [new Findings<CacheFinding>(), new Set<string>(), new Set<string>()]
+  const isOurs = ({ what, id }: CacheFinding): boolean =>
+    taskId === undefined || (what === 'task' ? id === taskId : state.sessions.get(id)?.taskId === taskId)
+  try {
+    let next = 0
+    const catchUp = function* (): Generator<undefined, void, void> {
+      for (let rows = ledger.cached(next); rows.length > 0; rows = ledger.cached(next)) {
+        for (const { seq, cached } of rows) {
+          if (cached !== undefined && audit.handles(cached.entry.kind)) audit.read(cached)
+          next = seq + 1
+        }
+        yield
+      }
+    }
+    yield* catchUp()
+    for (let more = true; more;) {
+      // What changed a row since the last piece is read before the row is.
+      for (const _ of catchUp());
+      more = audit.compare((finding) => {
+        // The trail itself is walked record by record (verify.ts).
+        if (finding.what === 'thought' || !isOurs(finding)) return
+        problems.add(finding)
+        const broken = finding.what === 'task' ? brokenTasks : brokenSessions
+        if (broken.size < MAX_NAMED) broken.add(finding.id)
+      })
+      yield
+    }
+  } finally {
+    audit.close()
+  }
+  return {
+    brokenSessions: [...brokenSessions],
+    brokenTasks: [...brokenTasks],
+    problems: problems.sentences(findingSentence),
+  }
+}

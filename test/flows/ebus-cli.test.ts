@@ -1,0 +1,100 @@
+/**
+ * eBUS commands as they are typed: rows in and rows out, a folder that is checked, a bus that is recorded and played.
+ * Values of the rows were measured with ebusd's library (see `test/vectors/ebus-definitions.jsonl`).
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
+import type { Home } from '../gateway-process.ts'
+import { createHome, runCommand } from '../gateway-process.ts'
+
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+const HEADER = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment'
+const LINES = [
+  HEADER,
+  'r,oven,,Heat,,,08,b509,0d10,temp,,D2C,,°C,',
+  'w,oven,,Heat,,,08,b509,0e10,temp,,D2C,,°C,',
+  'r,boiler,,Status,,,08,b511,01,flow,,D1C,,°C,',
+  'r,oven,,Bad,,,08,b509,0d11,temp,,NOPE,,,',
+  '',
+].join('\n')
+
+describe('eBUS commands', () => {
+  let home: Home
+  beforeAll(() => {
+    home = createHome()
+    writeFileSync(join(home.data, '08.oven.csv'), LINES)
+  })
+  afterAll(() => home.remove())
+
+  it('decode and encode one row for each row, in order', async () => {
+    const identity = { file: '08.oven.csv', circuit: 'oven', name: 'Heat' }
+    const rows = [
+      { ...identity, type: 'r', master_hex: '3108b509020d10', slave_hex: '025801' },
+      { master_hex: '3108b509020d10', slave_hex: '020200' },
+      { master_hex: '3108b509020d99', slave_hex: '020200' },
+      { ...identity, type: 'w', kind: 'encode', values: '21.5' },
+    ]
+    const answers = await typed(
+      home,
+      ['ebus', 'decode', '--definitions', home.data],
+      rows.map((row) => JSON.stringify(row)),
+    )
+    expect(answers.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { ...rows[0], text: '21.50', decoded: { temp: 21.5 } },
+      { ...identity, type: 'r', text: '0.12' },
+      { error: 'ERR: element not found' },
+      { master_hex: '3108b509040e105801' },
+    ])
+    // The digits stay as ebusd prints them.
+    expect(answers[1]).toMatch(/"decoded":\{"temp":0\.12\}\}$/)
+  })
+
+  it('check a folder and name the line that is wrong', async () => {
+    const checked = await runCommand(home, ['ebus', 'definitions', 'check', home.data, '--json'])
+    expect(checked.code).toBe(0)
+    expect(checked.said.match(/^\{.*\}$/gm)?.map((line) => (JSON.parse(line) as { name: string }).name)).toEqual([
+      'Heat',
+      'Heat',
+      'Status',
+    ])
+    expect(checked.said).toContain('08.oven.csv:5: ERR: element not found')
+    expect((await runCommand(home, ['ebus', 'definitions', 'check', home.data, '--strict'])).code).toBe(5)
+  })
+
+  it('record a bus, play it, and show what nobody has described', async () => {
+    const simulator = await startEbusSimulator({ speed: 20 })
+    const file = join(home.data, 'bus.rec')
+    const adapter = `enh:127.0.0.1:${simulator.port}`
+    const recorded = await runCommand(home, ['ebus', 'record', file, '--adapter', adapter, '--seconds', '3'])
+    await simulator.stop()
+    expect(recorded.said).toMatch(/\d+ symbols in /)
+    expect(readFileSync(file, 'utf8')).toMatch(/^# hearthbus ebus recording 1 /)
+    const played = await runCommand(home, ['ebus', 'replay', file, '--definitions', home.data])
+    expect(played.said).toMatch(/1008b5110101 \/ \S+ {2}boiler Status \d+\.\d/)
+    const grabbed = await runCommand(home, ['ebus', 'grab', file, '--definitions', home.data, '--json'])
+    expect(grabbed.said).toContain('"service":"b524"')
+    expect(grabbed.said).not.toMatch(/"service":"b511","times":\d+,"command":"01"/)
+  })
+
+  it('define a message only if it can be read', async () => {
+    const file = join(home.data, 'mine.csv')
+    const line = 'r,mine,,Thing,,,15,b555,a2,value,,UCH,,,'
+    expect((await runCommand(home, ['ebus', 'definitions', 'define', file, line])).code).toBe(0)
+    expect((await runCommand(home, ['ebus', 'definitions', 'define', file, line.replace('UCH', 'NOPE')])).code).toBe(2)
+    expect(readFileSync(file, 'utf8')).toBe(`${HEADER}\n${line}\n`)
+  })
+})
+
+async function typed({ data, config }: Home, words: readonly string[], lines: readonly string[]): Promise<string[]> {
+  const child = spawn(process.execPath, [CLI, '--data', data, '--config', config, ...words])
+  let said = ''
+  child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  child.stdin.end(`${lines.join('\n')}\n`)
+  await once(child, 'close')
+  return said.trimEnd().split('\n')
+}

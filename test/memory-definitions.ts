@@ -1,0 +1,36 @@
+/**
+ * Memory definitions: definition files that a test wrote, without a folder on disk.
+ *
+ * Pure.
+ */
+import type { DefinitionFileFault } from '../src/ebus/definitions/definition-error.ts'
+import type { NamedSource } from '../src/ebus/definitions/telegram-row.ts'
+import type { FieldTemplates } from '../src/ebus/definitions/templates.ts'
+import { readTemplates } from '../src/ebus/definitions/templates.ts'
+
+export class MemoryDefinitions implements NamedSource {
+  readonly templateFaults: DefinitionFileFault[] = []
+  readonly #files: Readonly<Record<string, string>>
+  readonly #templates: FieldTemplates
+
+  /** Templates of the root are the only ones. */
+  constructor(files: Readonly<Record<string, string>>, language: string) {
+    this.#files = files
+    const file = '_templates.csv'
+    const read = readTemplates(files[file] ?? '', { file, inherited: new Map(), language })
+    this.#templates = read.templates
+    if (read.fault !== undefined) this.templateFaults.push(read.fault)
+  }
+
+  readText(path: string): string | undefined {
+    return this.#files[path]
+  }
+
+  templatesFor(): FieldTemplates {
+    return this.#templates
+  }
+
+  files(): readonly string[] {
+    return Object.keys(this.#files).filter((file) => file.endsWith('.csv') && file !== '_templates.csv')
+  }
+}

@@ -8,10 +8,11 @@
  * Does I/O.
  */
 import { once } from 'node:events'
-import type { JsonObject } from '../src/core/json.ts'
+import type { Json, JsonObject } from '../src/core/json.ts'
 import { buildResolver, resolveDevices } from '../src/homeseer/resolve/resolve.ts'
 import { buildHouse } from '../src/homeseer/catalog/house.ts'
-import { decodeStatus, encodeDevice } from '../src/homeseer/wire/device.ts'
+import { decodeStatus } from '../src/homeseer/wire/device.ts'
+import { encodeStatus } from '../src/sim/homeseer/device-answer.ts'
 import { connectHttp, startGatewayProcess } from '../test/gateway-process.ts'
 import { homeseerHome, openHouse, openWorld } from '../test/homeseer-rig.ts'
 import type { House, World } from '../test/homeseer-rig.ts'
@@ -101,7 +102,7 @@ function phrase(round: number): string {
 
 function currentResolver({ simulator }: World) {
   const records = simulator.house.refs.flatMap((ref) => simulator.house.record(ref, true) ?? [])
-  const status = decodeStatus({ Devices: records.map((record) => encodeDevice(record, { compress: true })) })
+  const status = decodeStatus(JSON.parse(encodeStatus(records, { compress: true, zone: '+0100' })) as Json)
   if (!status.ok) throw new Error(status.fault.detail)
   const built = buildHouse(status.value.devices, new Map())
   return buildResolver({ house: built, events: [], cameras: [], aliases: [] })

@@ -8,7 +8,7 @@ import { ok } from '../../core/result.ts'
 import { booleanField, field, numberField, objectField, textField, textsField } from '../../homeseer/wire/field.ts'
 import { changed, refuse, type OperationResult, type Operations } from './admin-result.ts'
 import type { World } from './world.ts'
-import type { SimCamera, SimEvent } from './system.ts'
+import { simEvent, type SimCamera, type SimEvent } from './system.ts'
 
 /** Names and arguments are those of the admin adapter's protocol (homeseer/wire/admin-adapter.ts). */
 export const CONTENT_OPERATIONS: Operations = {
@@ -112,9 +112,7 @@ function createEvent({ system }: World, args: JsonObject): OperationResult {
   if (group === '' || name === '') return refuse('invalid', 'an event needs a group and a name')
   if (findWanted(system.events, args) !== undefined) return refuse('conflict', `there is ${group} / ${name}`)
   const id = Math.max(0, ...system.events.map((event) => event.id)) + 1
-  const marks = { voiceCommand: '', enabled: true, security: false }
-  const blank = { id, group, name, ...marks, trigger: undefined, actions: [], script: undefined }
-  const event = withDefinition(blank, objectField(args, 'definition'))
+  const event = withDefinition(simEvent({ id, group, name }), objectField(args, 'definition'))
   if (!system.groupRefs.has(group)) system.groupRefs.set(group, 880_011_223 + system.groupRefs.size)
   system.events = [...system.events, event]
   return changed(null, shownEvent(event))

@@ -102,6 +102,28 @@ const pushSection = z
   })
   .prefault({})
 
+/** What a device can be; the first five need a person's approval. */
+export const HOMESEER_DEVICE_KINDS = [
+  'lock',
+  'door',
+  'alarm',
+  'house_mode',
+  'main_valve',
+  'valve',
+  'blind',
+  'light',
+  'thermostat',
+  'heater',
+  'fan',
+  'outlet',
+  'switch',
+  'media',
+  'text',
+  'sensor',
+  'group',
+  'other',
+] as const
+
 export const homeseerSection = z
   .strictObject({
     url: z
@@ -130,6 +152,27 @@ export const homeseerSection = z
     eventGroupsPath: path
       .default('/usr/local/HomeSeer/Data/HomeSeerData_2.json/eventgroups.json')
       .describe('HomeSeer’s file of event groups.'),
+    knownEventMembers: z
+      .array(z.string().min(1).max(200))
+      .default([])
+      .describe('Members of records in these files that do nothing; an event with others asks a person.'),
+    eventsMaxAgeHours: z
+      .number()
+      .positive()
+      .exactOptional()
+      .describe('For a copy of these files: older than this, nobody believes it any more.'),
+    unreadEvents: z
+      .enum(['ask', 'trust'])
+      .default('ask')
+      .describe(
+        'While these files cannot be read: `ask` a person before any change, because it may set off an event; `trust` that no event does harm when a device is set.',
+      ),
+    classes: z
+      .record(z.string().regex(/^\d{1,12}$/, 'the ref of a device'), z.enum(HOMESEER_DEVICE_KINDS))
+      .default({})
+      .describe(
+        'What a device is, where it was recognised wrongly: `{"185": "heater"}`. Kinds: see `hearthbus homeseer classify`.',
+      ),
     safeMode: z
       .enum(['read_write', 'read_only'])
       .default('read_write')

@@ -21,6 +21,7 @@ import { adminTools, rollbackTool } from './admin/admin-tools.ts'
 import { createCapabilityCache } from './admin/capability-cache.ts'
 import { createRollbacks } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
+import type { DeviceKind } from './catalog/classify.ts'
 import { EventFileStore } from './catalog/event-file-store.ts'
 import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
@@ -192,6 +193,7 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
       return link.mirror
     },
     clock,
+    ownerKinds: ownerKinds(config),
     ...HOLDS,
   })
   const none: readonly never[] = []
@@ -203,12 +205,20 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
     resolver: new ResolverClient({ catalog, configured: configuredAliases, learned: () => learned?.all ?? none }),
     configuredAliases,
     learned,
-    eventFiles: new EventFileStore({ events: config.eventsPath, groups: config.eventGroupsPath }),
+    eventFiles: new EventFileStore({
+      events: config.eventsPath,
+      groups: config.eventGroupsPath,
+      knownMembers: config.knownEventMembers,
+    }),
     bus,
     guard,
     audit: createAuditTrail({ database, body: ledger.body }),
     clock,
   }
+}
+
+function ownerKinds({ classes }: HomeseerConfig): ReadonlyMap<number, DeviceKind> {
+  return new Map(Object.entries(classes).map(([ref, kind]) => [Number(ref), kind]))
 }
 
 function capabilitiesOf(homeseer: Homeseer, { database, clock, config }: HomeseerOptions): readonly Capability[] {

@@ -17,10 +17,14 @@ import { decodeDefinitions, type DefinitionFault, type EventDefinition } from '.
 export interface EventFilePaths {
   readonly events: string
   readonly groups: string
+  /** Members of records that the owner knows to be harmless. */
+  readonly knownMembers?: readonly string[]
 }
 
 export interface EventFiles {
   readonly definitions: readonly EventDefinition[]
+  /** Records that make no sense. */
+  readonly unread: number
   readonly eventsModifiedMs: number
   readonly groupsModifiedMs: number
 }
@@ -44,11 +48,6 @@ export class EventFileStore {
     this.#paths = paths
   }
 
-  /** Whether they could be read at least once: then they are there, and not being able to is not how it usually is. */
-  get wereRead(): boolean {
-    return this.#kept !== undefined
-  }
-
   async read(): Promise<Result<EventFiles, EventFileFault>> {
     for (let look = 1; ; look++) {
       const result = await this.#readOnce()
@@ -68,10 +67,10 @@ export class EventFileStore {
     if (!eventsJson.ok) return eventsJson
     const groupsJson = await readJson(this.#paths.groups)
     if (!groupsJson.ok) return groupsJson
-    const definitions = decodeDefinitions(eventsJson.value, groupsJson.value)
+    const definitions = decodeDefinitions(eventsJson.value, groupsJson.value, this.#paths.knownMembers)
     if (!definitions.ok) return definitions
     const files = {
-      definitions: definitions.value,
+      ...definitions.value,
       eventsModifiedMs: events.value.modifiedMs,
       groupsModifiedMs: groups.value.modifiedMs,
     }

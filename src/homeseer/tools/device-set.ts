@@ -18,6 +18,14 @@ import type { ControlPair } from '../wire/control-pair.ts'
 import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
 import type { LiveValue } from '../wire/mirror.ts'
 import { setStoredStatus } from '../wire/write-request.ts'
+import {
+  assessWrite,
+  consequencesJson,
+  labelWith,
+  reachedTargets,
+  touchedBy,
+  type AssessedConsequences,
+} from './consequence-client.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { refArgument } from './device-arguments.ts'
 import { deviceLabel } from './device-view.ts'
@@ -63,6 +71,7 @@ interface Plan {
   readonly controls: readonly ControlPair[]
   readonly path: SetPath
   readonly shown: LiveValue | undefined
+  readonly assessed: AssessedConsequences
 }
 
 export function deviceSet(homeseer: Homeseer): GuardedTool {
@@ -70,7 +79,7 @@ export function deviceSet(homeseer: Homeseer): GuardedTool {
     name: 'hs4.devices.set',
     title: 'Set a device',
     description:
-      'Tells one device something (by value, label or control use), waits for it to report back and says what it shows then. Values that the device would refuse are refused before they are sent. Locks, garage doors, alarms and devices with voice confirmation need a person’s approval.',
+      'Tells one device something (by value, label or control use), waits for it to report back and says what it shows then. Values that the device would refuse are refused before they are sent. Locks, doors, alarms, devices with voice confirmation, and whatever sets one of these in motion through HomeSeer’s events need a person’s approval.',
     input,
     output: GUARDED_OUTPUT,
     effect: 'writes',
@@ -85,6 +94,13 @@ export function deviceSet(homeseer: Homeseer): GuardedTool {
 }
 
 async function planSet(homeseer: Homeseer, wish: SetInput): Promise<Result<Plan, Fault>> {
+  const found = await findWish(homeseer, wish)
+  if (!found.ok) return found
+  const assessed = await assessWrite(homeseer, [found.value.device.ref])
+  return assessed.ok ? ok({ ...found.value, assessed: assessed.value }) : assessed
+}
+
+async function findWish(homeseer: Homeseer, wish: SetInput): Promise<Result<Omit<Plan, 'assessed'>, Fault>> {
   const found = await findDevice(homeseer, wish.ref)
   if (!found.ok) return found
   const device = found.value
@@ -101,17 +117,20 @@ async function planSet(homeseer: Homeseer, wish: SetInput): Promise<Result<Plan,
   return again.ok ? ok({ device: renewed.value, controls: fresh.value, path: again.value, shown }) : again
 }
 
-function weighSet({ device, controls, path, shown }: Plan): Weighed {
+function weighSet({ device, controls, path, shown, assessed }: Plan): Weighed {
+  const { refs = [], ...touched } = touchedBy(assessed)
   return {
     // By what the device is, never by what is asked of it: locking a door can lock somebody out.
-    effect: isOrdinary(device) ? 'writes' : 'sensitive',
+    effect: isOrdinary(device) && assessed.reasons.length === 0 ? 'writes' : 'sensitive',
     target: deviceTarget(device.ref),
-    label: deviceLabel(device),
-    touched: { refs: [device.ref] },
+    label: labelWith(deviceLabel(device), assessed),
+    touched: { ...touched, refs: [device.ref, ...refs] },
+    reaches: reachedTargets(assessed),
     preview: {
       before: { value: shown?.value ?? null, status: shown?.status ?? null },
       device: { ref: device.ref, name: deviceLabel(device), sensitive: [...device.sensitivity] },
       after: pathJson(path, controls),
+      ...consequencesJson(assessed),
     },
   }
 }
@@ -245,11 +264,14 @@ function success({ device, wish }: Act, { path, raw, verification }: Done): Json
     ...(path.kind === 'control' ? choiceJson(path.choice) : storedJson(path)),
     ...(wish.source === undefined ? {} : { source: wish.source }),
     ...(path.kind === 'control' && path.autoSwitch !== undefined ? { modeAutoSwitch: path.autoSwitch } : {}),
-    ...(path.kind === 'store' ? { stored: true, note: 'HomeSeer shows this now; no hardware was told anything.' } : {}),
+    ...(path.kind === 'store' ? { stored: true, note: STORED_NOTE } : {}),
     raw: raw ?? null,
     verification,
   }
 }
+
+/** A write of the memory tells the device nothing, and sets off what waits for that value all the same. */
+const STORED_NOTE = 'HomeSeer shows this now; the device itself was told nothing.'
 
 function choiceJson({ pair, value, text }: ControlChoice): JsonObject {
   return {

@@ -46,8 +46,8 @@ export interface Weighed {
   readonly target: string
   readonly label: string
   readonly touched: Touched
-  /** Devices that it sets beside its target, now or from now on: the owner's word on each holds for it, too. */
-  readonly reaches?: readonly number[]
+  /** Devices and events that it reaches beside its target, as rules name them: the owner's word on each holds. */
+  readonly reaches?: readonly string[]
   /** What may drift while a person thinks stands under `before`. */
   readonly preview: JsonObject
 }
@@ -103,8 +103,16 @@ export function guardedTool<Input extends z.ZodType<JsonObject & Claims, unknown
       return { effect: 'reads', reasons: [] }
     }
     const { effect, target, label, touched, reaches = [], preview } = weigh(planned.value, input)
-    const touches = reaches.map(deviceTarget)
-    return { effect, target, touches, label, dryRun, preview, reasons: refusals(rules, input, touched), refusal }
+    return {
+      effect,
+      target,
+      touches: reaches,
+      label,
+      dryRun,
+      preview,
+      reasons: refusals(rules, input, touched),
+      refusal,
+    }
   }
 
   const tool = defineTool({ ...definition, ...unlessDry(rules, definition), family: homeseerFamily, assess })

@@ -58,6 +58,8 @@ export interface Touched {
   readonly refs?: readonly number[]
   /** `undefined` stands for an event that has no id and therefore is on no list. */
   readonly eventIds?: readonly (number | undefined)[]
+  /** What it sets in motion is not known to the end: it might change any device. */
+  readonly mayTouchAnything?: boolean
   readonly cameraIds?: readonly number[]
   readonly scriptId?: string
   readonly pluginFunction?: string
@@ -135,6 +137,7 @@ function listReasons(rules: Rules, touched: Touched): readonly Reason[] {
   const { admin } = rules
   return [
     ...outside(rules.devices, touched.refs, 'device-list', 'device'),
+    ...unsure(rules, touched),
     ...outside(rules.events, touched.eventIds, 'event-list', 'event'),
     ...outside(rules.cameras, touched.cameraIds, 'camera-list', 'camera'),
     ...outside(rules.scripts, one(touched.scriptId), 'script-list', 'script'),
@@ -144,6 +147,13 @@ function listReasons(rules: Rules, touched: Touched): readonly Reason[] {
     ...outside(admin.interfaces, touched.interfaceIds, 'interface-list', 'interface'),
     ...outside(admin.categories, touched.categoryIds, 'category-list', 'category'),
   ]
+}
+
+/** A list of devices would be no list if something could pass it by not saying what it does. */
+function unsure({ devices }: Rules, { mayTouchAnything = false }: Touched): readonly Reason[] {
+  if (devices === undefined || !mayTouchAnything) return []
+  const message = "Nobody can say that this changes no device that is not on the owner's list."
+  return [{ rule: 'device-list', message }]
 }
 
 /** What has no id cannot be on a list, and is refused wherever there is one. */

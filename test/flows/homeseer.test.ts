@@ -9,11 +9,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { CLI, connectHttp, connectStdio, startGatewayProcess } from '../gateway-process.ts'
 import type { Era, GatewayProcess, Home } from '../gateway-process.ts'
-import { ADMIN_CLAIMS, ADMIN_OPEN, at, callTool, CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
+import {
+  ADMIN_CLAIMS,
+  ADMIN_OPEN,
+  ADMIN_TRUSTED,
+  at,
+  callTool,
+  CLAIMS,
+  homeseerHome,
+  openWorld,
+} from '../homeseer-rig.ts'
 import type { Answer, World } from '../homeseer-rig.ts'
 
 const READS: readonly (readonly [tool: string, args: JsonObject, result: object])[] = [
-  ['hs4.health.get', {}, { hs4Version: '4.2.22.4', safeMode: 'read_write', devicesDiscovered: 31 }],
+  ['hs4.health.get', {}, { hs4Version: '4.2.22.4', safeMode: 'read_write', devicesDiscovered: 36 }],
   [
     'hs4.help.route',
     { goal: 'dim the dining dimmer to 40%', mode: 'mutate' },
@@ -151,7 +160,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
 
     beforeAll(async () => {
       world = await openWorld()
-      home = homeseerHome(world, { admin: ADMIN_OPEN, allow: { pluginFunctions: ['hue:refresh'] } })
+      home = homeseerHome(world, { admin: ADMIN_OPEN, allow: { pluginFunctions: ['hue:refresh'] } }, ADMIN_TRUSTED)
       gateway = await startGatewayProcess(home)
       client = await connectHttp(gateway.url, era, '/mcp/homeseer')
     })

@@ -126,7 +126,7 @@ function signsOf(record: DeviceRecord, controls: readonly ControlPair[], capabil
     place: wordsOf(record.location, record.location2),
     type: wordsOf(record.typeString),
     // Also unsplit: `MyQ` is one word.
-    plugIn: wordsOf(record.interfaceName, record.typeString, record.interfaceName.toLowerCase()),
+    plugIn: wordsOf(record.interfaceName, record.interfaceName.toLowerCase()),
     labels: wordsOf(...controls.map(({ label }) => label)),
     status: wordsOf(record.status),
   }
@@ -263,8 +263,8 @@ function isClimate({ capabilities, name }: Signs): boolean {
   )
 }
 
-function isCommandClass({ record, plugIn }: Signs, classes: ReadonlySet<number>): boolean {
-  const isZWave = plugIn.plain.has('wave') || plugIn.plain.has('zwave')
+function isCommandClass({ record, plugIn, type }: Signs, classes: ReadonlySet<number>): boolean {
+  const isZWave = plugIn.plain.has('wave') || plugIn.plain.has('zwave') || type.plain.has('wave')
   return isZWave && record.deviceType.type === 0 && classes.has(record.deviceType.subType)
 }
 

@@ -174,7 +174,7 @@ export const WINDOW_NAMES = wordTable(
 )
 
 export const VALVE_NAMES = wordTable(
-  'valve valves sprinkler irrigation watering',
+  'valve valves sprinkler irrigation watering vent damper',
   'ventil *ventil bewässerung',
   'vanne électrovanne arrosage',
   'klep afsluiter kraan beregening',
@@ -245,14 +245,14 @@ export const RELAY_NAMES = wordTable('relay opener contact button trigger pulse'
 // What is written on buttons.
 
 export const UNLOCK_LABELS = wordTable(
-  'unlock unlocked unsecure unsecured release lock locked secure secured',
+  'unlock unlocked unsecure unsecured lock locked secure secured',
   'entriegeln entriegelt verriegeln verriegelt aufsperren zusperren aufschließen abschließen sperren entsperren versperren',
   'déverrouiller déverrouillé verrouiller verrouillé déverrouillage verrouillage',
   'ontgrendelen ontgrendeld vergrendelen vergrendeld',
   'desbloquear desbloqueado bloquear bloqueado',
   'sbloccare sblocca sbloccato bloccare blocca bloccato',
   'destrancar trancar destravar travar trancado',
-  '=lås låst =låse oplås ulåst',
+  '=lås =låst =låse oplås ulåst',
   'olåst =låsa',
   '=låse låsopp',
   'odblokuj zablokuj odblokowany zablokowany zarygluj',

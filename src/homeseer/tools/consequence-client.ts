@@ -98,7 +98,8 @@ async function knownEvents({ eventFiles, catalog, config, clock }: Homeseer): Pr
   const { eventsMaxAgeHours: hours } = config
   const isStale = hours !== undefined && clock.now() - files.value.eventsModifiedMs > hours * 3_600_000
   const ids = new Set(files.value.definitions.map(({ id }) => id))
-  const isWhole = files.value.unread === 0 && live.ok && live.value.every(({ id }) => id !== undefined && ids.has(id))
+  const listed = live.ok ? live.value : []
+  const isWhole = files.value.unread === 0 && listed.every(({ id }) => id !== undefined && ids.has(id))
   return { files: isStale ? undefined : files.value, hasEvents, isWhole }
 }
 

@@ -63,7 +63,16 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
   const world = newWorld(house, system, faults)
   const scheduler = new Scheduler(world)
   const alarm = newAlarm(house, scheduler)
-  const { settle } = alarm
+  const { dataDirectory } = options
+  const eventFiles = dataDirectory === undefined ? undefined : writeEventFiles(dataDirectory, system)
+  let savedEvents = system.events
+  const settle = () => {
+    alarm.settle()
+    // HomeSeer saves its events when they change.
+    if (dataDirectory === undefined || system.events === savedEvents) return
+    savedEvents = system.events
+    writeEventFiles(dataDirectory, system)
+  }
   const http = await startHttpServer(world, { host: options.host, port: options.httpPort, settle })
   const ascii = await startAsciiServer(world, { host: options.host, port: options.asciiPort, settle }).catch(
     async (error: unknown) => {
@@ -85,8 +94,6 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
     if (record !== undefined) hooks.send({ ...record, value: change.value }, system.zone)
   }
 
-  const eventFiles =
-    options.dataDirectory === undefined ? undefined : await writeEventFiles(options.dataDirectory, system)
   return {
     httpPort: portOf(http.server),
     asciiPort: portOf(ascii.server),

@@ -32,8 +32,10 @@ const allowSection = z
     devices: idList.describe('Refs that may be changed, also as ranges (`100-110`); absent: all.'),
     events: idList.describe('Ids of events that may be run; absent: all.'),
     cameras: idList.describe('Cameras that may be moved; absent: all.'),
-    scripts: nameList.describe('Scripts that may be run, by name; absent: all.'),
-    pluginFunctions: nameList.describe('Plug-in functions that may be called, as `plugin:function`; absent: all.'),
+    scripts: nameList.describe('Scripts that may be run, by name, or as one call with its arguments; absent: all.'),
+    pluginFunctions: nameList.describe(
+      'Plug-in functions that may be called, as `plugin:function`; absent: all. That very call asks nobody; with parameters it is written `plugin:function("a",1)`.',
+    ),
   })
   .prefault({})
 

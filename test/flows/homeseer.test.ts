@@ -160,7 +160,11 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
 
     beforeAll(async () => {
       world = await openWorld()
-      home = homeseerHome(world, { admin: ADMIN_OPEN, allow: { pluginFunctions: ['hue:refresh'] } }, ADMIN_TRUSTED)
+      home = homeseerHome(
+        world,
+        { admin: ADMIN_OPEN, allow: { pluginFunctions: ['hue:refresh("a",1,true)'] } },
+        ADMIN_TRUSTED,
+      )
       gateway = await startGatewayProcess(home)
       client = await connectHttp(gateway.url, era, '/mcp/homeseer')
     })

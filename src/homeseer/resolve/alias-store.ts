@@ -1,6 +1,7 @@
 /**
- * Alias store: names that people confirmed. A name is learned only from a person, and never one that is already the
- * name of something else: a learned alias must not take over a device.
+ * Alias store: names that were confirmed by whoever used them. Such a name is its confirmer's own: what one agent answers
+ * to its own question means nothing to another. Only the owner of the house teaches a name to all. None is learned that
+ * is already the name of something else: a learned alias must not take over a device.
  *
  * Does I/O.
  */
@@ -21,6 +22,19 @@ export const aliasMigrations: Migrations = {
        confirmed_at_ms INTEGER NOT NULL,
        PRIMARY KEY (kind, key)
      ) STRICT`,
+    // A name belongs to who confirmed it.
+    `CREATE TABLE homeseer_own_alias (
+       kind TEXT NOT NULL CHECK (kind IN ('device', 'event', 'camera')),
+       key TEXT NOT NULL,
+       confirmed_by TEXT NOT NULL,
+       shared INTEGER NOT NULL CHECK (shared IN (0, 1)),
+       id INTEGER NOT NULL,
+       text TEXT NOT NULL,
+       confirmed_at_ms INTEGER NOT NULL,
+       PRIMARY KEY (kind, key, confirmed_by)
+     ) STRICT;
+     INSERT INTO homeseer_own_alias SELECT kind, key, confirmed_by, 0, id, text, confirmed_at_ms FROM homeseer_alias;
+     DROP TABLE homeseer_alias`,
   ],
 }
 
@@ -28,8 +42,10 @@ export interface Confirmation {
   readonly kind: AliasKind
   readonly id: number
   readonly text: string
-  /** The person's principal. */
+  /** The caller's key. */
   readonly confirmedBy: string
+  /** Everybody's from now on: the owner of the house said so. */
+  readonly shared?: boolean
   readonly atMs: number
 }
 
@@ -59,7 +75,7 @@ export class AliasStore {
 
   /** `others` are the aliases in force, names included; a newer confirmation of the same words replaces the older. */
   async learn(confirmation: Confirmation, others: readonly Alias[]): Promise<Result<void, LearnFault>> {
-    const { kind, id, text, confirmedBy, atMs } = confirmation
+    const { kind, id, text, confirmedBy, shared = false, atMs } = confirmation
     const key = strictKey(text)
     if (key === '' || text.length > MAX_LENGTH) return fail({ kind: 'not-a-name' })
     const looks = skeleton(text)
@@ -71,8 +87,8 @@ export class AliasStore {
     if (this.#all.length >= MAX_LEARNED) return fail({ kind: 'full' })
     await this.#database.commit((db) =>
       db
-        .prepare('INSERT OR REPLACE INTO homeseer_alias VALUES (?, ?, ?, ?, ?, ?)')
-        .run(kind, key, id, text, confirmedBy, atMs),
+        .prepare('INSERT OR REPLACE INTO homeseer_own_alias VALUES (?, ?, ?, ?, ?, ?, ?)')
+        .run(kind, key, confirmedBy, shared ? 1 : 0, id, text, atMs),
     )
     this.#all = readAll(this.#database)
     return ok(undefined)
@@ -81,7 +97,7 @@ export class AliasStore {
   /** True when there was such a name. */
   async forget(kind: AliasKind, text: string): Promise<boolean> {
     const { changes } = await this.#database.commit((db) =>
-      db.prepare('DELETE FROM homeseer_alias WHERE kind = ? AND key = ?').run(kind, strictKey(text)),
+      db.prepare('DELETE FROM homeseer_own_alias WHERE kind = ? AND key = ?').run(kind, strictKey(text)),
     )
     this.#all = readAll(this.#database)
     return changes > 0
@@ -90,12 +106,13 @@ export class AliasStore {
 
 function readAll(database: Database): readonly Alias[] {
   return database.sql
-    .prepare('SELECT kind, id, text FROM homeseer_alias ORDER BY kind, key')
+    .prepare('SELECT kind, id, text, confirmed_by, shared FROM homeseer_own_alias ORDER BY kind, key, confirmed_by')
     .all()
     .map((row) => ({
       kind: row['kind'] as AliasKind,
       id: Number(row['id']),
       text: String(row['text']),
       origin: 'confirmed',
+      ...(row['shared'] === 1 ? {} : { owner: String(row['confirmed_by']) }),
     }))
 }

@@ -32,8 +32,8 @@ export function helpRoute(homeseer: Homeseer): Capability {
         z.looseObject({ rank: z.int(), route: z.string(), confidence: z.number(), steps: z.array(z.looseObject({})) }),
       ),
     }),
-  }).handledBy(async ({ goal, mode }) => {
-    const current = await currentNames(homeseer)
+  }).handledBy(async ({ goal, mode }, call) => {
+    const current = await currentNames(homeseer, call)
     // Without HomeSeer there is still something to do: find out why.
     const resolver = current.ok ? current.value.resolver : NOTHING
     // Only this family's: the contract's help is about HomeSeer.

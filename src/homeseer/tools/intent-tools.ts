@@ -59,7 +59,7 @@ function setByName(homeseer: Homeseer): Capability {
     input: z.strictObject({ query: queryArgument, ...SET_WISH, ...INTENT_GUARD }),
     output,
   }).handledBy(async (input, call) => {
-    const current = await currentNames(homeseer, (names) => acts(resolveDevices(names, input.query)))
+    const current = await currentNames(homeseer, call, (names) => acts(resolveDevices(names, input.query)))
     if (!current.ok) return current
     const found = resolveDevices(current.value.resolver, input.query)
     const { source } = input
@@ -94,7 +94,9 @@ function runByName(homeseer: Homeseer): Capability {
     }),
     output,
   }).handledBy(async (input, call) => {
-    const current = await currentNames(homeseer, (names) => acts(resolveEvents(names, input.query, input.groupHint)))
+    const current = await currentNames(homeseer, call, (names) =>
+      acts(resolveEvents(names, input.query, input.groupHint)),
+    )
     if (!current.ok) return current
     const found = resolveEvents(current.value.resolver, input.query, input.groupHint)
     return proceed(homeseer, call, { ...eventParts(input.query, found), claims: input, query: input.query })
@@ -122,6 +124,7 @@ function activateScene(homeseer: Homeseer): Capability {
   }).handledBy(async (input, call) => {
     const current = await currentNames(
       homeseer,
+      call,
       (names) => acts(resolveEvents(names, input.objective)) || acts(resolveDevices(names, input.objective)),
     )
     if (!current.ok) return current
@@ -224,18 +227,22 @@ async function prepareAndCommit<One extends Candidate<unknown>>(
   return answer({ ...staged.value, ...described })
 }
 
-/** What a person said and confirmed is a name from now on, unless it is somebody else's name already. */
+/**
+ * What was said and confirmed is the caller's own name for it from now on, unless it is something else's name already.
+ * Everybody's it becomes only where the owner of the house says it: an agent can answer its own question.
+ */
 async function remember(
   homeseer: Homeseer,
   call: Call,
   name: { readonly kind: AliasKind; readonly id: number; readonly text: string },
 ): Promise<void> {
   const { learned, configuredAliases, clock } = homeseer
-  const current = learned === undefined ? undefined : await currentNames(homeseer)
+  const current = learned === undefined ? undefined : await currentNames(homeseer, call)
   if (learned === undefined || current?.ok !== true) return
   const { deviceNames, eventNames } = current.value.resolver
   const others = [...configuredAliases, ...deviceNames.aliases, ...eventNames.aliases]
-  await learned.learn({ ...name, confirmedBy: callerKey(call.caller), atMs: clock.now() }, others)
+  const shared = call.caller.kind === 'principal' && call.caller.role === 'admin'
+  await learned.learn({ ...name, confirmedBy: callerKey(call.caller), shared, atMs: clock.now() }, others)
 }
 
 const deviceWords = {

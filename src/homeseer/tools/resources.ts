@@ -229,7 +229,8 @@ async function summaryJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
 
 /** Names that follow from HomeSeer are computed, so they are as new as this answer. */
 async function aliasesJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
-  const current = await currentNames(homeseer)
+  // Names that belong to one caller are not shown to others.
+  const current = await currentNames(homeseer, undefined)
   if (!current.ok) return current
   const { deviceNames, eventNames, cameraNames } = current.value.resolver
   const aliases: readonly Alias[] = [...deviceNames.aliases, ...eventNames.aliases, ...cameraNames.aliases]

@@ -13,6 +13,7 @@
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Reason } from '../../core/fault.ts'
 import { allowExactly, allowNames, allowNumbers, type Allows } from './allow-list.ts'
+import { listedName } from './exact-call.ts'
 
 /** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
@@ -80,8 +81,8 @@ export function rulesOf(config: HomeseerConfig): Rules {
     devices: allowNumbers(allow.devices),
     events: allowNumbers(allow.events),
     cameras: allowNumbers(allow.cameras),
-    scripts: allowNames(allow.scripts),
-    pluginFunctions: allowNames(allow.pluginFunctions),
+    scripts: allowNames(allow.scripts?.map(listedName)),
+    pluginFunctions: allowNames(allow.pluginFunctions?.map(listedName)),
     admin: {
       enabled: admin.enabled,
       domains: new Set(ADMIN_DOMAINS.filter((domain) => admin[domain])),
@@ -108,13 +109,6 @@ export function refusals(rules: Rules, claims: Claims, touched: Touched): readon
     ...listReasons(rules, touched),
     ...(touched.domain === undefined ? [] : adminReasons(rules.admin, claims, touched.domain)),
   ]
-}
-
-/** The id of a script: what stands before the first bracket, else the first word. */
-export function scriptIdOf(command: string): string {
-  const [before = ''] = command.split('(')
-  const id = command.includes('(') ? before : (command.trim().split(/\s+/)[0] ?? '')
-  return id.trim().toLowerCase()
 }
 
 /** `read_only` first: nothing that follows could be put right by the caller then. */

@@ -183,6 +183,14 @@ export const homeseerSection = z
     defaultDryRun: z.boolean().default(false).describe('Whether every change is only planned.'),
     verifyAttempts: z.int().min(1).max(40).default(4).describe('How often a change is looked for afterwards.'),
     verifyIntervalMs: z.int().min(10).max(10_000).default(250).describe('Pause between two of these looks.'),
+    verifyWaitSeconds: z
+      .int()
+      .min(1)
+      .max(50)
+      .default(25)
+      .describe(
+        'Longest that a call waits for a device that takes its time, such as a blind; later it is `still_moving`.',
+      ),
     changeTokenSeconds: z
       .int()
       .min(30)

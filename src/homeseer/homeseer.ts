@@ -27,6 +27,7 @@ import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
 import { ResolverClient } from './resolve/resolver-client.ts'
 import { startAnnouncing } from './tools/announce-client.ts'
+import { Arrivals } from './tools/arrivals.ts'
 import { createAuditTrail } from './tools/audit-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { auditQuery } from './tools/audit-tool.ts'
@@ -210,6 +211,7 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
       groups: config.eventGroupsPath,
       knownMembers: config.knownEventMembers,
     }),
+    arrivals: new Arrivals(),
     bus,
     guard,
     audit: createAuditTrail({ database, body: ledger.body }),

@@ -3,7 +3,7 @@
  * afterwards. Intents, prepared changes and administration where they meet trouble.
  */
 import { createServer } from 'node:http'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { freePort, listenLocally } from '../local-port.ts'
 import type { Interaction } from '../../src/bus/call.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
@@ -85,11 +85,50 @@ describe('setting a device', () => {
     expect(next[0]).toMatchObject({ name: 'hs4.devices.set', args: { value: 21, dryRun: true } })
   })
 
-  it('believes no device that is stuck, slow, or falls back', async () => {
-    for (const ref of [HOME_REFS.stuckLamp, HOME_REFS.slowBlind, HOME_REFS.flappingPlug]) {
+  it('believes no device that is stuck or falls back', async () => {
+    for (const ref of [HOME_REFS.stuckLamp, HOME_REFS.flappingPlug]) {
       const answer = await set(ref, { value: 255 })
       expect(answer).toMatchObject({ error: { code: 'HS4_ERROR', details: { verification: { matched: false } } } })
     }
+  })
+
+  it('waits for a blind as long as a blind takes', async () => {
+    expect(await set(HOME_REFS.slowBlind, { value: 255 })).toMatchObject({
+      result: { applied: true, verification: { outcome: 'reached' } },
+    })
+  })
+
+  it('knows a device that shows another number than it was told', async () => {
+    expect(await set(HOME_REFS.stairLight, { value: 255 })).toMatchObject({
+      result: { applied: true, raw: { value: 99, status: 'On' }, verification: { observed: { value: 99 } } },
+    })
+    for (const value of [1, 0, 1])
+      expect(await set(HOME_REFS.heatingMode, { value })).toMatchObject({
+        result: { applied: true, verification: { matched: true, observed: { value: value === 1 ? 17 : 0 } } },
+      })
+  })
+
+  it('says of a scene that nothing would show it', async () => {
+    expect(await set(HOME_REFS.colourScene, { value: 1 })).toMatchObject({
+      result: { applied: true, note: expect.stringContaining('no state'), verification: { matched: false } },
+    })
+  })
+
+  it('says that a device is on its way, and later that it has arrived', async () => {
+    await using impatient = await openHouse(world, { homeseer: { verifyWaitSeconds: 2 } })
+    const { bedroomBlind: ref, radiatorValve } = HOME_REFS
+    const blind = await impatient.call('hs4.devices.set', { ref, label: 'Open', ...CLAIMS })
+    expect(blind).toMatchObject({ result: { pending: 'still_moving', verification: { matched: false } } })
+    const shown = async () =>
+      at(await impatient.call('hs4.devices.get', { refs: [ref] }), 'result', 'items', 0, 'lastCommand')
+    expect(await shown()).toMatchObject({ wanted: 'Open', outcome: 'pending' })
+    await vi.waitFor(async () => expect(await shown()).toMatchObject({ outcome: 'arrived' }), {
+      timeout: 30_000,
+      interval: 250,
+    })
+    // On batteries: it hears of it when it wakes up next.
+    const asleep = await impatient.call('hs4.devices.set', { ref: radiatorValve, value: 21, ...CLAIMS })
+    expect(asleep).toMatchObject({ result: { applied: false, pending: 'unreported' } })
   })
 
   it('says what else speaks for the change: the push and the time of the last change', async () => {

@@ -22,7 +22,7 @@ import {
 import type { Answer, World } from '../homeseer-rig.ts'
 
 const READS: readonly (readonly [tool: string, args: JsonObject, result: object])[] = [
-  ['hs4.health.get', {}, { hs4Version: '4.2.22.4', safeMode: 'read_write', devicesDiscovered: 36 }],
+  ['hs4.health.get', {}, { hs4Version: '4.2.22.4', safeMode: 'read_write', devicesDiscovered: 38 }],
   [
     'hs4.help.route',
     { goal: 'dim the dining dimmer to 40%', mode: 'mutate' },

@@ -19,6 +19,7 @@ import type { AliasStore } from '../resolve/alias-store.ts'
 import type { Alias } from '../resolve/alias.ts'
 import type { ResolverClient } from '../resolve/resolver-client.ts'
 import type { Link } from '../wire/link-client.ts'
+import type { Arrivals } from './arrivals.ts'
 import type { AuditTrail } from './audit.ts'
 import type { Rules } from './rules.ts'
 
@@ -40,6 +41,7 @@ export interface Homeseer {
   /** `undefined` where learning is switched off. */
   readonly learned: AliasStore | undefined
   readonly eventFiles: EventFileStore
+  readonly arrivals: Arrivals
   readonly bus: CallingBus
   readonly guard: Pick<GuardServices, 'judge' | 'changes' | 'mode'>
   readonly audit: AuditTrail

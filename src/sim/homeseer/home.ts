@@ -253,7 +253,20 @@ function namesakes(): readonly PartOptions[] {
 function otherNumbers(): readonly PartOptions[] {
   const upstairs = { location: 'Landing', location2: 'First' }
   return [
-    { ref: 201, name: 'Stair Light', ...upstairs, pairs: BINARY_SWITCH, shows: new Map([[255, 99]]), misc: 0x2000 },
+    {
+      ref: 201,
+      name: 'Stair Light',
+      ...upstairs,
+      pairs: BINARY_SWITCH,
+      shows: new Map([[255, 99]]),
+      display: {
+        texts: new Map([
+          [0, 'Off'],
+          [99, 'On'],
+        ]),
+      },
+      misc: 0x2000,
+    },
     {
       ref: 202,
       name: 'Heating Mode',
@@ -285,16 +298,18 @@ function otherNumbers(): readonly PartOptions[] {
       display: DIMMED_BLIND,
       behaviour: { kind: 'gliding', forMs: 8_000, reportEveryMs: 1_000 },
     },
-    {
-      ref: 205,
-      name: 'Radiator Setpoint',
-      location: 'Bedroom',
-      location2: 'First',
-      pairs: setpoint('HeatSetPoint', 5, 28),
-      display: { suffix: ' C', decimals: 1 },
-      value: 18,
-      behaviour: { kind: 'sleepy', wakesEveryMs: 300_000 },
-    },
+    ...zwave(
+      { ref: 206, name: 'Radiator', location: 'Bedroom', location2: 'First' },
+      {
+        ref: 205,
+        name: 'Radiator Setpoint',
+        pairs: setpoint('HeatSetPoint', 5, 28),
+        display: { suffix: ' C', decimals: 1 },
+        value: 18,
+        behaviour: { kind: 'sleepy', wakesEveryMs: 300_000 },
+      },
+      battery(207, 71),
+    ),
   ]
 }
 

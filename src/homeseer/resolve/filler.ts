@@ -9,8 +9,9 @@ const FILLER = new Set(
     'a an the my our this that',
     'please can could would you i want need like hey ok just now',
     'turn switch set put make get bring dim brighten raise lower adjust change start stop run activate trigger',
+    'open close shut unlock is are what which how whats show tell me status state',
     'on off up down to in at of for from into',
-    'bitte schalte schalt mach mache stelle den die das der dem ein aus an auf im in',
+    'bitte schalte schalt schalten mach mache machen stelle stell setze zeige zeig den die das der dem ein aus an auf zu im in mal mir dimme dimm offne offnen schliesse schliessen schließe schließen öffne öffnen fahre fahr hoch runter starte aktiviere ist sind wie was welche',
   ].flatMap((line) => line.split(' ')),
 )
 

@@ -44,10 +44,11 @@ export function helpRoute(homeseer: Homeseer): Capability {
     return answer({
       goal,
       mode,
-      routes: routes.map(({ route, confidence, steps }, index) => ({
+      routes: routes.map(({ route, confidence, steps, question, candidates }, index) => ({
         rank: index + 1,
         route,
         confidence,
+        ...(question === undefined ? {} : { question, candidates: [...(candidates ?? [])] }),
         steps: steps.map((step) => ({ ...step })),
       })),
       ...(current.ok ? {} : { warnings: [current.fault.message] }),

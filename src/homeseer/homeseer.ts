@@ -27,6 +27,7 @@ import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
 import { ResolverClient } from './resolve/resolver-client.ts'
 import { startAnnouncing } from './tools/announce-client.ts'
+import { areaSet } from './tools/area-set.ts'
 import { Arrivals } from './tools/arrivals.ts'
 import { createAuditTrail } from './tools/audit-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
@@ -49,6 +50,8 @@ import { prompts } from './tools/prompts.ts'
 import { resolveTools } from './tools/resolve-tools.ts'
 import { resource, RESOURCES } from './tools/resources.ts'
 import { rulesOf } from './tools/rules.ts'
+import { withIgnoredArguments } from './tools/tolerant-input.ts'
+import { speakTool } from './tools/speak-tool.ts'
 import { startWebhookListener, type WebhookListener } from './tools/webhook-listener-server.ts'
 import { openLink, type Link } from './wire/link-client.ts'
 
@@ -233,11 +236,13 @@ function capabilitiesOf(homeseer: Homeseer, { database, clock, config }: Homesee
     scriptRun(homeseer),
     pluginFunctionCall(homeseer),
     cameraPan(homeseer),
+    areaSet(homeseer),
+    speakTool(homeseer),
     ...adminTools(parts),
     rollbackTool(parts),
   ]
   const preparable = new Map(guarded.map((tool) => [tool.capability.offer.name, tool]))
-  return [
+  const tools = [
     ...healthTools(homeseer),
     helpRoute(homeseer),
     ...resolveTools(homeseer),
@@ -251,6 +256,9 @@ function capabilitiesOf(homeseer: Homeseer, { database, clock, config }: Homesee
     ...changeTools(homeseer, preparable),
     ...intentTools(homeseer),
     ...adminReadTools(homeseer, users),
+  ]
+  return [
+    ...tools.map(withIgnoredArguments),
     ...RESOURCES.map((definition) => resource(homeseer, definition)),
     ...adminResources(homeseer, users, cache),
     ...prompts(),

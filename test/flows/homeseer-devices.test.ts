@@ -211,7 +211,7 @@ describe('intents', () => {
     expect(several).toMatchObject({ result: { asks: true, prepared: null, execute: false } })
     expect(at(several, 'result', 'choices', 0, 'call')).toEqual({
       name: 'hs4.devices.set',
-      args: { ref: 190, value: 255 },
+      args: { ref: 190, value: 255, ...CLAIMS },
     })
     const master = await house.call('hs4.intent.device_set_by_name', { query: 'Porch Master', ...wish })
     expect(master).toMatchObject({
@@ -267,7 +267,8 @@ describe('intents', () => {
   it('name the call that carries out what was staged without confirming it', async () => {
     await using house = await openHouse(world)
     const staged = await house.call('hs4.intent.device_set_by_name', { query: 'Hall Lamp', value: 40, execute: true })
-    expect(at(staged, 'error', 'details', 'rules')).toEqual(['confirm', 'intent', 'reason'])
+    // What is to be done and why follows from the name that was asked for.
+    expect(at(staged, 'error', 'details', 'rules')).toEqual(['confirm'])
     const next = at(staged, 'error', 'suggestedNextToolCalls', 0) as { name: string; args: JsonObject }
     expect(next).toEqual({
       name: 'hs4.devices.set',
@@ -297,7 +298,7 @@ describe('intents', () => {
     const commit = (claims: JsonObject) => house.call('hs4.change.commit', { token, ...claims })
     expect(await commit({})).toMatchObject({
       error: {
-        details: { rules: ['confirm', 'intent', 'reason'] },
+        details: { rules: ['confirm'] },
         fixHint:
           'Give confirm, intent and reason with the commit; for anything else in `details.reasons`, prepare the change again, or call its tool.',
       },

@@ -37,6 +37,7 @@ import { observe, shows } from './observe-client.ts'
 import { ADMIN_CLAIMS, adminGuard, plainArguments, type AdminClaims, type Operation } from './operation.ts'
 import { OPERATIONS } from './operations.ts'
 import type { Rollback, Rollbacks } from './rollback-store.ts'
+import { tolerantInput } from '../tools/tolerant-input.ts'
 
 export interface AdminParts {
   readonly homeseer: Homeseer
@@ -67,7 +68,7 @@ function operationTool(parts: AdminParts, operation: Operation): GuardedTool {
     name: `hs4.admin.${op}`,
     title,
     description,
-    input: z.strictObject({ ...shape, ...adminGuard(domain) }),
+    input: tolerantInput({ ...shape, ...adminGuard(domain) }),
     output: ENVELOPE_OUTPUT,
     effect: 'admin',
     // By domain: two changes of the users must not overlap, a backup may run beside them.
@@ -244,7 +245,7 @@ function unseen(op: string): Fault {
 
 /** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
 export function rollbackTool({ homeseer, rollbacks }: AdminParts): GuardedTool {
-  const input = z.strictObject({ rollbackId: z.string().min(1).max(64), ...BASE_GUARD, ...ADMIN_CLAIMS })
+  const input = tolerantInput({ rollbackId: z.string().min(1).max(64), ...BASE_GUARD, ...ADMIN_CLAIMS })
   const { requireChangeTicket: requireTicket, executionMode: route } = homeseer.config.admin
   return guardedTool(homeseer.rules, {
     name: 'hs4.admin.rollback',

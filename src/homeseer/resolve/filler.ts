@@ -15,6 +15,22 @@ const FILLER = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 
+/** The words without some of the filler before and behind them, the longest first: part of it may belong to a name. */
+export function withoutOuterFiller(words: string): readonly string[] {
+  const all = words.split(' ')
+  const leading = all.findIndex((word) => !FILLER.has(word))
+  const trailing = all.length - 1 - all.findLastIndex((word) => !FILLER.has(word))
+  if (leading < 0) return []
+  const cuts = Array.from({ length: leading + 1 }, (_, front) =>
+    Array.from({ length: trailing + 1 }, (_, back) => all.slice(front, all.length - back)),
+  )
+  return cuts
+    .flat()
+    .sort((left, right) => right.length - left.length)
+    .slice(1)
+    .map((kept) => kept.join(' '))
+}
+
 /** What is left without filler; `undefined` when nothing is, or when there was none. */
 export function withoutFiller(words: string): string | undefined {
   const all = words.split(' ')

@@ -8,7 +8,7 @@
  */
 import type { Alias } from './alias.ts'
 import { conceptsOf } from './concept.ts'
-import { withoutFiller } from './filler.ts'
+import { withoutFiller, withoutOuterFiller } from './filler.ts'
 import type { NameIndex } from './name-index.ts'
 import { differsInAccents, normalise, skeleton, strictKey, tokensOf } from './normalise.ts'
 import { BEGINS_WITH_QUERY, CONTAINS_QUERY, finalScore, overlapScore, QUERY_BEGINS_WITH } from './score.ts'
@@ -139,6 +139,10 @@ function exactPositions(index: NameIndex, asked: string): ReadonlySet<number> {
   const key = strictKey(asked)
   const whole = index.byStrict.get(key)
   if (whole !== undefined) return new Set(whole)
+  for (const inner of withoutOuterFiller(key)) {
+    const called = index.byStrict.get(inner)
+    if (called !== undefined) return new Set(called)
+  }
   const bare = withoutFiller(key)
   return new Set(bare === undefined ? [] : index.byStrict.get(bare))
 }

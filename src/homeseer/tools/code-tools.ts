@@ -18,6 +18,7 @@ import { callTarget, CODE, isListed, parameterCall, parseScriptCall } from './ex
 import { hs4Fault, readFault, writeFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, guardedTool, type GuardedTool } from './guarded-tool.ts'
 import { textOf } from './json-text.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 export function pluginList(homeseer: Homeseer): Capability {
   return defineTool({
@@ -26,7 +27,7 @@ export function pluginList(homeseer: Homeseer): Capability {
     name: 'hs4.plugins.list',
     title: 'List plug-ins',
     description: 'Lists the plug-ins of HomeSeer, their versions and whether an update waits.',
-    input: z.strictObject({}),
+    input: tolerantInput({}),
     output: z.looseObject({ plugins: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
   }).handledBy(async () => {
     const plugins = await homeseer.catalog.plugins()
@@ -45,7 +46,7 @@ export function scriptRun(homeseer: Homeseer): GuardedTool {
     title: 'Run a script',
     description:
       'Runs a script or a script statement on HomeSeer. Code can do anything, so a person has to approve each run.',
-    input: z.strictObject({ command: z.string().min(1).max(4_000), ...BASE_GUARD }),
+    input: tolerantInput({ command: z.string().min(1).max(4_000), ...BASE_GUARD }),
     output: GUARDED_OUTPUT,
     effect: 'sensitive',
     // What code prints cannot be judged by anybody but its caller: it may be the password that it was asked to read.
@@ -94,7 +95,7 @@ export function pluginFunctionCall(homeseer: Homeseer): GuardedTool {
     title: 'Call a plug-in function',
     description:
       'Calls a function of a HomeSeer plug-in. Needs a person’s approval unless the owner has listed that very call.',
-    input: z.strictObject({
+    input: tolerantInput({
       plugin: z.string().min(1).max(200),
       functionName: z.string().min(1).max(200),
       instance: z.string().max(200).exactOptional(),

@@ -50,6 +50,7 @@ import {
   type Verification,
   type Watch,
 } from './verify-client.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 /** What can be wished for, shared with the intents. */
 export const SET_WISH = {
@@ -65,7 +66,7 @@ export const SET_WISH = {
   source: z.string().max(100).exactOptional().describe('Goes to HomeSeer’s log with set_status.'),
 }
 
-const input = z.strictObject({
+const input = tolerantInput({
   ref: refArgument,
   ...SET_WISH,
   verify: z.boolean().default(true).describe('Look afterwards whether it happened.'),

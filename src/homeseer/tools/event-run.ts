@@ -34,6 +34,7 @@ import {
   type Weighed,
 } from './guarded-tool.ts'
 import type { Rules, Touched } from './rules.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 interface Plan {
   readonly event: ReceivedEvent
@@ -46,7 +47,7 @@ export function eventRun(homeseer: Homeseer): GuardedTool {
     title: 'Run an event',
     description:
       'Runs one of HomeSeer’s events now, with everything it does. Events that open locks or gates, run scripts or carry the security mark need a person’s approval.',
-    input: z.strictObject({ ...EVENT_NAME, ...BASE_GUARD }),
+    input: tolerantInput({ ...EVENT_NAME, ...BASE_GUARD }),
     output: GUARDED_OUTPUT,
     effect: 'writes',
     // The id may be hidden behind a name, so the lock is on running events as such.

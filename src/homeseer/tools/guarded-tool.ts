@@ -73,6 +73,9 @@ export function deviceTarget(ref: number): string {
   return `homeseer:ref:${ref}`
 }
 
+/** What a caller claims about its own call, and can therefore put right. */
+export const CLAIM_RULES: ReadonlySet<string> = new Set(['confirm', 'intent', 'reason'])
+
 /** What a call would do, without doing it: for whoever stages calls of others. */
 type CheckPlan = (body: JsonObject) => Fault | undefined
 
@@ -98,7 +101,12 @@ export function guardedTool<Input extends z.ZodType<JsonObject & Claims, unknown
     if (!planned.ok) {
       // A caller who may not change anything does not learn from mistakes what is in the house.
       const reasons = refusals(rules, input, definition.alwaysTouched ?? {})
-      if (reasons.length > 0) return { effect: definition.effect, dryRun, reasons, refusal }
+      if (reasons.length > 0) {
+        // Who only forgot to say so hears of the mistake, too: all complaints come at once.
+        const isForgetful = reasons.every(({ rule }) => CLAIM_RULES.has(rule))
+        const also = isForgetful ? { alsoWrong: planned.fault.message } : {}
+        return { effect: definition.effect, dryRun, reasons, refusal: { ...refusal, ...also } }
+      }
       // Nothing will be tried: the handler answers with the mistake.
       return { effect: 'reads', reasons: [] }
     }

@@ -181,7 +181,9 @@ function overviewRoute({ goal, resolver: { house } }: Goal): Route | undefined {
   const { location1, location2 } = area ?? {}
   const place = { ...(location1 === undefined ? {} : { location1 }), ...(location2 === undefined ? {} : { location2 }) }
   const steps = filters.map((capability) => ({ tool: 'hs4.devices.list', argsTemplate: { capability, ...place } }))
-  return { route: 'device_overview', confidence: OVERVIEW + 0.35, steps }
+  // A complaint is not answered with a list.
+  const complains = hits(new Set(tokensOf(normalise(goal))), 'diagnose') > 0
+  return { route: 'device_overview', confidence: complains ? OVERVIEW - 0.1 : OVERVIEW + 0.35, steps }
 }
 
 /** All of a kind in a place at once, each named before anything happens; or the question which are meant. */
@@ -191,8 +193,8 @@ function areaRoute(asked: Goal): Route | undefined {
   if (area === undefined) return undefined
   const inArea = unclear.length > 0 ? [] : devicesIn(resolver.house, area)
   const wishes = inArea.map((device) => wishFor(device.controls, goal))
-  const [wish] = wishes
-  if (wish === undefined || wishes.includes(undefined)) {
+  const wish = wishes.find((one) => one !== undefined)
+  if (wish === undefined) {
     const elsewhere = devicesIn(resolver.house, { kind: area.kind })
     const where = [area.location1, area.location2].filter((place) => place !== undefined).join(', ')
     const question =
@@ -200,7 +202,7 @@ function areaRoute(asked: Goal): Route | undefined {
         ? `What is meant by ${unclear.map((word) => JSON.stringify(word)).join(', ')}?`
         : inArea.length === 0
           ? `There is no ${area.kind} ${where === '' ? 'in this house' : `in ${where}`}. Which devices are meant?`
-          : `Not all of these can do that. Which devices are meant?`
+          : `None of these can do that. Which devices are meant?`
     const shown = (inArea.length > 0 ? inArea : elsewhere).slice(0, MAX_CANDIDATES)
     return asking(asked, { question, confidence: MUST_ASK, candidates: shown.map(deviceChoice) })
   }

@@ -12,6 +12,7 @@ import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { helpRoutes } from './help-route.ts'
 import { currentNames } from './resolve-tools.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const NOTHING = buildResolver({ house: EMPTY_HOUSE, events: [], cameras: [], aliases: [] })
 
@@ -23,7 +24,7 @@ export function helpRoute(homeseer: Homeseer): Capability {
     title: 'How to reach a goal',
     description:
       'Says which tools to call, in which order and with which arguments, to reach a goal in this house. `mode` bounds what the route may contain.',
-    input: z.strictObject({
+    input: tolerantInput({
       goal: z.string().min(3).max(500),
       mode: z.enum(['read_only', 'dry_run', 'mutate']).default('dry_run'),
     }),

@@ -26,6 +26,7 @@ import type { CurrentResolver } from '../resolve/resolver-client.ts'
 import { answer, isoTime, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -162,18 +163,20 @@ function devices(homeseer: Homeseer): Capability {
     title: 'Find devices by name',
     description:
       'Finds the devices that somebody may mean, best first. Endpoints that can be told something go before roots and masters. `verdict.kind` is `act` only when exactly one device is called exactly that; otherwise ask.',
-    input: z.strictObject({ query: queryArgument, limit, includeEvidence }),
+    input: tolerantInput({ query: queryArgument, limit, includeEvidence }),
     output,
   }).handledBy((input, call) =>
     found({ homeseer, call }, input, {
       resolve: (names) => resolveDevices(names, input.query),
-      more: (best) => ({ recommendedRef: best?.target.ref ?? null }),
+      // Below medium confidence nothing is recommended: it is a question.
+      more: (best) => ({ recommendedRef: best === undefined || best.confidence === 'low' ? null : best.target.ref }),
       item: (one, index) => ({
         ref: one.target.ref,
         name: one.target.name,
         location: one.target.location,
         location2: one.target.location2,
-        recommended: index === 0,
+        kind: one.target.kind,
+        recommended: index === 0 && one.confidence !== 'low',
         actionability: actionabilityJson(one),
       }),
     }),
@@ -192,7 +195,7 @@ function events(homeseer: Homeseer): Capability {
     title: 'Find events by name',
     description:
       'Finds the events that somebody may mean, best first; `groupHint` keeps those whose group contains it.',
-    input: z.strictObject({
+    input: tolerantInput({
       query: queryArgument,
       groupHint: z.string().max(200).exactOptional(),
       limit,
@@ -214,7 +217,7 @@ function cameras(homeseer: Homeseer): Capability {
     name: 'hs4.resolve.cameras',
     title: 'Find cameras by name',
     description: 'Finds the cameras that somebody may mean, best first.',
-    input: z.strictObject({ query: queryArgument, limit, includeEvidence }),
+    input: tolerantInput({ query: queryArgument, limit, includeEvidence }),
     output,
   }).handledBy((input, call) =>
     found({ homeseer, call }, input, {

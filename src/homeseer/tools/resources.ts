@@ -24,6 +24,7 @@ import { controlsUnknown, readHouse, viewOf } from './house-client.ts'
 import { textOf } from './json-text.ts'
 import { policyState } from './policy-state.ts'
 import { currentNames, refreshJson } from './resolve-tools.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 /** `path` is what stands behind `hs4://`. */
 export interface ResourceDefinition {
@@ -54,7 +55,7 @@ export function resource(homeseer: Homeseer, { path, title, description, read }:
     title,
     description,
     face: { kind: 'resource', uri, mimeType: 'application/json' },
-    input: z.strictObject({}),
+    input: tolerantInput({}),
     output: z.looseObject({}),
   }).handledBy(async () => answerOf(await read(homeseer)))
 }
@@ -149,24 +150,26 @@ export const RESOURCES: readonly ResourceDefinition[] = [
   },
 ]
 
-/** No cap: a resource is read whole or not at all. */
-const EVERYTHING = 20_000
+/** Where the rest of a large house is: a resource that fills a model's head helps nobody. */
+const MORE = 'hs4.devices.list pages over all devices (`cursor`).'
 
 async function catalogJson(homeseer: Homeseer, full: boolean): Promise<Result<Json, Fault>> {
   const house = await readHouse(homeseer, full)
   if (!house.ok) return house
   const options = { includeControls: full, includeRaw: full }
+  const { devices } = house.value
+  const { maxDevices } = homeseer.config
   return ok({
     generatedAt: isoTime(homeseer.clock.now()),
-    total: house.value.devices.length,
-    devices: house.value.devices.map((device) => viewOf(homeseer, device, options)),
+    total: devices.length,
+    truncated: devices.length > maxDevices,
+    ...(devices.length > maxDevices ? { more: MORE } : {}),
+    devices: devices.slice(0, maxDevices).map((device) => viewOf(homeseer, device, options)),
   })
 }
 
 async function statusJson(homeseer: Homeseer, full: boolean): Promise<Result<Json, Fault>> {
-  // Whole, like the catalog; the owner's cap bounds what tools answer.
-  const uncapped = { ...homeseer, config: { ...homeseer.config, maxDevices: EVERYTHING } }
-  return statusData(uncapped, {
+  return statusData(homeseer, {
     // The thin variant is answered from the mirror, the full one by HomeSeer (spec 4, Resource behavior).
     compress: !full,
     everything: full,

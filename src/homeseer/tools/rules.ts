@@ -171,11 +171,14 @@ function adminReasons(admin: AdminRules, claims: Claims, domain: AdminDomain): r
   const { maintenanceWindowId: window = '', changeTicket = '' } = claims
   const reasons: Reason[] = []
   if (!admin.enabled)
-    reasons.push({ rule: 'admin-enabled', message: 'Administration is switched off (HS4_ADMIN_ENABLED).' })
+    reasons.push({
+      rule: 'admin-enabled',
+      message: 'Administration is switched off (homeseer.admin.enabled, or HS4_ADMIN_ENABLED).',
+    })
   if (!admin.domains.has(domain))
     reasons.push({
       rule: 'admin-domain',
-      message: `Administration of ${domain} is switched off (HS4_ADMIN_${domain.toUpperCase()}_ENABLED).`,
+      message: `Administration of ${domain} is switched off (homeseer.admin.${domain}, or HS4_ADMIN_${domain.toUpperCase()}_ENABLED).`,
     })
   // Also for a dry run: a plan is made for a window (spec 4, Admin Guard).
   if (!saysSomething(window))

@@ -12,6 +12,7 @@ import { addDecidingCommands } from './deciding.ts'
 import { addDevicesCommands } from './devices.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addMeshCommands } from './mesh.ts'
+import { addHomeseerCommands } from './homeseer-client.ts'
 import { addNotifyCommand } from './notify.ts'
 import { addRunningCommands } from './running.ts'
 import { addSettingUpCommands } from './setting-up.ts'
@@ -42,6 +43,7 @@ export const sim = program.command('sim').description('parts of the virtual hous
 program.commandsGroup('Set up:')
 addSettingUpCommands(program)
 addNotifyCommand(program)
+addHomeseerCommands(program)
 program.commandsGroup('Look and use:')
 addAskingCommands(program)
 addChangesCommand(program)

@@ -59,6 +59,12 @@ const adminSection = z
       .enum(['adapter', 'direct', 'auto'])
       .default('adapter')
       .describe('`adapter`: by the script on HomeSeer; `direct`: by HomeSeer’s own requests; `auto`: what works.'),
+    adapterKey: z
+      .string()
+      .min(32)
+      .max(200)
+      .exactOptional()
+      .describe('Secret that the admin adapter shares; requests without its signature are refused there.'),
     directFallback: z.boolean().default(true).describe('In mode `direct`: try the adapter where HomeSeer cannot.'),
     capabilityCacheSeconds: z
       .int()
@@ -154,6 +160,12 @@ export const homeseerSection = z
     eventGroupsPath: path
       .default('/usr/local/HomeSeer/Data/HomeSeerData_2.json/eventgroups.json')
       .describe('HomeSeer’s file of event groups.'),
+    eventsFrom: z
+      .enum(['files', 'adapter'])
+      .default('files')
+      .describe(
+        'Whether the definitions of events are read from these files, or asked of the admin adapter on HomeSeer.',
+      ),
     knownEventMembers: z
       .array(z.string().min(1).max(200))
       .default([])

@@ -22,7 +22,8 @@ import { createCapabilityCache } from './admin/capability-cache.ts'
 import { createRollbacks } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
 import type { DeviceKind } from './catalog/classify.ts'
-import { EventFileStore } from './catalog/event-file-store.ts'
+import { EventAdapterClient } from './catalog/event-adapter-client.ts'
+import { EventFileStore, type EventDefinitionSource } from './catalog/event-file-store.ts'
 import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
 import { ResolverClient } from './resolve/resolver-client.ts'
@@ -209,17 +210,21 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
     resolver: new ResolverClient({ catalog, configured: configuredAliases, learned: () => learned?.all ?? none }),
     configuredAliases,
     learned,
-    eventFiles: new EventFileStore({
-      events: config.eventsPath,
-      groups: config.eventGroupsPath,
-      knownMembers: config.knownEventMembers,
-    }),
+    eventFiles: eventSource(config, link, clock),
     arrivals: new Arrivals(),
     bus,
     guard,
     audit: createAuditTrail({ database, body: ledger.body }),
     clock,
   }
+}
+
+/** Files, or a copy of them, unless the owner lets the script on HomeSeer tell. */
+function eventSource(config: HomeseerConfig, link: Link, clock: Clock): EventDefinitionSource {
+  const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers, scriptPage } = config
+  if (config.eventsFrom === 'files') return new EventFileStore({ events, groups, knownMembers })
+  const json = { call: ((exchange, signal) => link.json.call(exchange, signal)) as Link['json']['call'] }
+  return new EventAdapterClient({ json, clock, scriptPage, key: config.admin.adapterKey, knownMembers })
 }
 
 function ownerKinds({ classes }: HomeseerConfig): ReadonlyMap<number, DeviceKind> {

@@ -69,6 +69,8 @@ const WRITES: readonly (readonly [tool: string, args: JsonObject, result: object
   ],
   ['hs4.events.run', { id: 31 }, { invoked: true, group: 'Evening' }],
   ['hs4.cameras.pan', { camId: 1, direction: 'leftstart' }, { applied: true }],
+  ['hs4.areas.set', { kind: 'light', location2: 'Ground', label: 'Off' }, { applied: true, told: 3 }],
+  ['hs4.speak', { phrase: 'Dinner is ready' }, { invoked: true }],
   ['hs4.plugins.function.call', { plugin: 'Hue', functionName: 'Refresh', params: ['a', 1, true] }, { invoked: true }],
   [
     'hs4.intent.device_set_by_name',
@@ -147,7 +149,7 @@ const PROMPTS: Readonly<Record<string, Record<string, string>>> = {
 }
 
 /** The whole of spec 4, and the one tool more that performs a rollback. */
-const TOOL_COUNT = 63 + 1
+const TOOL_COUNT = 63 + 3
 
 describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
   'HomeSeer through a client, $era, over HTTP',

@@ -40,7 +40,12 @@ const LIMIT_BYTES = 64 * 1_024 * 1_024
 const LOOKS = 4
 const BETWEEN_LOOKS_MS = 100
 
-export class EventFileStore {
+/** However the definitions are had: files, a copy of them, the adapter. */
+export interface EventDefinitionSource {
+  readonly read: () => Promise<Result<EventFiles, EventFileFault>>
+}
+
+export class EventFileStore implements EventDefinitionSource {
   readonly #paths: EventFilePaths
   #kept: { readonly stamp: string; readonly files: EventFiles } | undefined
 

@@ -14,7 +14,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { GuardServices } from '../../guard/guard.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
-import type { EventFileStore } from '../catalog/event-file-store.ts'
+import type { EventDefinitionSource } from '../catalog/event-file-store.ts'
 import type { AliasStore } from '../resolve/alias-store.ts'
 import type { Alias } from '../resolve/alias.ts'
 import type { ResolverClient } from '../resolve/resolver-client.ts'
@@ -40,7 +40,7 @@ export interface Homeseer {
   readonly configuredAliases: readonly Alias[]
   /** `undefined` where learning is switched off. */
   readonly learned: AliasStore | undefined
-  readonly eventFiles: EventFileStore
+  readonly eventFiles: EventDefinitionSource
   readonly arrivals: Arrivals
   readonly bus: CallingBus
   readonly guard: Pick<GuardServices, 'judge' | 'changes' | 'mode'>

@@ -5,6 +5,7 @@
  * Reads through the link.
  */
 import { z } from 'zod'
+import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -31,7 +32,7 @@ export interface ResourceDefinition {
   readonly path: string
   readonly title: string
   readonly description: string
-  readonly read: (homeseer: Homeseer) => Promise<Result<Json, Fault>>
+  readonly read: (homeseer: Homeseer, call: Call) => Promise<Result<Json, Fault>>
 }
 
 /** The state of devices: announced whenever something changes. */
@@ -57,7 +58,7 @@ export function resource(homeseer: Homeseer, { path, title, description, read }:
     face: { kind: 'resource', uri, mimeType: 'application/json' },
     input: tolerantInput({}),
     output: z.looseObject({}),
-  }).handledBy(async () => answerOf(await read(homeseer)))
+  }).handledBy(async (_input, call) => answerOf(await read(homeseer, call)))
 }
 
 /** Eleven; the other five are about administration and stand in admin/admin-resources.ts. */
@@ -231,9 +232,9 @@ async function summaryJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
 }
 
 /** Names that follow from HomeSeer are computed, so they are as new as this answer. */
-async function aliasesJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
-  // Names that belong to one caller are not shown to others.
-  const current = await currentNames(homeseer, undefined)
+async function aliasesJson(homeseer: Homeseer, call: Call): Promise<Result<Json, Fault>> {
+  // With the caller's own names, and nobody else's.
+  const current = await currentNames(homeseer, call)
   if (!current.ok) return current
   const { deviceNames, eventNames, cameraNames } = current.value.resolver
   const aliases: readonly Alias[] = [...deviceNames.aliases, ...eventNames.aliases, ...cameraNames.aliases]

@@ -1,7 +1,7 @@
 /**
  * Speak tool: HomeSeer says a phrase aloud on its speakers.
  *
- * Writes through the link.
+ * Reads and writes through the link.
  */
 import { z } from 'zod'
 import { fail, ok } from '../../core/result.ts'

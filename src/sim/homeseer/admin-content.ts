@@ -7,6 +7,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { booleanField, field, numberField, objectField, textField, textsField } from '../../homeseer/wire/field.ts'
 import { changed, refuse, type OperationResult, type Operations } from './admin-result.ts'
+import { eventGroupsFile, eventsFile } from './automation.ts'
 import type { World } from './world.ts'
 import { simEvent, type SimCamera, type SimEvent } from './system.ts'
 
@@ -33,6 +34,8 @@ export const CONTENT_OPERATIONS: Operations = {
       },
     })),
 
+  'events.export': ({ system }) =>
+    ok({ events: eventsFile(system), groups: eventGroupsFile(system), modifiedMs: Date.UTC(2026, 0, 4) }),
   'events.get': ({ system }, args) => {
     const event = findWanted(system.events, args)
     return event === undefined ? refuse('not-found', 'no such event') : ok({ event: shownEvent(event) })

@@ -103,6 +103,8 @@ export interface System {
   backups: readonly { readonly id: string; readonly label: string; readonly madeMs: number }[]
   /** Scripts the runscript page finds. */
   readonly scripts: Set<string>
+  /** What the adapter on this HomeSeer demands a signature with; `undefined`: nothing. */
+  adapterKey: string | undefined
   running: 'running' | 'restarting' | 'shut down'
   readonly deeds: Deed[]
 }
@@ -145,6 +147,7 @@ export function newSystem(events: readonly SimEvent[] = demoEvents()): System {
     counters: new Map([['doorbell', 4]]),
     backups: [{ id: 'backup-1', label: 'Sunday', madeMs: Date.UTC(2026, 0, 4) }],
     scripts: new Set(['evening.vb', 'announce.vb']),
+    adapterKey: undefined,
     running: 'running',
     deeds: [],
   }

@@ -7,7 +7,7 @@
  * No attempt reaches the simulated HomeSeer at all, so nothing can move in it; and every attempt is in the ledger.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Caller } from '../../src/bus/call.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { hardCases } from '../../src/sim/homeseer/home.ts'
@@ -77,10 +77,6 @@ afterEach(async () => {
   world = undefined
 })
 
-afterAll(() => {
-  expect(attempts).toBeGreaterThanOrEqual(300)
-})
-
 async function openWith(files: Files, events: readonly SimEvent[]): Promise<World> {
   world = await openWorld({ events, parts: [...hardCases(), ...waysIn()] })
   const path = world.simulator.eventFiles?.events ?? ''
@@ -110,19 +106,16 @@ interface Attempt {
   readonly caller?: Caller
 }
 
-/** Tries it: HomeSeer hears of nothing, so nothing is set off in it. */
-async function expectNothingOpens(
-  house: House,
-  { simulator }: World,
-  { how, tool, args, caller }: Attempt,
-): Promise<void> {
+/** What reached HomeSeer, and what is not on record; empty where the attempt came to nothing. */
+async function reachedBy(house: House, { simulator }: World, attempt: Attempt): Promise<readonly unknown[]> {
+  const { how, tool, args, caller } = attempt
   attempts++
   const before = simulator.system.deeds.length
-  expect(house.gateway.bus.offer(tool), `${tool} exists`).toBeDefined()
   const answer = await house.call(tool, args, caller)
-  expect(simulator.system.deeds.slice(before), `${how}: ${JSON.stringify(answer)}`).toEqual([])
+  const deeds = simulator.system.deeds.slice(before)
   const recorded = await house.call('hs4.audit.query', { tool, limit: 5 })
-  expect(at(recorded, 'result', 'entries', 0, 'tool'), `${how} is on record`).toBe(tool)
+  const isRecorded = at(recorded, 'result', 'entries', 0, 'tool') === tool
+  return [...(deeds.length === 0 ? [] : [{ how, answer, deeds }]), ...(isRecorded ? [] : [{ how, answer, recorded }])]
 }
 
 const CHAINS: readonly Attempt[] = [
@@ -150,7 +143,7 @@ describe.each(FILES)('event files %s', (files) => {
         const opened = await openWith(files, eventsBy(trigger))
         await using house = await openHouse(opened, { homeseer, config: { guard: { ...GUARD, rules: [...rules] } } })
         for (const attempt of CHAINS)
-          await expectNothingOpens(house, opened, { ...attempt, how: `${trigger.kind}, ${attempt.how}` })
+          expect(await reachedBy(house, opened, { ...attempt, how: `${trigger.kind}, ${attempt.how}` })).toEqual([])
         await opened.close()
       }
       world = undefined
@@ -165,11 +158,13 @@ describe('ways in that say nothing of themselves', () => {
     await using house = await openHouse(opened)
     for (const { record, pairs } of waysIn())
       for (const { label, value } of pairs)
-        await expectNothingOpens(house, opened, {
-          how: `${record.name} ${label}`,
-          tool: 'hs4.devices.set',
-          args: { ref: record.ref, value: value ?? 0, ...CLAIMS },
-        })
+        expect(
+          await reachedBy(house, opened, {
+            how: `${record.name} ${label}`,
+            tool: 'hs4.devices.set',
+            args: { ref: record.ref, value: value ?? 0, ...CLAIMS },
+          }),
+        ).toEqual([])
   }, 120_000)
 })
 
@@ -190,12 +185,16 @@ describe('code', () => {
   ])('%j is not what the owner trusts', async (command) => {
     const opened = await openWith('readable', demoEvents())
     await using house = await openHouse(opened, { config: { guard: { ...GUARD, rules: TRUST } } })
-    await expectNothingOpens(house, opened, { how: command, tool: 'hs4.scripts.run', args: { command, ...CLAIMS } })
+    expect(
+      await reachedBy(house, opened, { how: command, tool: 'hs4.scripts.run', args: { command, ...CLAIMS } }),
+    ).toEqual([])
     expect(opened.simulator.system.deeds.filter(({ kind }) => kind === 'script')).toEqual([])
     const trusted = await house.call('hs4.scripts.run', { command: 'evening.vb', ...CLAIMS })
     expect(trusted).toMatchObject({ result: { invoked: true } })
     const params = { plugin: 'Hue', functionName: 'Refresh', params: [141, 0], ...CLAIMS }
-    await expectNothingOpens(house, opened, { how: 'parameters', tool: 'hs4.plugins.function.call', args: params })
+    expect(
+      await reachedBy(house, opened, { how: 'parameters', tool: 'hs4.plugins.function.call', args: params }),
+    ).toEqual([])
     expect(opened.simulator.system.deeds.filter(({ kind }) => kind === 'plugin-function')).toEqual([])
   })
 })
@@ -275,4 +274,8 @@ describe('what a change reaches', () => {
     await vi.waitFor(() => expect(opened.simulator.house.hardware(141)?.value).toBe(0))
     attempts++
   })
+})
+
+it('makes more than three hundred attempts', () => {
+  expect(attempts).toBeGreaterThanOrEqual(300)
 })

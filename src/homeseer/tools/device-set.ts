@@ -260,11 +260,13 @@ function waitOn(
   const { ref } = act.device
   const command = { wanted, atMs: clock.now(), outcome: 'pending' } as const
   arrivals.note(ref, command)
-  void awaitArrival({ mirror: link.mirror, ref, expected, before: act.before }, patience.windowMs).then((arrived) => {
+  const settle = async (): Promise<void> => {
+    const arrived = await awaitArrival({ mirror: link.mirror, ref, expected, before: act.before }, patience.windowMs)
     if (arrivals.last(ref) !== command) return
     const afterMs = clock.now() - command.atMs
     arrivals.note(ref, { ...command, outcome: arrived ? 'arrived' : 'not-arrived', afterMs })
-  })
+  }
+  void settle()
 }
 
 /** HomeSeer's memory. If even that does not hold, and a control means the same, the device is told after all, once. */

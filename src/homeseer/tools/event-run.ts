@@ -7,7 +7,6 @@
  *
  * Reads and writes through the link.
  */
-import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'

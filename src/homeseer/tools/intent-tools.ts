@@ -234,7 +234,7 @@ async function proceed<One extends Candidate<unknown>>(
   call: Call,
   intent: Intent<One>,
 ): Promise<Outcome> {
-  const { found, query, kind, idOf, labelOf, callFor, describe } = intent
+  const { found, query, kind, idOf, labelOf, describe } = intent
   const [top] = found.candidates
   // With `preferPath` event or device_fallback this is the contract's NOT_FOUND: the other path is not tried.
   if (top === undefined) return fail(nothingCalled(intent))

@@ -50,6 +50,9 @@ const GUARD = {
   maxPendingApprovals: 500,
 }
 
+/** For what is not about the person who is asked before administration gives control away. */
+export const ADMIN_TRUSTED: JsonObject = { guard: { ...GUARD, rules: [{ tool: 'hs4.admin.*', says: 'trust' }] } }
+
 /** What a client sees: `{result}` or `{error}`. */
 export type Answer = JsonObject
 

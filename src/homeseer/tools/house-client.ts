@@ -12,7 +12,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { Device } from '../catalog/device.ts'
 import { withRelatives, type House } from '../catalog/house.ts'
 import type { MirrorEntry } from '../wire/mirror.ts'
-import type { Homeseer } from './dependencies.ts'
+import { isoTime, type Homeseer } from './dependencies.ts'
 import { deviceView, type Seen, type ViewOptions } from './device-view.ts'
 import { hs4Fault, readFault } from './faults.ts'
 
@@ -94,7 +94,11 @@ export function seenNow({ link: { mirror } }: Homeseer, ref: number): Seen | und
 }
 
 export function viewOf(homeseer: Homeseer, device: Device, options: ViewOptions): JsonObject {
-  return deviceView(device, seenNow(homeseer, device.ref), options)
+  const last = homeseer.arrivals.last(device.ref)
+  const view = deviceView(device, seenNow(homeseer, device.ref), options)
+  if (last === undefined) return view
+  const { wanted, atMs, outcome, afterMs } = last
+  return { ...view, lastCommand: { wanted, at: isoTime(atMs), outcome, ...(afterMs === undefined ? {} : { afterMs }) } }
 }
 
 /** The device as it must be known to weigh a change of it, or a sentence with a way to find the right one. */

@@ -13,6 +13,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { GuardServices } from '../../guard/guard.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
+import type { Exposes } from '../catalog/exposure.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventDefinitionSource } from '../catalog/event-file-store.ts'
 import type { AliasStore } from '../resolve/alias-store.ts'
@@ -42,6 +43,8 @@ export interface Homeseer {
   readonly learned: AliasStore | undefined
   readonly eventFiles: EventDefinitionSource
   readonly arrivals: Arrivals
+  /** Which devices exist for callers; `undefined`: all. */
+  readonly exposes: Exposes | undefined
   readonly bus: CallingBus
   readonly guard: Pick<GuardServices, 'judge' | 'changes' | 'mode'>
   readonly audit: AuditTrail

@@ -181,6 +181,13 @@ export const homeseerSection = z
       .describe(
         'While these files cannot be read: `ask` a person before any change, because it may set off an event; `trust` that no event does harm when a device is set.',
       ),
+    expose: z
+      .enum(['all', 'voice', 'list'])
+      .default('all')
+      .describe(
+        'Which devices exist for agents: `all`; those with a voice command or discovered by a voice assistant (`voice`); those of `exposeDevices` (`list`).',
+      ),
+    exposeDevices: idList.describe('With `expose: list`: refs, also as ranges.'),
     classes: z
       .record(z.string().regex(/^\d{1,12}$/, 'the ref of a device'), z.enum(HOMESEER_DEVICE_KINDS))
       .default({})

@@ -23,12 +23,14 @@ import { createCapabilityCache } from './admin/capability-cache.ts'
 import { createRollbacks } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
 import type { DeviceKind } from './catalog/classify.ts'
+import { exposureOf } from './catalog/exposure.ts'
 import { EventAdapterClient } from './catalog/event-adapter-client.ts'
 import { EventFileStore, type EventDefinitionSource } from './catalog/event-file-store.ts'
 import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
 import { ResolverClient } from './resolve/resolver-client.ts'
 import { startAnnouncing } from './tools/announce-client.ts'
+import { allowNumbers } from './tools/allow-list.ts'
 import { areaSet } from './tools/area-set.ts'
 import { Arrivals } from './tools/arrivals.ts'
 import { createAuditTrail } from './tools/audit-store.ts'
@@ -202,16 +204,24 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
     ...HOLDS,
   })
   const none: readonly never[] = []
+  const isListed = allowNumbers(config.exposeDevices ?? []) ?? (() => false)
+  const exposes = exposureOf({ expose: config.expose, isListed })
   return {
     config,
     rules: rulesOf(config),
     link,
     catalog,
-    resolver: new ResolverClient({ catalog, configured: configuredAliases, learned: () => learned?.all ?? none }),
+    resolver: new ResolverClient({
+      catalog,
+      configured: configuredAliases,
+      learned: () => learned?.all ?? none,
+      exposes,
+    }),
     configuredAliases,
     learned,
     eventFiles: eventSource(config, link, clock),
     arrivals: new Arrivals(),
+    exposes,
     bus,
     guard,
     audit: createAuditTrail({

@@ -6,6 +6,7 @@
  */
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
+import { exposedPart, type Exposes } from '../catalog/exposure.ts'
 import type { House } from '../catalog/house.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
@@ -18,6 +19,8 @@ export interface ResolverClientOptions {
   readonly configured: readonly Alias[]
   /** The names that were confirmed, at this moment, everybody's. */
   readonly learned: () => readonly Alias[]
+  /** Which devices have names for callers; absent: all. */
+  readonly exposes?: Exposes | undefined
 }
 
 export interface CurrentResolver {
@@ -54,7 +57,7 @@ export class ResolverClient {
 
   /** Fails only when nothing at all could be read; the fault is the devices'. */
   async current(caller?: string): Promise<Result<CurrentResolver, LinkFault>> {
-    const { catalog, configured, learned } = this.#options
+    const { catalog, configured, learned, exposes } = this.#options
     const [house, events, cameras] = await Promise.all([catalog.house(), catalog.events(), catalog.cameras()])
     if (!house.ok && !events.ok && !cameras.ok) return fail(house.fault)
     const warnings = [
@@ -63,7 +66,7 @@ export class ResolverClient {
       ...(cameras.ok ? [] : [{ source: 'cameras' as const, fault: cameras.fault }]),
     ]
     const from = [
-      house.ok ? house.value : catalog.known,
+      exposedPart(house.ok ? house.value : catalog.known, exposes),
       events.ok ? events.value : NO_EVENTS,
       cameras.ok ? cameras.value : NO_CAMERAS,
       learned(),

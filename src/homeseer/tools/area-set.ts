@@ -25,7 +25,7 @@ import {
 } from './consequence-client.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { deviceLabel } from './device-view.ts'
-import { badArgument, hs4Fault, readFault } from './faults.ts'
+import { badArgument, hs4Fault } from './faults.ts'
 import {
   BASE_GUARD,
   deviceTarget,
@@ -33,6 +33,7 @@ import {
   defineHomeseerChange,
   type HomeseerAssessment,
 } from './homeseer-change.ts'
+import { readHouse } from './house-client.ts'
 import { tolerantInput } from './tolerant-input.ts'
 
 /** More than a house has lamps on one floor; a person has to read their names. */
@@ -74,8 +75,8 @@ export function areaSet(homeseer: Homeseer): Capability {
 }
 
 async function planArea(homeseer: Homeseer, wish: AreaInput): Promise<Result<Plan, Fault>> {
-  const house = await homeseer.catalog.house()
-  if (!house.ok) return fail(readFault(house.fault, 'reading the devices'))
+  const house = await readHouse(homeseer)
+  if (!house.ok) return house
   const found = devicesIn(house.value, areaOf(wish))
   if (found.length === 0) return fail(nothingThere(wish))
   if (found.length > MAX_DEVICES)

@@ -12,6 +12,7 @@ import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { GuardServices } from '../../guard/guard.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
+import type { Exposes } from '../catalog/exposure.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventDefinitionSource } from '../catalog/event-file-store.ts'
 import type { AliasStore } from '../resolve/alias-store.ts'
@@ -40,6 +41,8 @@ export interface Homeseer {
   readonly learned: AliasStore | undefined
   readonly eventFiles: EventDefinitionSource
   readonly arrivals: Arrivals
+  /** Which devices exist for callers; `undefined`: all. */
+  readonly exposes: Exposes | undefined
   readonly bus: OfferingBus
   readonly guard: Pick<GuardServices, 'previewDecision' | 'changes' | 'mode' | 'mayRead'>
   readonly audit: AuditTrail

@@ -169,7 +169,12 @@ function controls(homeseer: Homeseer): Capability {
       'What devices can be told, as HomeSeer itself describes it (raw control pairs); all devices without refs.',
     input: tolerantInput({ refs: refs.exactOptional() }),
     output: z.looseObject({ refs: z.array(z.int()).nullable(), raw: z.unknown() }),
-  }).handledBy(async ({ refs: asked }) => {
+  }).handledBy(async ({ refs: wanted }) => {
+    const visible = await exposedRefs(homeseer, wanted)
+    if (!visible.ok) return visible
+    const asked = visible.value
+    // An empty list would read as all on the far side.
+    if (asked?.length === 0) return answer({ refs: wanted ?? null, raw: { Devices: [] } })
     // `getcontrol2` also has what a control is for (ControlUse).
     const raw = await homeseer.link.json.call(otherRequest('getcontrol2', { ref: asked }, 'reads'))
     if (raw.ok) return answer({ refs: asked ?? null, raw: raw.value })
@@ -180,6 +185,18 @@ function controls(homeseer: Homeseer): Capability {
       ? answer({ refs: asked ?? null, raw: older.value })
       : fail(readFault(older.fault, 'reading control pairs'))
   })
+}
+
+/** Without a bound on what is exposed, as the caller asked. */
+async function exposedRefs(
+  homeseer: Homeseer,
+  asked: readonly number[] | undefined,
+): Promise<Result<readonly number[] | undefined, Fault>> {
+  if (homeseer.exposes === undefined) return ok(asked)
+  const house = await readHouse(homeseer)
+  if (!house.ok) return house
+  const { byRef } = house.value
+  return ok(asked === undefined ? [...byRef.keys()] : asked.filter((ref) => byRef.has(ref)))
 }
 
 /** The other request would take as long, and the caller's time would be over. */

@@ -10,6 +10,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Device } from '../catalog/device.ts'
+import { exposedPart } from '../catalog/exposure.ts'
 import { buildHouse, type House } from '../catalog/house.ts'
 import { getStatus } from '../wire/read-request.ts'
 import { answerOf, type Homeseer } from './dependencies.ts'
@@ -147,7 +148,7 @@ async function askStatus(
   const told = known.ok ? known.value.devices.filter(({ controlsKnown }) => controlsKnown) : []
   const pairs = new Map(told.map((device) => [device.ref, device.controls]))
   // `everything` makes HomeSeer ignore the places, so they are applied here.
-  const chosen = chosenDevices(buildHouse(records, pairs), input)
+  const chosen = chosenDevices(exposedPart(buildHouse(records, pairs), homeseer.exposes), input)
   const devices = chosen.map((device) => {
     const { record } = device
     const { value, status: text, lastChangeMs } = record

@@ -117,7 +117,7 @@ async function definitionJson(
     // Devices that are gone since the event was written stay in `refs` and have no name here.
     resolvedDevices: allDeviceRefs.flatMap((ref) => {
       const device = house?.ok === true ? house.value.byRef.get(ref) : undefined
-      if (device === undefined) return []
+      if (device === undefined || homeseer.exposes?.(device) === false) return []
       const { name, location, location2, kind } = device
       const live = homeseer.link.mirror.entries.get(ref)?.live
       return [

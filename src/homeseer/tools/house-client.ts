@@ -10,6 +10,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Device } from '../catalog/device.ts'
+import { exposedPart } from '../catalog/exposure.ts'
 import { withRelatives, type House } from '../catalog/house.ts'
 import type { MirrorEntry } from '../wire/mirror.ts'
 import { isoTime, type Homeseer } from './dependencies.ts'
@@ -28,9 +29,9 @@ export async function readHouse(homeseer: Homeseer, fresh = false): Promise<Resu
   return knownHouse(homeseer)
 }
 
-async function knownHouse({ catalog }: Homeseer): Promise<Result<House, Fault>> {
+async function knownHouse({ catalog, exposes }: Homeseer): Promise<Result<House, Fault>> {
   const house = await catalog.house()
-  return house.ok ? ok(house.value) : fail(readFault(house.fault, READING))
+  return house.ok ? ok(exposedPart(house.value, exposes)) : fail(readFault(house.fault, READING))
 }
 
 /**
@@ -57,9 +58,12 @@ export async function readHouseWith(
 }
 
 /** The house, in which it is known what some devices can be told. */
-export async function readControls({ catalog }: Homeseer, refs: readonly number[]): Promise<Result<House, Fault>> {
+export async function readControls(
+  { catalog, exposes }: Homeseer,
+  refs: readonly number[],
+): Promise<Result<House, Fault>> {
   const house = await catalog.houseFor(refs)
-  return house.ok ? ok(house.value) : fail(readFault(house.fault, 'reading the controls'))
+  return house.ok ? ok(exposedPart(house.value, exposes)) : fail(readFault(house.fault, 'reading the controls'))
 }
 
 /** Lists by what devices can do lack those of which nobody knows it; so they say how many these are. */

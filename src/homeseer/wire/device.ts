@@ -11,7 +11,6 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { decodePairs, type ControlPair } from './control-pair.ts'
 import {
   decodeWireDate,
-  encodeWireDate,
   booleanField,
   nameField,
   numberField,

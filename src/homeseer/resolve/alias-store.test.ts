@@ -47,6 +47,8 @@ describe('learned aliases', () => {
       [141, 'bob'],
       [111, undefined],
     ])
+    expect(await store.forget('device', 'the light')).toBe(true)
+    expect(store.all.map(({ id }) => id)).toEqual([111])
     database.close()
   })
 

@@ -108,7 +108,9 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await lamp.click()
     await page.getByText('Done.').waitFor()
     expect(homeseer.house.hardware(101)?.value).toBe(99)
-    const traces = (await (await house.api('/api/traces?limit=50')).json()) as readonly TraceView[]
+    const traces = (await (
+      await house.api('/api/traces?limit=50', { token: house.owner })
+    ).json()) as readonly TraceView[]
     expect(traces.find(({ capability }) => capability === 'hs4.devices.set')).toMatchObject({ caller: 'console' })
   })
 

@@ -57,6 +57,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
         user: 'default',
         password: 'default',
         push: { asciiPort: homeseer.asciiPort },
+        eventsFrom: 'adapter',
       },
       devices: { enabled: true, host: HOST, port, mqtt: { enabled: true, port: mqttPort, udpPort: mqttPort } },
     })

@@ -93,7 +93,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     expect([await target.getAttribute('min'), await target.getAttribute('max')]).toEqual(['15', '30'])
     await target.fill('24')
     await dialog.getByRole('button', { name: 'Set' }).click()
-    await dialog.getByText('done', { exact: true }).waitFor({ timeout: 20_000 })
+    await dialog.getByText('done', { exact: true }).waitFor({ timeout: 90_000 })
     await page.keyboard.press('Escape')
     expect(heating.house().zones[0]?.dayCelsius).toBe(24)
     await expect.poll(shown, { timeout: 90_000 }).toBeGreaterThan(cold + 0.2)

@@ -15,8 +15,10 @@ import { configSchema } from '../src/config/schema.ts'
 import { isJsonObject } from '../src/core/json.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
+import { OWNER } from '../src/guard/authenticate.ts'
 import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
+import type { Principal } from '../src/mcp/face-bus.ts'
 import { toolResult } from '../src/mcp/results.ts'
 import { startHomeseerSimulator } from '../src/sim/homeseer/homeseer-server.ts'
 import type { HomeseerSimulator, HomeseerSimulatorOptions } from '../src/sim/homeseer/homeseer-server.ts'
@@ -26,8 +28,8 @@ import type { Home } from './gateway-process.ts'
 export const CLAIMS = { confirm: true, intent: 'try it out', reason: 'a test asks for it' } as const
 export const ADMIN_CLAIMS = { ...CLAIMS, maintenanceWindowId: 'sunday', changeTicket: 'CHG-1' } as const
 
-export const AGENT: Caller = { kind: 'principal', id: 'agent', role: 'agent' }
-export const APPROVER: Caller = { kind: 'principal', id: 'anna', role: 'approver' }
+export const AGENT: Principal = { kind: 'principal', id: 'agent', role: 'agent' }
+export const APPROVER: Principal = { kind: 'principal', id: 'anna', role: 'approver' }
 
 /** All gates of administration open. */
 export const ADMIN_OPEN = {
@@ -49,6 +51,9 @@ const GUARD = {
   maxPendingPerPrincipal: 500,
   maxPendingApprovals: 500,
 }
+
+/** For what is not about the person who is asked before administration gives control away. */
+export const ADMIN_TRUSTED: JsonObject = { guard: { ...GUARD, rules: [{ tool: 'hs4.admin.*', says: 'trust' }] } }
 
 /** What a client sees: `{result}` or `{error}`. */
 export type Answer = JsonObject
@@ -176,6 +181,9 @@ export async function openHouse(world: World, options: HouseOptions = {}): Promi
   })
   if (!started.ok) throw new Error(started.fault.message)
   const gateway = started.value
+  // Who decides, and who calls, was let in before: the log takes no decision of a stranger.
+  if (gateway.guard.tokens.list().length === 0)
+    for (const { id, role } of [AGENT, APPROVER]) await gateway.guard.tokens.create(OWNER, { name: id, role })
   let running = true
   const stop = async (): Promise<void> => {
     if (running) await gateway.stop()

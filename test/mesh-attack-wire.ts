@@ -4,6 +4,7 @@
  * Does I/O.
  */
 import type { EnvelopeFields } from '../src/mesh/envelope.ts'
+import { askAsOwner } from './mesh-house.ts'
 import type { MeshNode } from './mesh-house.ts'
 
 export interface Answered {
@@ -34,8 +35,8 @@ export async function callerIn(node: MeshNode, traceId: string): Promise<string>
   return String((await entriesOf(node, traceId))[0]?.['principal'])
 }
 
-async function entriesOf({ url }: MeshNode, traceId: string): Promise<readonly Readonly<Record<string, string>>[]> {
-  const response = await fetch(`${url}/api/calls/${traceId}`)
+async function entriesOf(node: MeshNode, traceId: string): Promise<readonly Readonly<Record<string, string>>[]> {
+  const response = await askAsOwner(node, `/api/calls/${traceId}`)
   if (response.status === 404) return []
   const { entries } = (await response.json()) as {
     readonly entries: readonly { readonly entry: Readonly<Record<string, string>> }[]

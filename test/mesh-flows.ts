@@ -5,6 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectHttp } from './gateway-process.ts'
 import {
+  askAsOwner,
   call,
   cli,
   cliIn,
@@ -138,7 +139,7 @@ export function meshFlows(name: string, settings: () => Promise<NodeSettings>): 
     it('write every hop into the ledger of its node, under one trace', async () => {
       const { traceId } = await call(node(cellar), 'test.count', { id: 'ledger' }, { node: node(shed).nodeId })
       for (const each of [node(cellar), node(shed)]) {
-        const traces = (await (await fetch(`${each.url}/api/traces?limit=1000`)).json()) as {
+        const traces = (await (await askAsOwner(each, '/api/traces?limit=1000')).json()) as {
           traceId: string
           channel: string
         }[]

@@ -36,6 +36,12 @@ export interface MeshNode {
   readonly log: () => string
 }
 
+/** What its owner is told under `/api`: an agent hears nothing of what others asked. */
+export function askAsOwner({ url, home }: Pick<MeshNode, 'url' | 'home'>, path: string): Promise<Response> {
+  const owner = readFileSync(join(home.data, 'keys', 'owner.token'), 'utf8').trim()
+  return fetch(`${url}${path}`, { headers: { authorization: `Bearer ${owner}` } })
+}
+
 export interface NodeSettings {
   /** Lines of the `mesh` section, indented by two. */
   readonly mesh?: string

@@ -41,7 +41,7 @@ interface PlanSteps<Input extends JsonObject, Plan> {
   readonly plan: (input: Input, context: HandlerContext) => Result<Plan, Fault> | Promise<Result<Plan, Fault>>
   readonly assess: (plan: Plan, input: Input, context: HandlerContext) => Assessment
   /** Where a plan found a mistake: reasons for which this caller is not told of it. Absent: everybody is. */
-  readonly assessMistake?: (input: Input, context: HandlerContext) => Omit<Assessment, 'effect'>
+  readonly assessMistake?: (input: Input, context: HandlerContext, mistake: Fault) => Omit<Assessment, 'effect'>
   /** The answer to a dry run. Absent: it cannot be rehearsed. */
   readonly rehearse?: (plan: Plan, input: Input, context: HandlerContext) => Outcome | Promise<Outcome>
 }
@@ -108,7 +108,7 @@ async function planned<Input extends JsonObject, Plan>(
   const input = call.body as Input
   const made = await plan(input, context)
   if (made.ok) return { offer, plan: made, assessment: assess(made.value, input, context) }
-  const refusal = assessMistake?.(input, context) ?? { reasons: [] }
+  const refusal = assessMistake?.(input, context, made.fault) ?? { reasons: [] }
   // A refusal is one of the change that was asked for; an answer with the mistake is none.
   const effect = refusal.reasons.length > 0 ? offer.effect : 'reads'
   return { offer, plan: made, assessment: { ...refusal, effect } }

@@ -77,6 +77,8 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
         user: 'default',
         password: 'default',
         push: { ...config.homeseer.push, asciiPort: homeseer.asciiPort },
+        // Nobody's disk is looked at: the simulated HomeSeer has the adapter, which tells what its events do.
+        eventsFrom: 'adapter',
       },
       devices: {
         ...config.devices,

@@ -13,6 +13,7 @@ import { addDevicesCommands } from './devices.ts'
 import { addEbusCommands } from './ebus.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addMeshCommands } from './mesh.ts'
+import { addHomeseerCommands } from './homeseer-client.ts'
 import { addNotifyCommand } from './notify.ts'
 import { addRunningCommands } from './running.ts'
 import { addSettingUpCommands } from './setting-up.ts'
@@ -44,6 +45,7 @@ program.commandsGroup('Set up:')
 addSettingUpCommands(program)
 addNotifyCommand(program)
 addEbusCommands(program)
+addHomeseerCommands(program)
 program.commandsGroup('Look and use:')
 addAskingCommands(program)
 addChangesCommand(program)

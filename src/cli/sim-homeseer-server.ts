@@ -83,7 +83,9 @@ async function run(options: SimOptions): Promise<number> {
       `    url: http://${http.host}:${simulator.httpPort}`,
       '    user: default',
       '    password: default',
-      ...(events === undefined ? [] : [`    eventsPath: ${events}`, `    eventGroupsPath: ${String(groups)}`]),
+      ...(events === undefined
+        ? ['    eventsFrom: adapter']
+        : [`    eventsPath: ${events}`, `    eventGroupsPath: ${String(groups)}`]),
       '    push:',
       `      asciiPort: ${simulator.asciiPort}`,
       'Type `help`; Ctrl-C stops it.',

@@ -32,7 +32,6 @@ export const accessPointsSection = z
   .default([])
   .describe('MCP access points of voice backends: the device keeps its voice, and its assistant gets tools here.')
 
-
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
 /** The text with every `${NAME}` replaced, percent-encoded: a token may hold characters that mean something in a URL. */

@@ -73,7 +73,7 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
   HS4_CHANGE_TOKEN_MAX_ENTRIES: to('homeseer.changeTokenEntries', number),
   MCP_HTTP_HOST: to('listen.host', text),
   MCP_HTTP_PORT: to('listen.port', number),
-  MCP_LOG_LEVEL: to('logLevel', text),
+  MCP_LOG_LEVEL: to('logLevel', logLevel),
 }
 
 /** Says no to a listener beyond this machine; what it says yes to is decided by `listen.host`. */
@@ -135,6 +135,12 @@ function to(key: string, read: Variable['read']): Variable {
 
 function text(value: string): Read {
   return { value }
+}
+
+/** Pino's levels; ours have no finer one than debug and no graver one than error. */
+function logLevel(value: string): Read {
+  const level = value.toLowerCase()
+  return { value: level === 'trace' ? 'debug' : level === 'fatal' ? 'error' : level }
 }
 
 function boolean(value: string): Read {

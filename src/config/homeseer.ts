@@ -32,8 +32,10 @@ const allowSection = z
     devices: idList.describe('Refs that may be changed, also as ranges (`100-110`); absent: all.'),
     events: idList.describe('Ids of events that may be run; absent: all.'),
     cameras: idList.describe('Cameras that may be moved; absent: all.'),
-    scripts: nameList.describe('Scripts that may be run, by name; absent: all.'),
-    pluginFunctions: nameList.describe('Plug-in functions that may be called, as `plugin:function`; absent: all.'),
+    scripts: nameList.describe('Scripts that may be run, by name, or as one call with its arguments; absent: all.'),
+    pluginFunctions: nameList.describe(
+      'Plug-in functions that may be called, as `plugin:function`; absent: all. That very call asks nobody; with parameters it is written `plugin:function("a",1)`.',
+    ),
   })
   .prefault({})
 
@@ -57,6 +59,12 @@ const adminSection = z
       .enum(['adapter', 'direct', 'auto'])
       .default('adapter')
       .describe('`adapter`: by the script on HomeSeer; `direct`: by HomeSeer’s own requests; `auto`: what works.'),
+    adapterKey: z
+      .string()
+      .min(32)
+      .max(200)
+      .exactOptional()
+      .describe('Secret that the admin adapter shares; requests without its signature are refused there.'),
     directFallback: z.boolean().default(true).describe('In mode `direct`: try the adapter where HomeSeer cannot.'),
     capabilityCacheSeconds: z
       .int()
@@ -102,6 +110,28 @@ const pushSection = z
   })
   .prefault({})
 
+/** What a device can be; the first five need a person's approval. */
+export const HOMESEER_DEVICE_KINDS = [
+  'lock',
+  'door',
+  'alarm',
+  'house_mode',
+  'main_valve',
+  'valve',
+  'blind',
+  'light',
+  'thermostat',
+  'heater',
+  'fan',
+  'outlet',
+  'switch',
+  'media',
+  'text',
+  'sensor',
+  'group',
+  'other',
+] as const
+
 export const homeseerSection = z
   .strictObject({
     url: z
@@ -130,6 +160,40 @@ export const homeseerSection = z
     eventGroupsPath: path
       .default('/usr/local/HomeSeer/Data/HomeSeerData_2.json/eventgroups.json')
       .describe('HomeSeer’s file of event groups.'),
+    eventsFrom: z
+      .enum(['files', 'adapter'])
+      .default('files')
+      .describe(
+        'Whether the definitions of events are read from these files, or asked of the admin adapter on HomeSeer.',
+      ),
+    knownEventMembers: z
+      .array(z.string().min(1).max(200))
+      .default([])
+      .describe('Members of records in these files that do nothing; an event with others asks a person.'),
+    eventsMaxAgeHours: z
+      .number()
+      .positive()
+      .exactOptional()
+      .describe('For a copy of these files: older than this, nobody believes it any more.'),
+    unreadEvents: z
+      .enum(['ask', 'trust'])
+      .default('ask')
+      .describe(
+        'While these files cannot be read: `ask` a person before any change, because it may set off an event; `trust` that no event does harm when a device is set.',
+      ),
+    expose: z
+      .enum(['all', 'voice', 'list'])
+      .default('all')
+      .describe(
+        'Which devices exist for agents: `all`; those with a voice command or discovered by a voice assistant (`voice`); those of `exposeDevices` (`list`).',
+      ),
+    exposeDevices: idList.describe('With `expose: list`: refs, also as ranges.'),
+    classes: z
+      .record(z.string().regex(/^\d{1,12}$/, 'the ref of a device'), z.enum(HOMESEER_DEVICE_KINDS))
+      .default({})
+      .describe(
+        'What a device is, where it was recognised wrongly: `{"185": "heater"}`. Kinds: see `hearthbus homeseer classify`.',
+      ),
     safeMode: z
       .enum(['read_write', 'read_only'])
       .default('read_write')
@@ -138,6 +202,14 @@ export const homeseerSection = z
     defaultDryRun: z.boolean().default(false).describe('Whether every change is only planned.'),
     verifyAttempts: z.int().min(1).max(40).default(4).describe('How often a change is looked for afterwards.'),
     verifyIntervalMs: z.int().min(10).max(10_000).default(250).describe('Pause between two of these looks.'),
+    verifyWaitSeconds: z
+      .int()
+      .min(1)
+      .max(50)
+      .default(25)
+      .describe(
+        'Longest that a call waits for a device that takes its time, such as a blind; later it is `still_moving`.',
+      ),
     changeTokenSeconds: z
       .int()
       .min(30)

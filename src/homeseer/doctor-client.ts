@@ -6,7 +6,7 @@
  * Does I/O.
  */
 import type { HomeseerConfig } from '../config/homeseer.ts'
-import { EventFileStore } from './catalog/event-file-store.ts'
+import { EventFileStore, type EventFiles } from './catalog/event-file-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { adviceOn, pushAdvice } from './tools/link-health.ts'
 import { AsciiClient, type AsciiState } from './wire/ascii-client.ts'
@@ -106,14 +106,34 @@ function firstState(target: {
   })
 }
 
-async function eventFilesFinding({
-  eventsPath,
-  eventGroupsPath,
-}: HomeseerConfig): Promise<readonly [HomeseerFinding] | readonly []> {
-  const files = await new EventFileStore({ events: eventsPath, groups: eventGroupsPath }).read()
-  if (files.ok) return []
+/** No script runs for an examination: whether the adapter answers shows when the gateway asks it. */
+async function eventFilesFinding(config: HomeseerConfig): Promise<readonly HomeseerFinding[]> {
+  const { eventsPath, eventGroupsPath, eventsFrom, unreadEvents, knownEventMembers, admin } = config
+  if (eventsFrom === 'adapter')
+    return admin.adapterKey === undefined
+      ? [
+          {
+            status: 'degraded',
+            advice:
+              'homeseer.admin.adapterKey is not set: the adapter on HomeSeer refuses requests without a signature.',
+          },
+        ]
+      : []
+  const places = { events: eventsPath, groups: eventGroupsPath, knownMembers: knownEventMembers }
+  const files = await new EventFileStore(places).read()
+  if (files.ok) return memberFindings(files.value)
   const path = 'path' in files.fault ? files.fault.path : eventsPath
-  const advice = `HomeSeer’s event files cannot be read from here (${path}), so nobody knows what an event does. Set homeseer.eventsPath and homeseer.eventGroupsPath if they can be.`
+  const meanwhile = unreadEvents === 'ask' ? 'every change asks a person' : 'every event asks a person'
+  const advice = `HomeSeer’s event files cannot be read from here (${path}), so nobody knows what a change sets in motion, and ${meanwhile}. Three ways out: set homeseer.eventsPath and homeseer.eventGroupsPath to a shared folder or a copy (with homeseer.eventsMaxAgeHours), or homeseer.eventsFrom: adapter with docs/homeseer/hearthbus_admin.cs on HomeSeer.`
+  return [{ status: 'degraded', advice }]
+}
+
+/** What HomeSeer writes into its files and nobody here knows makes those events ask. */
+function memberFindings({ definitions, unread }: EventFiles): readonly HomeseerFinding[] {
+  const strange = definitions.filter(({ unknown }) => unknown.length > 0)
+  const names = [...new Set(strange.flatMap(({ unknown }) => unknown))].slice(0, 20)
+  if (strange.length === 0 && unread === 0) return []
+  const advice = `${strange.length + unread} of HomeSeer’s events hold what is not understood here (${names.join(', ')}), and ask a person. Members that do nothing can be named under homeseer.knownEventMembers.`
   return [{ status: 'degraded', advice }]
 }
 

@@ -19,6 +19,10 @@ import type { AliasKind } from './resolve/alias.ts'
 export interface LearnedAlias {
   readonly kind: AliasKind
   readonly id: number
+  /** The key of the caller who confirmed it, whose own name it is unless it is shared. */
+  readonly by: string
+  /** Everybody's: the owner of the house said so. */
+  readonly shared: boolean
   /** The entry whose body has the words. */
   readonly seq: number
 }
@@ -48,10 +52,11 @@ const aliasEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
   'alias.learned': ({ aliases }, entry) => {
     const kind = ALIAS_KINDS.find((known) => known === entry['of'])
     const [id, replaces] = [numberField(entry, 'id'), numberField(entry, 'replaces')]
-    if (kind === undefined || id === undefined || textField(entry, 'by') === undefined) return INCOMPLETE
+    const by = textField(entry, 'by')
+    if (kind === undefined || id === undefined || by === undefined) return INCOMPLETE
     if (replaces !== undefined && !aliases.has(String(replaces))) return 'there was no such name to replace'
     if (replaces !== undefined) aliases.delete(String(replaces))
-    aliases.set(String(entry.seq), { kind, id, seq: entry.seq })
+    aliases.set(String(entry.seq), { kind, id, by, shared: entry['shared'] === true, seq: entry.seq })
     return undefined
   },
   'alias.forgotten': ({ aliases }, entry) => {

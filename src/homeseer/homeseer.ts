@@ -22,11 +22,17 @@ import { adminTools, rollbackTool } from './admin/admin-tools.ts'
 import { createCapabilityCache } from './admin/capability-cache.ts'
 import { createRollbacks } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
-import { EventFileStore } from './catalog/event-file-store.ts'
+import type { DeviceKind } from './catalog/classify.ts'
+import { exposureOf } from './catalog/exposure.ts'
+import { EventAdapterClient } from './catalog/event-adapter-client.ts'
+import { EventFileStore, type EventDefinitionSource } from './catalog/event-file-store.ts'
 import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
 import { ResolverClient } from './resolve/resolver-client.ts'
 import { startAnnouncing } from './tools/announce-client.ts'
+import { allowNumbers } from './tools/allow-list.ts'
+import { areaSet } from './tools/area-set.ts'
+import { Arrivals } from './tools/arrivals.ts'
 import { createAuditTrail } from './tools/audit-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { auditQuery } from './tools/audit-tool.ts'
@@ -47,6 +53,8 @@ import { prompts } from './tools/prompts.ts'
 import { resolveTools } from './tools/resolve-tools.ts'
 import { resource, RESOURCES } from './tools/resources.ts'
 import { rulesOf } from './tools/rules.ts'
+import { withIgnoredArguments } from './tools/tolerant-input.ts'
+import { speakTool } from './tools/speak-tool.ts'
 import { startWebhookListener, type WebhookListener } from './tools/webhook-listener-server.ts'
 import { openLink, type Link } from './wire/link-client.ts'
 
@@ -192,18 +200,28 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
       return link.mirror
     },
     clock,
+    ownerKinds: ownerKinds(config),
     ...HOLDS,
   })
   const none: readonly never[] = []
+  const isListed = allowNumbers(config.exposeDevices ?? []) ?? (() => false)
+  const exposes = exposureOf({ expose: config.expose, isListed })
   return {
     config,
     rules: rulesOf(config),
     link,
     catalog,
-    resolver: new ResolverClient({ catalog, configured: configuredAliases, learned: () => learned?.all ?? none }),
+    resolver: new ResolverClient({
+      catalog,
+      configured: configuredAliases,
+      learned: () => learned?.all ?? none,
+      exposes,
+    }),
     configuredAliases,
     learned,
-    eventFiles: new EventFileStore({ events: config.eventsPath, groups: config.eventGroupsPath }),
+    eventFiles: eventSource(config, link, clock),
+    arrivals: new Arrivals(),
+    exposes,
     bus,
     guard,
     audit: createAuditTrail({
@@ -212,6 +230,18 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
     }),
     clock,
   }
+}
+
+/** Files, or a copy of them, unless the owner lets the script on HomeSeer tell. */
+function eventSource(config: HomeseerConfig, link: Link, clock: Clock): EventDefinitionSource {
+  const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers, scriptPage } = config
+  if (config.eventsFrom === 'files') return new EventFileStore({ events, groups, knownMembers })
+  const json = { call: ((exchange, signal) => link.json.call(exchange, signal)) as Link['json']['call'] }
+  return new EventAdapterClient({ json, clock, scriptPage, key: config.admin.adapterKey, knownMembers })
+}
+
+function ownerKinds({ classes }: HomeseerConfig): ReadonlyMap<number, DeviceKind> {
+  return new Map(Object.entries(classes).map(([ref, kind]) => [Number(ref), kind]))
 }
 
 function capabilitiesOf(
@@ -227,11 +257,13 @@ function capabilitiesOf(
     scriptRun(homeseer),
     pluginFunctionCall(homeseer),
     cameraPan(homeseer),
+    areaSet(homeseer),
+    speakTool(homeseer),
     ...adminTools(parts),
     rollbackTool(parts),
   ]
   const preparable = new Map(changes.map((change) => [change.offer.name, change.offer]))
-  return [
+  const tools = [
     ...healthTools(homeseer),
     helpRoute(homeseer),
     ...resolveTools(homeseer),
@@ -245,6 +277,9 @@ function capabilitiesOf(
     ...changeTools(homeseer, preparable),
     ...intentTools(homeseer),
     ...adminReadTools(homeseer, users),
+  ]
+  return [
+    ...tools.map(withIgnoredArguments),
     ...RESOURCES.map((definition) => resource(homeseer, definition)),
     ...adminResources(homeseer, users, cache),
     ...prompts(),

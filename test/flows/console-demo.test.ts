@@ -57,6 +57,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
         user: 'default',
         password: 'default',
         push: { asciiPort: homeseer.asciiPort },
+        eventsFrom: 'adapter',
       },
       devices: { enabled: true, host: HOST, port, mqtt: { enabled: true, port: mqttPort, udpPort: mqttPort } },
     })
@@ -92,7 +93,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     expect([await target.getAttribute('min'), await target.getAttribute('max')]).toEqual(['15', '30'])
     await target.fill('24')
     await dialog.getByRole('button', { name: 'Set' }).click()
-    await dialog.getByText('done', { exact: true }).waitFor({ timeout: 20_000 })
+    await dialog.getByText('done', { exact: true }).waitFor({ timeout: 90_000 })
     await page.keyboard.press('Escape')
     expect(heating.house().zones[0]?.dayCelsius).toBe(24)
     await expect.poll(shown, { timeout: 90_000 }).toBeGreaterThan(cold + 0.2)
@@ -107,7 +108,9 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     await lamp.click()
     await page.getByText('Done.').waitFor()
     expect(homeseer.house.hardware(101)?.value).toBe(99)
-    const traces = (await (await house.api('/api/traces?limit=50')).json()) as readonly TraceView[]
+    const traces = (await (
+      await house.api('/api/traces?limit=50', { token: house.owner })
+    ).json()) as readonly TraceView[]
     expect(traces.find(({ capability }) => capability === 'hs4.devices.set')).toMatchObject({ caller: 'console' })
   })
 

@@ -218,9 +218,12 @@ describe('a house with devices', () => {
 
   it('keeps a device’s UUID out of the records: whoever knows it can pass for the device', async () => {
     await house.enrol('Cellar', { transport: 'websocket' })
-    const traces = (await house.api('/api/traces?limit=1000')) as unknown as { capability: string; traceId: string }[]
+    const traces = (await house.api('/api/traces?limit=1000', { token: house.ownerToken })) as unknown as {
+      capability: string
+      traceId: string
+    }[]
     const approved = traces.find(({ capability }) => capability === 'devices.enrolment.approve')
-    expect(await house.api(`/api/calls/${approved?.traceId}`)).toMatchObject({
+    expect(await house.api(`/api/calls/${approved?.traceId}`, { token: house.ownerToken })).toMatchObject({
       calls: [{ result: { device: 'cellar', client_id: '[redacted]' } }],
     })
   })

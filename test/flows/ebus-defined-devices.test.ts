@@ -33,7 +33,12 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
     'w,,,Scene,,,,0623,6689,scene,,UCH,0=day;1=night,,',
     'r,,,Scene,,,,0621,6689,scene,,UCH,0=day;1=night,,',
   ],
-  'vaillant/76.vwz.csv': ['*r,', 'r,,,Power,electrical power,,,b509,0d10,power,,UIN,,W,'],
+  'vaillant/76.hmu.csv': [
+    '*r,',
+    'r,,,RunDataElectricPowerConsumption,,,,b509,0d10,value,,UIN,,W,',
+    'r,,,RunDataFlowTemp,,,,b509,0d11,value,,D2C,,°C,',
+    'r,,,CopHc,,,,b509,0d12,value,,UCH,10,,',
+  ],
 }
 
 describe('devices that definition files describe', () => {
@@ -46,7 +51,7 @@ describe('devices that definition files describe', () => {
       mkdirSync(dirname(join(folder, file)), { recursive: true })
       writeFileSync(join(folder, file), `${[HEADER, ...lines].join('\n')}\n`)
     }
-    house = await startHouse(folder, ['wolf/08..hc', 'tem/15', '76.vwz'])
+    house = await startHouse(folder, ['wolf/08..hc', 'tem/15', '76.hmu'])
     client = await house.client()
     await discovered(client, 3)
   })
@@ -61,7 +66,7 @@ describe('devices that definition files describe', () => {
       expect.arrayContaining([
         { address: 0x08, device: 'SIM00', file: 'wolf/08..hc.csv' },
         { address: 0x15, device: 'SIM00', file: 'tem/15.csv' },
-        { address: 0x76, device: 'VWZ00', file: 'vaillant/76.vwz.csv' },
+        { address: 0x76, device: 'HMU00', file: 'vaillant/76.hmu.csv' },
       ]),
     )
   })
@@ -72,7 +77,18 @@ describe('devices that definition files describe', () => {
     expect(flow.data.values.temp).toBeGreaterThan(20)
     const room = await call(client, 'ebus.v1.messages.read', { circuit: '15', name: 'Room' })
     expect(room.data.values.id).toMatch(/^\d{2}-\d{3}$/)
-    expect((await call(client, 'ebus.v1.messages.read', { circuit: 'vwz', name: 'Power' })).error).toBeNull()
+  })
+
+  it('are seen as a heat pump, each value with its message', async () => {
+    const { data, error } = await call(client, 'ebus.v1.messages.heat_pump.get')
+    expect(error).toBeNull()
+    expect(data).toMatchObject({
+      sink: { flow_c: { source: 'hmu.RunDataFlowTemp' } },
+      power: { electrical_kw: { source: 'hmu.RunDataElectricPowerConsumption' } },
+      cop: { heating: { source: 'hmu.CopHc' } },
+    })
+    expect(data.sink.flow_c.value).toBeGreaterThan(20)
+    expect(data.power.electrical_kw.value).toBeLessThan(1)
   })
 
   it('are written where residents may, and not where only the installer may', async () => {

@@ -44,20 +44,24 @@ describe('the inventory', () => {
     const inventory = sharedData('contract-inventory.json')
     const wanted = inventory === undefined ? [] : (JSON.parse(inventory) as { ebus: { tools: string[] } }).ebus.tools
     expect(ours).toEqual(expect.arrayContaining(wanted))
-    expect(ours.filter((name) => !wanted.includes(name))).toEqual(
-      inventory === undefined
-        ? ours
-        : [
-            'ebus.v1.bus.protocol_specimens.list',
-            'ebus.v1.semantic.adapter_info.get',
-            'ebus.v1.semantic.heat_pump.get',
-            'ebus.v1.settings.set',
-            'ebus.v1.vaillant.errors.get',
-            'ebus.v1.vaillant.errors.history.get',
-            'ebus.v1.vaillant.live_monitor.get',
-            'ebus.v1.vaillant.service.current.get',
-            'ebus.v1.vaillant.service.history.get',
-          ],
+    const beside = [
+      'ebus.v1.bus.protocol_specimens.list',
+      'ebus.v1.definitions.status',
+      'ebus.v1.messages.find',
+      'ebus.v1.messages.heat_pump.get',
+      'ebus.v1.messages.read',
+      'ebus.v1.messages.write',
+      'ebus.v1.semantic.adapter_info.get',
+      'ebus.v1.semantic.heat_pump.get',
+      'ebus.v1.settings.set',
+      'ebus.v1.vaillant.errors.get',
+      'ebus.v1.vaillant.errors.history.get',
+      'ebus.v1.vaillant.live_monitor.get',
+      'ebus.v1.vaillant.service.current.get',
+      'ebus.v1.vaillant.service.history.get',
+    ]
+    expect(ours.filter((name) => !wanted.includes(name)).toSorted()).toEqual(
+      inventory === undefined ? ours.toSorted() : beside,
     )
   })
 

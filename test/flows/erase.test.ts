@@ -50,7 +50,7 @@ describe('hearthbus ledger erase', () => {
   it('beside a running gateway: the words go everywhere, the proofs stay, and it is on record', async () => {
     const task = await data('task_create', { title: 'Quokka has a fever', assignee: 'ada' })
     const session = await data('audit_session_start', { intent: 'Nurse the wombat', task_id: task['id'] })
-    await data('thought_record', { type: 'plan', task_id: task['id'], agent_id: 'nurse', content: 'Numbat needs rest' })
+    await data('thought_record', { type: 'plan', task_id: task['id'], agent_id: 'ada', content: 'Numbat needs rest' })
     const [created, started] = [Number(task['log_index']), Number(session['log_index'])]
     const before = cli('ledger', 'entry', String(created)).text
 

@@ -174,7 +174,7 @@ describe('a HomeSeer that pushes nothing', () => {
     simulated.add(part({ ...root, associatedRefs: [711] }))
     simulated.add(part({ ...feature, ref: 711 }))
     try {
-      expect(await house.call('hs4.devices.list', { limit: 1 })).toMatchObject({ result: { total: 33 } })
+      expect(await house.call('hs4.devices.list', { limit: 1 })).toMatchObject({ result: { total: 40 } })
       homeseer.asked.length = 0
       const get = () => house.call('hs4.devices.get', { refs: [710] })
       expect(await get()).toMatchObject({ result: { resolvedRefs: [710, 711] } })
@@ -197,7 +197,7 @@ describe('a HomeSeer that cannot say in time what all its devices can be told', 
     using slow = await homeseerBehind(/request=getcontrol2?$/, () => undefined)
     const homeseer = { url: slow.url, push: {}, timeoutMs: 6_000, readRetries: 0 }
     await using house = await openHouse(world, { homeseer })
-    expect(await house.call('hs4.devices.list', { limit: 1 })).toMatchObject({ result: { total: 31 } })
+    expect(await house.call('hs4.devices.list', { limit: 1 })).toMatchObject({ result: { total: 38 } })
     expect(await house.call('hs4.devices.get', { refs: [120], includeControls: true })).toMatchObject({
       result: { items: [{ capabilities: ['on_off'], controlPairs: [{ label: 'Off' }, { label: 'On' }] }] },
     })

@@ -8,7 +8,16 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
 import type { Era, GatewayProcess, Home } from '../gateway-process.ts'
-import { ADMIN_CLAIMS, ADMIN_OPEN, at, callTool, CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
+import {
+  ADMIN_CLAIMS,
+  ADMIN_OPEN,
+  ADMIN_TRUSTED,
+  at,
+  callTool,
+  CLAIMS,
+  homeseerHome,
+  openWorld,
+} from '../homeseer-rig.ts'
 import type { World } from '../homeseer-rig.ts'
 
 /** A client whose person answers every question with the same choice, and remembers what was asked. */
@@ -140,7 +149,11 @@ describe('credentials', () => {
     async (authentication) => {
       const world = await openWorld()
       const secret = 'anna,pw'
-      const home = homeseerHome(world, { authentication, user: 'anna', password: secret, admin: ADMIN_OPEN })
+      const home = homeseerHome(
+        world,
+        { authentication, user: 'anna', password: secret, admin: ADMIN_OPEN },
+        ADMIN_TRUSTED,
+      )
       writeFileSync(home.config, readFileSync(home.config, 'utf8').replace('logLevel: warn', 'logLevel: debug'))
       const gateway = await startGatewayProcess(home)
       const client = await connectHttp(gateway.url, 'modern')

@@ -2,9 +2,9 @@
  * The power goes out between preparing, committing and acting: a change is never carried out twice, and one whose
  * outcome nobody can know is called unknown.
  */
-import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
+import { dataDirectory } from '../../src/config/data-directory.ts'
 import { stateIn } from '../../src/cli/ledger-files-client.ts'
 import { guardProjection } from '../../src/guard/guard-state.ts'
 import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
@@ -56,7 +56,7 @@ function controls(): number {
 /** Reads the log beside the running gateway until it says what was waited for. */
 function untilChangeIs(state: string): Promise<void> {
   return until(`the change is ${state}`, () => {
-    const [change] = stateIn(join(home.data, 'hearthbus.db'), guardProjection).changes.values()
+    const [change] = stateIn(dataDirectory(home.data).ledger, guardProjection).changes.values()
     return change?.state === state
   })
 }

@@ -3,12 +3,12 @@
  * afterwards. Intents, prepared changes and administration where they meet trouble.
  */
 import { createServer } from 'node:http'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { freePort, listenLocally } from '../local-port.ts'
 import type { Interaction } from '../../src/bus/call.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
-import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
+import { ADMIN_CLAIMS, ADMIN_OPEN, ADMIN_TRUSTED, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { Answer, House, World } from '../homeseer-rig.ts'
 
 let world: World
@@ -16,7 +16,7 @@ let house: House
 
 beforeAll(async () => {
   world = await openWorld({ sensors: 600 })
-  house = await openHouse(world, { homeseer: { admin: ADMIN_OPEN } })
+  house = await openHouse(world, { homeseer: { admin: ADMIN_OPEN }, config: ADMIN_TRUSTED })
 })
 
 afterAll(async () => {
@@ -85,11 +85,50 @@ describe('setting a device', () => {
     expect(next[0]).toMatchObject({ name: 'hs4.devices.set', args: { value: 21, dryRun: true } })
   })
 
-  it('believes no device that is stuck, slow, or falls back', async () => {
-    for (const ref of [HOME_REFS.stuckLamp, HOME_REFS.slowBlind, HOME_REFS.flappingPlug]) {
+  it('believes no device that is stuck or falls back', async () => {
+    for (const ref of [HOME_REFS.stuckLamp, HOME_REFS.flappingPlug]) {
       const answer = await set(ref, { value: 255 })
       expect(answer).toMatchObject({ error: { code: 'HS4_ERROR', details: { verification: { matched: false } } } })
     }
+  })
+
+  it('waits for a blind as long as a blind takes', async () => {
+    expect(await set(HOME_REFS.slowBlind, { value: 255 })).toMatchObject({
+      result: { applied: true, verification: { outcome: 'reached' } },
+    })
+  })
+
+  it('knows a device that shows another number than it was told', async () => {
+    expect(await set(HOME_REFS.stairLight, { value: 255 })).toMatchObject({
+      result: { applied: true, raw: { value: 99, status: 'On' }, verification: { observed: { value: 99 } } },
+    })
+    for (const value of [1, 0, 1])
+      expect(await set(HOME_REFS.heatingMode, { value })).toMatchObject({
+        result: { applied: true, verification: { matched: true, observed: { value: value === 1 ? 17 : 0 } } },
+      })
+  })
+
+  it('says of a scene that nothing would show it', async () => {
+    expect(await set(HOME_REFS.colourScene, { value: 1 })).toMatchObject({
+      result: { applied: true, note: expect.stringContaining('no state'), verification: { matched: false } },
+    })
+  })
+
+  it('says that a device is on its way, and later that it has arrived', async () => {
+    await using impatient = await openHouse(world, { homeseer: { verifyWaitSeconds: 2 } })
+    const { bedroomBlind: ref, radiatorValve } = HOME_REFS
+    const blind = await impatient.call('hs4.devices.set', { ref, label: 'Open', ...CLAIMS })
+    expect(blind).toMatchObject({ result: { pending: 'still_moving', verification: { matched: false } } })
+    const shown = async () =>
+      at(await impatient.call('hs4.devices.get', { refs: [ref] }), 'result', 'items', 0, 'lastCommand')
+    expect(await shown()).toMatchObject({ wanted: 'Open', outcome: 'pending' })
+    await vi.waitFor(async () => expect(await shown()).toMatchObject({ outcome: 'arrived' }), {
+      timeout: 30_000,
+      interval: 250,
+    })
+    // On batteries: it hears of it when it wakes up next.
+    const asleep = await impatient.call('hs4.devices.set', { ref: radiatorValve, value: 21, ...CLAIMS })
+    expect(asleep).toMatchObject({ result: { applied: false, pending: 'unreported' } })
   })
 
   it('says what else speaks for the change: the push and the time of the last change', async () => {
@@ -157,7 +196,7 @@ describe('setting a device', () => {
     expect(answer).toMatchObject({
       result: { applied: true, requestedMode: 'set_status', mode: 'control_value', fallback: { from: 'set_status' } },
     })
-    expect(forgetful.heard.filter((request) => request !== 'getstatus' && request !== 'getcontrol')).toEqual([
+    expect(forgetful.heard.filter((request) => request.includes('device'))).toEqual([
       'setdevicestatus',
       'controldevicebyvalue',
     ])
@@ -172,7 +211,7 @@ describe('intents', () => {
     expect(several).toMatchObject({ result: { asks: true, prepared: null, execute: false } })
     expect(at(several, 'result', 'choices', 0, 'call')).toEqual({
       name: 'hs4.devices.set',
-      args: { ref: 190, value: 255 },
+      args: { ref: 190, value: 255, ...CLAIMS },
     })
     const master = await house.call('hs4.intent.device_set_by_name', { query: 'Porch Master', ...wish })
     expect(master).toMatchObject({
@@ -228,7 +267,8 @@ describe('intents', () => {
   it('name the call that carries out what was staged without confirming it', async () => {
     await using house = await openHouse(world)
     const staged = await house.call('hs4.intent.device_set_by_name', { query: 'Hall Lamp', value: 40, execute: true })
-    expect(at(staged, 'error', 'details', 'rules')).toEqual(['confirm', 'intent', 'reason'])
+    // What is to be done and why follows from the name that was asked for.
+    expect(at(staged, 'error', 'details', 'rules')).toEqual(['confirm'])
     const next = at(staged, 'error', 'suggestedNextToolCalls', 0) as { name: string; args: JsonObject }
     expect(next).toEqual({
       name: 'hs4.devices.set',
@@ -258,7 +298,7 @@ describe('intents', () => {
     const commit = (claims: JsonObject) => house.call('hs4.change.commit', { token, ...claims })
     expect(await commit({})).toMatchObject({
       error: {
-        details: { rules: ['confirm', 'intent', 'reason'] },
+        details: { rules: ['confirm'] },
         fixHint:
           'Give confirm, intent and reason with the commit; for anything else in `details.reasons`, prepare the change again, or call its tool.',
       },
@@ -460,12 +500,13 @@ describe('administration in trouble', () => {
     const rename = { ref: 150, property: 'Name', value: 'Lamp', ...ADMIN_CLAIMS }
     const wired = { group: 'Test', name: 'Cosy', definition: { actions: [{ ref: 141, value: 0 }] }, ...ADMIN_CLAIMS }
     const strange = { group: 'Test', name: 'Cosy', definition: { script: 'x.vb' }, ...ADMIN_CLAIMS }
+    await using untrusting = await openHouse(world, { homeseer: { admin: ADMIN_OPEN } })
     for (const [tool, args] of [
       ['hs4.admin.config.device_metadata.set', rename],
       ['hs4.admin.events.create', wired],
       ['hs4.admin.events.create', strange],
     ] as const)
-      expect(await house.call(tool, args)).toMatchObject({
+      expect(await untrusting.call(tool, args)).toMatchObject({
         error: { code: 'POLICY_DENY', details: { approval: 'required' } },
       })
     expect(world.simulator.system.deeds).toEqual([])
@@ -488,7 +529,10 @@ describe('administration in trouble', () => {
   })
 
   it('falls back from direct to the adapter, and says so', async () => {
-    await using direct = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'direct' } } })
+    await using direct = await openHouse(world, {
+      homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'direct' } },
+      config: ADMIN_TRUSTED,
+    })
     const answer = await direct.call('hs4.admin.system.config.set', {
       key: 'gLocLabel',
       value: 'Raum',

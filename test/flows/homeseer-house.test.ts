@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { CatalogClient } from '../../src/homeseer/catalog/catalog-client.ts'
+import { buildEventGraph, followConsequences } from '../../src/homeseer/catalog/consequence.ts'
 import { chooseControl, controlExchange } from '../../src/homeseer/catalog/control.ts'
 import { EventFileStore } from '../../src/homeseer/catalog/event-file-store.ts'
-import { eventSensitivity } from '../../src/homeseer/catalog/event.ts'
 import type { House } from '../../src/homeseer/catalog/house.ts'
 import { expectationOf, outcomeOf } from '../../src/homeseer/catalog/outcome.ts'
 import type { Alias } from '../../src/homeseer/resolve/alias.ts'
@@ -158,16 +158,20 @@ describe('catalog of the house of hard cases', () => {
     const events = await catalog.events()
     if (!files.ok || !events.ok) throw new Error('events cannot be read')
     const home = await house()
+    const graph = buildEventGraph(files.value.definitions)
     const reasons = events.value.map((event) => {
       const definition = files.value.definitions.find(({ id }) => id === event.id)
-      return [event.id, eventSensitivity(event, definition, home)] as const
+      if (definition === undefined) throw new Error(`no definition of ${event.id}`)
+      const { refs, doubts, security } = followConsequences(graph, { event: definition }, () => [])
+      const sensitive = refs.filter((ref) => (home.byRef.get(ref)?.sensitivity.length ?? 1) > 0)
+      return [event.id, [...sensitive, ...doubts, ...(security ? ['security'] : [])]] as const
     })
     expect(Object.fromEntries(reasons)).toEqual({
       31: [],
       32: [],
       33: [],
       34: ['runs-script'],
-      35: ['touches-sensitive-device', 'security-flag'],
+      35: [141, 'security'],
       36: [],
     })
   })

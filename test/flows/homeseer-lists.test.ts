@@ -226,6 +226,29 @@ describe('a list that changes', () => {
   })
 })
 
+describe('what is exposed', () => {
+  const SEEN = [101, 141]
+
+  it.each<[how: string, homeseer: JsonObject]>([
+    ['HomeSeer’s own voice flags', { expose: 'voice' }],
+    ['a list', { expose: 'list', exposeDevices: SEEN }],
+  ])('follows %s: the rest does not exist', async (_, homeseer) => {
+    await using house = await openHouse(world, { homeseer })
+    const list = await house.call('hs4.devices.list', {})
+    const items = at(list, 'result', 'items') as readonly JsonObject[]
+    expect(items.map(({ ref }) => ref)).toEqual(SEEN)
+    const raw = await house.call('hs4.devices.status.get', { everything: true, includeRaw: true })
+    expect(at(raw, 'result', 'totalDevices')).toBe(SEEN.length)
+    const controls = await house.call('hs4.devices.controls.get', {})
+    expect(at(controls, 'result', 'raw', 'Devices')).toHaveLength(SEEN.length)
+    const set = await house.call('hs4.devices.set', { ref: 120, value: 255, ...CLAIMS })
+    expect(at(set, 'error', 'code')).toBe('NOT_FOUND')
+    const named = await house.call('hs4.resolve.devices', { query: 'Kitchen Lamp' })
+    expect(JSON.stringify(at(named, 'result', 'items'))).not.toContain('"ref":120')
+    expect(deeds()).toEqual([])
+  })
+})
+
 describe('ways round a list of devices', () => {
   it('an event whose actions are known is judged by them, unless the owner has listed it', async () => {
     await using house = await openHouse(world, { homeseer: { allow: { devices: [120] } } })

@@ -8,6 +8,7 @@ import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
 import {
   ADMIN_CLAIMS,
   ADMIN_OPEN,
+  ADMIN_TRUSTED,
   AGENT,
   at,
   CLAIMS,
@@ -215,7 +216,7 @@ describe('the defects of an earlier implementation', () => {
 
   it('10: without an installed adapter nothing is applied', async () => {
     world.simulator.faults.adapterMissing = true
-    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN } } })
+    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN } }, config: ADMIN_TRUSTED })
     const answer = await admin.call('hs4.admin.users.create', { username: 'eve', ...ADMIN_CLAIMS })
     world.simulator.faults.adapterMissing = false
     expect(answer).toMatchObject({
@@ -226,7 +227,7 @@ describe('the defects of an earlier implementation', () => {
 
   it('11: mode direct does only what HomeSeer has requests for', async () => {
     const direct = { ...ADMIN_OPEN, executionMode: 'direct', directFallback: false }
-    await using admin = await openHouse(world, { homeseer: { admin: direct } })
+    await using admin = await openHouse(world, { homeseer: { admin: direct }, config: ADMIN_TRUSTED })
     const user = await admin.call('hs4.admin.users.create', { username: 'eve', ...ADMIN_CLAIMS })
     expect(at(user, 'error', 'code')).toBe('UNSUPPORTED_ON_TARGET')
     const note = { ref: 120, property: 'UserNote', value: 'by the window' }
@@ -247,7 +248,10 @@ describe('the defects of an earlier implementation', () => {
       allowedInterfaceIds: ['hue-1'],
       allowedCategoryIds: ['Hall'],
     }
-    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN, ...lists } } })
+    await using admin = await openHouse(world, {
+      homeseer: { admin: { ...ADMIN_OPEN, ...lists } },
+      config: ADMIN_TRUSTED,
+    })
     const refused = [
       await admin.call('hs4.admin.users.delete', { userId: 'resident', ...ADMIN_CLAIMS }),
       await admin.call('hs4.admin.plugins.restart', { pluginId: 'Z-Wave', ...ADMIN_CLAIMS }),
@@ -281,7 +285,10 @@ describe('the defects of an earlier implementation', () => {
   })
 
   it('15: what was learned about HomeSeer outlives a request', async () => {
-    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'auto' } } })
+    await using admin = await openHouse(world, {
+      homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'auto' } },
+      config: ADMIN_TRUSTED,
+    })
     const first = await admin.call('hs4.admin.plugins.restart', { pluginId: 'Hue', ...ADMIN_CLAIMS })
     expect(at(first, 'result', 'steps', 0)).toMatchObject({ route: 'direct', status: 'unsupported' })
     const second = await admin.call('hs4.admin.plugins.restart', { pluginId: 'Hue', ...ADMIN_CLAIMS })
@@ -290,7 +297,10 @@ describe('the defects of an earlier implementation', () => {
   })
 
   it('15: arguments that HomeSeer cannot take say nothing about the operation without them', async () => {
-    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'auto' } } })
+    await using admin = await openHouse(world, {
+      homeseer: { admin: { ...ADMIN_OPEN, executionMode: 'auto' } },
+      config: ADMIN_TRUSTED,
+    })
     const labelled = await admin.call('hs4.admin.system.backup.start', { label: 'before', ...ADMIN_CLAIMS })
     expect(at(labelled, 'result', 'steps', 0)).toMatchObject({ route: 'direct', status: 'unsupported' })
     const plain = await admin.call('hs4.admin.system.backup.start', { ...ADMIN_CLAIMS })
@@ -298,7 +308,7 @@ describe('the defects of an earlier implementation', () => {
   })
 
   it('16: passwords are nowhere: not in the audit, not in staged arguments, not in the ledger', async () => {
-    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN } } })
+    await using admin = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN } }, config: ADMIN_TRUSTED })
     const secret = 'correct-horse-battery'
     const args = { username: 'mia', password: secret, ...ADMIN_CLAIMS }
     const token = await prepared(admin, 'hs4.admin.users.create', args)

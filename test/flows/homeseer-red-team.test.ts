@@ -54,7 +54,7 @@ const CALLS: readonly (readonly [how: string, tool: string, args: JsonObject])[]
   ['reason is missing', set, { ref: 120, value: 255, confirm: true, intent: 'light' }],
   ['reason is a dash', set, { ref: 120, value: 255, ...ok, reason: '———' }],
   ['confirm under another case', set, { ref: 120, value: 255, Confirm: true, intent: 'light', reason: 'dark' }],
-  ['an argument that nobody knows', set, { ref: 120, value: 255, ...ok, force: true }],
+  ['an argument that nobody knows for a claim', set, { ref: 120, value: 255, ...ok, confirm: false, force: true }],
   ['a constructor for an argument', set, { ref: 120, value: 255, constructor: { confirm: true } }],
 
   // Devices off the list, under every name they have.

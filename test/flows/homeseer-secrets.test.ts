@@ -11,7 +11,16 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { CLI, connectHttp, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
-import { ADMIN_CLAIMS, ADMIN_OPEN, at, callTool, CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
+import {
+  ADMIN_CLAIMS,
+  ADMIN_OPEN,
+  ADMIN_TRUSTED,
+  at,
+  callTool,
+  CLAIMS,
+  homeseerHome,
+  openWorld,
+} from '../homeseer-rig.ts'
 import type { Answer, World } from '../homeseer-rig.ts'
 
 /** Every secret of this file looks like this, in whatever case it is written down. */
@@ -31,7 +40,7 @@ const listening = new AbortController()
 beforeAll(async () => {
   world = await openWorld()
   world.simulator.system.settings.set('gSMTPPassword', 'S3CR3T-1')
-  home = homeseerHome(world, { admin: ADMIN_OPEN })
+  home = homeseerHome(world, { admin: ADMIN_OPEN }, ADMIN_TRUSTED)
   writeFileSync(home.config, readFileSync(home.config, 'utf8').replace('logLevel: warn', 'logLevel: debug'))
   observerToken = hearthbus('token', 'create', 'watcher', '--role', 'observer').split('\n')[0] ?? ''
   gateway = await startGatewayProcess(home)

@@ -49,7 +49,7 @@ describe('a file of names that cannot be read', () => {
 describe('the doctor, while no gateway runs', () => {
   it('logs in, reads, listens, and is content', async () => {
     expect(await diagnosis()).toBe(
-      `✓ homeseer: HomeSeer 4.2.22.4 at http://127.0.0.1:${world.simulator.httpPort} answers, with 31 devices.`,
+      `✓ homeseer: HomeSeer 4.2.22.4 at http://127.0.0.1:${world.simulator.httpPort} answers, with 38 devices.`,
     )
     expect(world.simulator.system.deeds).toEqual([])
   })

@@ -9,11 +9,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { CLI, connectHttp, connectStdio, startGatewayProcess } from '../gateway-process.ts'
 import type { Era, GatewayProcess, Home } from '../gateway-process.ts'
-import { ADMIN_CLAIMS, ADMIN_OPEN, at, callTool, CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
+import {
+  ADMIN_CLAIMS,
+  ADMIN_OPEN,
+  ADMIN_TRUSTED,
+  at,
+  callTool,
+  CLAIMS,
+  homeseerHome,
+  openWorld,
+} from '../homeseer-rig.ts'
 import type { Answer, World } from '../homeseer-rig.ts'
 
 const READS: readonly (readonly [tool: string, args: JsonObject, result: object])[] = [
-  ['hs4.health.get', {}, { hs4Version: '4.2.22.4', safeMode: 'read_write', devicesDiscovered: 31 }],
+  ['hs4.health.get', {}, { hs4Version: '4.2.22.4', safeMode: 'read_write', devicesDiscovered: 38 }],
   [
     'hs4.help.route',
     { goal: 'dim the dining dimmer to 40%', mode: 'mutate' },
@@ -60,6 +69,8 @@ const WRITES: readonly (readonly [tool: string, args: JsonObject, result: object
   ],
   ['hs4.events.run', { id: 31 }, { invoked: true, group: 'Evening' }],
   ['hs4.cameras.pan', { camId: 1, direction: 'leftstart' }, { applied: true }],
+  ['hs4.areas.set', { kind: 'light', location2: 'Ground', label: 'Off' }, { applied: true, told: 3 }],
+  ['hs4.speak', { phrase: 'Dinner is ready' }, { invoked: true }],
   ['hs4.plugins.function.call', { plugin: 'Hue', functionName: 'Refresh', params: ['a', 1, true] }, { invoked: true }],
   [
     'hs4.intent.device_set_by_name',
@@ -138,7 +149,7 @@ const PROMPTS: Readonly<Record<string, Record<string, string>>> = {
 }
 
 /** The whole of spec 4, and the one tool more that performs a rollback. */
-const TOOL_COUNT = 63 + 1
+const TOOL_COUNT = 63 + 3
 
 describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
   'HomeSeer through a client, $era, over HTTP',
@@ -151,7 +162,11 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
 
     beforeAll(async () => {
       world = await openWorld()
-      home = homeseerHome(world, { admin: ADMIN_OPEN, allow: { pluginFunctions: ['hue:refresh'] } })
+      home = homeseerHome(
+        world,
+        { admin: ADMIN_OPEN, allow: { pluginFunctions: ['hue:refresh("a",1,true)'] } },
+        ADMIN_TRUSTED,
+      )
       gateway = await startGatewayProcess(home)
       client = await connectHttp(gateway.url, era, '/mcp/homeseer')
     })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { call, cli, closeAll, executions, formCommunity, startAgain, until } from '../mesh-house.ts'
+import { askAsOwner, call, cli, closeAll, executions, formCommunity, startAgain, until } from '../mesh-house.ts'
 import type { MeshNode } from '../mesh-house.ts'
 import { providers } from '../mesh-load.ts'
 
@@ -136,8 +136,8 @@ describe('spec 2 § 8 with real processes', () => {
     const body = { frames: 7, bytes: 100 }
     await caller.say({ do: 'stream', name: 'test.frames', node: attic.nodeId, body })
     expect(await caller.say({ do: 'rest' })).toMatchObject({ frames: 7, outcome: { ok: true } })
-    const traces = async ({ url }: MeshNode): Promise<readonly Record<string, unknown>[]> =>
-      (await (await fetch(`${url}/api/traces?limit=50`)).json()) as Record<string, unknown>[]
+    const traces = async (node: MeshNode): Promise<readonly Record<string, unknown>[]> =>
+      (await (await askAsOwner(node, '/api/traces?limit=50')).json()) as Record<string, unknown>[]
     const near = (await traces(caller)).find(({ capability }) => capability === 'test.frames')
     expect(near).toMatchObject({ result: 'ok', frames: 7, toNode: attic.nodeId, isLocal: false, attempts: 1 })
     expect(Number(near?.['bytesIn'])).toBeGreaterThan(0)

@@ -79,13 +79,13 @@ describe('with the gateway stopped', () => {
   it.each<[string, string, RegExp]>([
     [
       'a trigger that acts inside our transactions',
-      `CREATE TRIGGER planted AFTER INSERT ON ledger_entry BEGIN UPDATE tasks SET status = 'DONE'; END`,
+      `CREATE TRIGGER planted AFTER INSERT ON tasks BEGIN UPDATE tasks SET status = 'DONE'; END`,
       /planted/,
     ],
     [
-      'a trigger that keeps entries from being changed, removed',
-      'DROP TRIGGER ledger_entry_never_changes',
-      /never_changes/,
+      'a table of checkpoints that is another',
+      'ALTER TABLE ledger_checkpoint ADD COLUMN root TEXT',
+      /ledger_checkpoint/,
     ],
     ['a table of tokens', TOKENS_AGAIN, /guard_token/],
     [

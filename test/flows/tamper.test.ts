@@ -132,8 +132,8 @@ describe('a ledger that somebody touched', () => {
   it('does not start with a trigger that nobody made', () => {
     const copy = copyOf(home.data)
     const sql = new DatabaseSync(join(copy, 'hearthbus.db'))
-    sql.exec(`CREATE TRIGGER helpful AFTER INSERT ON guard_approval BEGIN
-      UPDATE guard_approval SET state = 'approved'; END`)
+    sql.exec(`CREATE TRIGGER helpful AFTER INSERT ON tasks BEGIN
+      UPDATE tasks SET status = 'DONE'; END`)
     sql.close()
     expect(cli(copy, 'up')).toMatchObject({ status: 5, text: expect.stringContaining('helpful') })
     expect(cli(copy, 'ledger', 'verify').text).toContain('trigger helpful is not the one this program made')

@@ -49,15 +49,8 @@ describe('heating', () => {
       maximum: 30,
       read_back: { tool: 'ebus.v1.semantic.zones.get', path },
       example: {
-        tool: 'ebus.v1.rpc.invoke',
-        arguments: {
-          address: 21,
-          plane: 'system',
-          method: 'set_ext_register',
-          params: { group: 3, instance: 1, addr: 0x22, value: 20 },
-          intent: 'MUTATE',
-          allow_dangerous: true,
-        },
+        tool: 'ebus.v1.settings.set',
+        arguments: { setting: 'room_temperature', zone: 'Upstairs', value: 20 },
       },
     })
 
@@ -67,12 +60,7 @@ describe('heating', () => {
       expect(found).toMatchObject({ minimum: 15, maximum: 30 })
       if (found === undefined) throw new Error('there is one')
       const sent = targetArguments(found, 21.5)
-      expect(sent).toMatchObject({
-        address: 21,
-        method: 'set_ext_register',
-        params: { group: 3, instance: 1, addr: 0x22, value: 21.5 },
-        intent: 'MUTATE',
-      })
+      expect(sent).toMatchObject({ setting: 'room_temperature', zone: 'Upstairs', value: 21.5 })
       expect(sent['idempotency_key']).not.toBe(targetArguments(found, 21.5)['idempotency_key'])
     })
 

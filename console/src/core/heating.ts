@@ -46,7 +46,7 @@ export const HEATING_PLANES = ['zones', 'dhw', 'boiler_status', 'system'] as con
 export interface TargetSetting {
   readonly minimum: number
   readonly maximum: number
-  /** The call that sets it, as the heating says it: `params.value` is the number. */
+  /** The call that sets it, as the heating says it: `value` is the number. */
   readonly call: JsonObject
 }
 
@@ -60,10 +60,9 @@ export function targetSetting({ id }: Room, methods: Json): TargetSetting | unde
   return { minimum, maximum, call: objectAt(setting, 'example', 'arguments') }
 }
 
-/** The arguments of `ebus.v1.rpc.invoke` that set a room's target. */
+/** The arguments of `ebus.v1.settings.set` that set a room's target. */
 export function targetArguments({ call }: TargetSetting, celsius: number): JsonObject {
-  const params = { ...objectAt(call, 'params'), value: celsius }
-  return { ...call, params, idempotency_key: `console-${randomHex()}` }
+  return { ...call, value: celsius, idempotency_key: `console-${randomHex()}` }
 }
 
 /** `randomUUID` is only for pages from HTTPS or from this machine, and a phone comes over plain HTTP. */

@@ -19,7 +19,7 @@ import { Dialog } from './dialog.tsx'
 import { Outcome } from './outcome.tsx'
 import { Flaw, Shown } from './states.tsx'
 
-const WRITER = 'ebus.v1.rpc.invoke'
+const WRITER = 'ebus.v1.settings.set'
 const DEVICES = 'ebus.v1.registry.devices.list'
 const METHODS = 'ebus.v1.registry.methods.list'
 /** Where a regulator has what can be set. */

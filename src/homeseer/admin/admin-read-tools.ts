@@ -23,6 +23,7 @@ import { policyState } from '../tools/policy-state.ts'
 import { refusals } from '../tools/rules.ts'
 import { getVersion } from '../wire/read-request.ts'
 import { ADAPTER_SCRIPT_ID, readFromAdapter } from './execute-client.ts'
+import { tolerantInput } from '../tools/tolerant-input.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -94,7 +95,7 @@ function read(homeseer: Homeseer, { data, raw, refs, ...words }: ReadTool): Capa
   return defineTool({
     ...common,
     ...words,
-    input: z.strictObject({
+    input: tolerantInput({
       ...(raw === true ? { includeRaw: z.boolean().default(false) } : {}),
       ...(refs === true ? { includeRefs: z.boolean().default(true) } : {}),
       ...SPARE,
@@ -117,7 +118,7 @@ function usersList(homeseer: Homeseer, seen: UsersSeen): Capability {
     title: 'List users',
     description:
       'Lists the users of HomeSeer, without passwords. HomeSeer shows them only to its own scripts, so this runs the admin adapter there and passes the gates of administration.',
-    input: z.strictObject({
+    input: tolerantInput({
       includeDisabled: z.boolean().default(true),
       limit: z.int().min(1).max(5_000).default(200),
       ...SPARE,
@@ -215,7 +216,7 @@ function diagnostics(homeseer: Homeseer): Capability {
     title: 'Diagnose interfaces',
     description:
       'How the devices of each interface fare: how many, when one last changed, which say nothing. Runs no code on HomeSeer.',
-    input: z.strictObject({
+    input: tolerantInput({
       interfaceId: z.string().min(1).max(200).exactOptional().describe('Name of one interface.'),
       level: z.enum(['basic', 'full']).default('basic').describe('`full` names the devices.'),
       ...SPARE,
@@ -259,7 +260,7 @@ function systemConfig(homeseer: Homeseer): Capability {
     name: 'hs4.admin.system.config.get',
     title: 'Get the configuration',
     description: 'HomeSeer’s version, what is switched on for changing it, and a summary of its state.',
-    input: z.strictObject({ includeStatusSummary: z.boolean().default(true), ...SPARE }),
+    input: tolerantInput({ includeStatusSummary: z.boolean().default(true), ...SPARE }),
     output: z.looseObject({ hs4Version: z.string(), policy: z.looseObject({}) }),
   }).handledBy(async ({ includeStatusSummary }, call) => {
     const version = await homeseer.link.json.call(getVersion(), call.signal)

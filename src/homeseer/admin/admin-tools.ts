@@ -13,11 +13,12 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecrets } from '../../guard/redact.ts'
 import { answer, auditRef, type Homeseer } from '../tools/dependencies.ts'
 import { findEvent, type EventName } from '../tools/event-read-tools.ts'
-import { weighEvent } from '../tools/event-weight-client.ts'
+import { assessEvent, assessWrite, reachedTargets, touchedBy } from '../tools/consequence-client.ts'
 import { hs4Fault } from '../tools/faults.ts'
-import { BASE_GUARD, defineHomeseerChange } from '../tools/homeseer-change.ts'
+import { BASE_GUARD, defineHomeseerChange, deviceTarget } from '../tools/homeseer-change.ts'
 import { textOf } from '../tools/json-text.ts'
 import { findDevice } from '../tools/house-client.ts'
+import type { Touched } from '../tools/rules.ts'
 import type { House } from '../catalog/house.ts'
 import {
   adminEnvelope,
@@ -29,12 +30,14 @@ import {
 } from './admin-envelope.ts'
 import type { CapabilityCache } from './capability-cache.ts'
 import { actionRefs } from './content-operations.ts'
+import { givesControlAway } from './control.ts'
 import { discretionOf } from './discretion.ts'
 import { ADAPTER_SCRIPT_ID, execute, type Executed } from './execute-client.ts'
 import { observe, shows } from './observe-client.ts'
 import { ADMIN_CLAIMS, adminGuard, plainArguments, type AdminClaims, type Operation } from './operation.ts'
 import { OPERATIONS } from './operations.ts'
 import type { Rollback, Rollbacks } from './rollback-store.ts'
+import { tolerantInput } from '../tools/tolerant-input.ts'
 
 export interface AdminParts {
   readonly homeseer: Homeseer
@@ -48,6 +51,9 @@ interface Plan {
   /** With names resolved to ids, without the guard's arguments. */
   readonly args: JsonObject
   readonly effect: Effect
+  /** Devices and events that it reaches, as the owner's rules name them. */
+  readonly reaches?: readonly string[]
+  readonly touched?: Touched
 }
 
 export function adminTools(parts: AdminParts): readonly Capability[] {
@@ -62,7 +68,7 @@ function operationTool(parts: AdminParts, operation: Operation): Capability {
     name: `hs4.admin.${op}`,
     title,
     description,
-    input: z.strictObject({ ...shape, ...adminGuard(domain) }),
+    input: tolerantInput({ ...shape, ...adminGuard(domain) }),
     output: ENVELOPE_OUTPUT,
     effect: 'admin',
     // By domain: two changes of the users must not overlap, a backup may run beside them.
@@ -73,12 +79,12 @@ function operationTool(parts: AdminParts, operation: Operation): Capability {
     alwaysTouched: { domain },
     plan: (input) => planOperation(homeseer, operation, plainArguments(input)),
     refusal: (claims, call) => refusedEnvelope({ domain, claims, requireTicket, auditRef: auditRef(call) }),
-    assess: ({ args, effect }) => ({
+    assess: ({ args, effect, reaches = [], touched: more = {} }) => ({
       effect,
       target: `homeseer:${target(args)}`,
       label: `${title}: ${target(args)}`,
-      touched: { ...touched(args), ...adapterScript(homeseer), domain },
-      reaches: touched(args).refs ?? [],
+      touched: { ...more, ...touched(args), ...adapterScript(homeseer), domain },
+      reaches: [...(touched(args).refs ?? []).map(deviceTarget), ...reaches],
       // A person who approves sees what will be done, never the password it is done with.
       preview: { operation: op, arguments: discretionOf(operation, args).payload },
     }),
@@ -117,20 +123,28 @@ async function planOperation(homeseer: Homeseer, { op }: Operation, args: JsonOb
       ...(definition === undefined ? {} : { definition }),
     }
     // What switches a guard off is as sensitive as what it guards.
-    const weight = await weighEvent(homeseer, event)
-    if (!weight.ok) return weight
-    const isSensitive = weight.value.sensitivity.length > 0
-    return ok({ args: resolved, effect: isSensitive ? 'sensitive' : await definitionEffect(homeseer, definition) })
+    const assessed = await assessEvent(homeseer, event)
+    if (!assessed.ok) return assessed
+    const reaches = reachedTargets(assessed.value)
+    if (assessed.value.reasons.length > 0) return ok({ args: resolved, effect: 'sensitive', reaches })
+    return planDefinition(homeseer, resolved, definition)
   }
-  if (op === 'events.create') return ok({ args, effect: await definitionEffect(homeseer, args['definition']) })
-  return ok({ args, effect: 'admin' })
+  if (op === 'events.create') return planDefinition(homeseer, args, args['definition'])
+  return ok({ args, effect: givesControlAway(op) ? 'sensitive' : 'admin' })
 }
 
-/** An event that opens a lock is as sensitive as the lock; one that nobody here understands may be. */
-async function definitionEffect({ catalog }: Homeseer, definition: Json | undefined): Promise<Effect> {
-  if (definition === undefined) return 'admin'
-  const house = await catalog.houseFor(actionRefs(definition))
-  return house.ok && isHarmless(definition, house.value) ? 'admin' : 'sensitive'
+/** An event that opens a lock, or sets off one that does, is as sensitive; one that nobody here understands may be. */
+async function planDefinition(
+  homeseer: Homeseer,
+  args: JsonObject,
+  definition: Json | undefined,
+): Promise<Result<Plan, Fault>> {
+  if (definition === undefined) return ok({ args, effect: 'admin' })
+  const assessed = await assessWrite(homeseer, actionRefs(definition))
+  if (!assessed.ok) return assessed
+  const isOrdinary = isHarmless(definition, assessed.value.house) && assessed.value.reasons.length === 0
+  const { refs: _, ...touched } = touchedBy(assessed.value)
+  return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive', reaches: reachedTargets(assessed.value), touched })
 }
 
 /** Only what is understood to the last member: an unknown key may be a script. */
@@ -231,7 +245,7 @@ function unseen(op: string): Fault {
 
 /** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
 export function rollbackTool({ homeseer, rollbacks }: AdminParts): Capability {
-  const input = z.strictObject({ rollbackId: z.string().min(1).max(64), ...BASE_GUARD, ...ADMIN_CLAIMS })
+  const input = tolerantInput({ rollbackId: z.string().min(1).max(64), ...BASE_GUARD, ...ADMIN_CLAIMS })
   const { requireChangeTicket: requireTicket, executionMode: route } = homeseer.config.admin
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.admin.rollback',

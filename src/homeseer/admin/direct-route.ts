@@ -72,7 +72,7 @@ function script(command: string, scriptPage: string): DirectRoute {
   const { decode, ...exchange } = runScript(command, scriptPage)
   return {
     transport: 'script',
-    // As scriptIdOf reads it: the words before the bracket.
+    // The words before the bracket.
     scriptId: command.split('(')[0] ?? command,
     exchange: {
       ...exchange,

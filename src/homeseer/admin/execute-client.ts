@@ -15,7 +15,7 @@ import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Homeseer } from '../tools/dependencies.ts'
 import { hs4Fault, readFault, writeFault } from '../tools/faults.ts'
-import { askAdapter, type AdapterReply } from '../wire/admin-adapter.ts'
+import { askAdapter, type AdapterOptions, type AdapterReply } from '../wire/admin-adapter.ts'
 import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
 import type { CapabilityCache } from './capability-cache.ts'
 import { directRoute } from './direct-route.ts'
@@ -147,7 +147,7 @@ export async function readFromAdapter(
   signal: AbortSignal,
 ): Promise<Result<JsonObject, Fault>> {
   const asked = await homeseer.link.json.call(
-    askAdapter({ id: ulid(), op, args: {} }, homeseer.config.scriptPage),
+    askAdapter({ id: ulid(), op, args: {}, atMs: homeseer.clock.now() }, adapterOptions(homeseer)),
     signal,
   )
   if (!asked.ok)
@@ -164,12 +164,16 @@ async function askOnce(
   homeseer: Homeseer,
   { op, args, signal }: Pick<Task, 'op' | 'args' | 'signal'>,
 ): Promise<Result<AdapterReply, LinkFault>> {
-  const exchange = askAdapter({ id: ulid(), op, args }, homeseer.config.scriptPage)
+  const exchange = askAdapter({ id: ulid(), op, args, atMs: homeseer.clock.now() }, adapterOptions(homeseer))
   const first = await homeseer.link.json.call(exchange, signal)
   if (first.ok || !mayHaveActed(first.fault) || signal.aborted) return first
   const second = await homeseer.link.json.call(exchange, signal)
   // Nothing new was learned: what the first one did is as unknown as before.
   return second.ok || second.fault.kind === 'refused' ? second : first
+}
+
+function adapterOptions({ config }: Homeseer): AdapterOptions {
+  return { page: config.scriptPage, key: config.admin.adapterKey }
 }
 
 /** `other` is a refusal for a reason of its own, such as a missing right: another route would only hide it. */

@@ -9,7 +9,8 @@
 import type { ControlPair } from '../wire/control-pair.ts'
 import { CONTROL_TYPE, type ControlUse } from '../wire/control-use.ts'
 import type { DeviceRecord } from '../wire/device.ts'
-import { hasAny, wordsOf } from './word.ts'
+import { hasWord, wordsOf, wordTable, type WordTable } from './word.ts'
+import { OPEN_LABELS, SWITCH_LABELS, UNLOCK_LABELS } from './word-table.ts'
 
 export const CAPABILITIES = [
   'on_off',
@@ -67,19 +68,17 @@ const BY_USE: Partial<Record<ControlUse, Capability>> = {
   Volume: 'volume',
 }
 
-const OPENS = ['open', 'opened', 'close', 'closed', 'auf', 'zu']
-const LOCKS = ['lock', 'locked', 'unlock', 'unlocked']
-const SWITCHES = ['on', 'off', 'an', 'aus']
-
-const SENSORS: readonly (readonly [Capability, readonly string[]])[] = [
-  ['battery', ['battery', 'batterie']],
-  ['temperature', ['temperature', 'temperatur']],
-  ['humidity', ['humidity', 'feuchte']],
-  ['luminance', ['luminance', 'lux', 'luminosity']],
-  ['motion', ['motion', 'occupancy', 'presence']],
-  ['contact', ['contact', 'door', 'window', 'tilt']],
-  ['power', ['watts', 'power', 'energy', 'kwh', 'amperes', 'volts']],
+const SENSORS: readonly (readonly [Capability, WordTable])[] = [
+  ['battery', wordTable('battery batterie')],
+  ['temperature', wordTable('temperature temperatur')],
+  ['humidity', wordTable('humidity feuchte')],
+  ['luminance', wordTable('luminance lux luminosity')],
+  ['motion', wordTable('motion occupancy presence')],
+  ['contact', wordTable('contact door window tilt')],
+  ['power', wordTable('watts power energy kwh amperes volts')],
 ]
+
+const LEVEL_LABELS = wordTable('dim level brightness')
 
 export function capabilitiesOf(record: DeviceRecord, controls: readonly ControlPair[]): readonly Capability[] {
   const found = new Set<Capability>()
@@ -90,15 +89,16 @@ export function capabilitiesOf(record: DeviceRecord, controls: readonly ControlP
 
 function pairCapabilities(pair: ControlPair): readonly Capability[] {
   const labels = wordsOf(pair.label)
-  // HomeSeer has no use for covers: their plug-ins borrow On and Off, and only the label says open.
-  if (hasAny(labels, OPENS) && !hasAny(labels, SWITCHES)) return ['cover']
   const byUse = BY_USE[pair.use]
+  if (byUse === 'lock') return ['lock']
+  // HomeSeer has no use for covers: their plug-ins borrow On and Off, and only the label says open.
+  if (hasWord(labels, OPEN_LABELS) && !hasWord(labels, SWITCH_LABELS)) return ['cover']
   if (byUse !== undefined) return [byUse]
-  if (hasAny(labels, LOCKS)) return ['lock']
+  if (hasWord(labels, UNLOCK_LABELS)) return ['lock']
   if (pair.type === CONTROL_TYPE.colourPicker) return ['color']
   if (pair.type === CONTROL_TYPE.textBox) return ['text']
-  if (hasAny(labels, SWITCHES)) return ['on_off']
-  return pair.range !== undefined && hasAny(labels, ['dim', 'level', 'brightness']) ? ['dimmer'] : []
+  if (hasWord(labels, SWITCH_LABELS)) return ['on_off']
+  return pair.range !== undefined && hasWord(labels, LEVEL_LABELS) ? ['dimmer'] : []
 }
 
 /** A root carries nothing of its own, so it is no sensor either; its children say what they are. */
@@ -106,5 +106,5 @@ function sensorKind(record: DeviceRecord): Capability {
   const words = wordsOf(record.typeString)
   // HS3 marks batteries by number: plug-in API, type 0, command class 0x80.
   if (record.deviceType.api === 4 && record.deviceType.type === 0 && record.deviceType.subType === 128) return 'battery'
-  return SENSORS.find(([, wanted]) => hasAny(words, wanted))?.[0] ?? 'sensor'
+  return SENSORS.find(([, wanted]) => hasWord(words, wanted))?.[0] ?? 'sensor'
 }

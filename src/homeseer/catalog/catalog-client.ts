@@ -16,12 +16,15 @@ import type { Exchange } from '../wire/exchange.ts'
 import type { LinkFault } from '../wire/fault.ts'
 import type { ReceivedPlugin } from '../wire/plugin.ts'
 import { getCameras, getControl, getEvents, getPlugins, getStatus } from '../wire/read-request.ts'
+import type { DeviceKind } from './classify.ts'
 import { ControlsClient, type ControlMap, type ControlsOptions } from './controls-client.ts'
 import { buildHouse, EMPTY_HOUSE, withRelatives, type House } from './house.ts'
 
 export interface CatalogOptions extends ControlsOptions {
   /** How long lists of events, cameras and plug-ins hold. */
   readonly listsHoldMs: number
+  /** What the owner says that devices are. */
+  readonly ownerKinds?: ReadonlyMap<number, DeviceKind>
 }
 
 interface Kept<Value> {
@@ -64,7 +67,7 @@ export class CatalogClient {
     if (!controls.ok) return controls
     if (this.#built?.structure !== mirror.structure || this.#built.controls !== controls.value) {
       const records = [...mirror.entries.values()].map((entry) => entry.record)
-      const house = buildHouse(records, controls.value)
+      const house = buildHouse(records, controls.value, this.#options.ownerKinds)
       this.#built = { house, structure: mirror.structure, controls: controls.value }
     }
     return ok(this.#built.house)

@@ -11,7 +11,7 @@
 import type { ControlPair } from '../wire/control-pair.ts'
 import { MISC, type ReceivedDevice } from '../wire/device.ts'
 import { capabilitiesOf, type Capability } from './capability.ts'
-import { ownSensitivity, type SensitivityReason } from './sensitivity.ts'
+import { classify, type DeviceKind, type SensitivityReason } from './classify.ts'
 
 export interface Device {
   readonly ref: number
@@ -28,7 +28,10 @@ export interface Device {
   readonly controls: readonly ControlPair[]
   readonly controlsKnown: boolean
   readonly capabilities: readonly Capability[]
+  readonly kind: DeviceKind
   readonly sensitivity: readonly SensitivityReason[]
+  /** What kind and sensitivity rest on, for people. */
+  readonly evidence: readonly string[]
   /** A root, master or scene that stands for other devices rather than being one. */
   readonly wrapper: boolean
   readonly hidden: boolean
@@ -45,11 +48,16 @@ export const ROOT = 2
 const CHILD = 4
 
 /** What one record and its pairs say; children and relatives are the house's to add. */
-export function normaliseDevice(record: ReceivedDevice, known: readonly ControlPair[] | undefined): Device {
+export function normaliseDevice(
+  record: ReceivedDevice,
+  known: readonly ControlPair[] | undefined,
+  owner?: DeviceKind,
+): Device {
   const controls = known ?? []
   const parentRef = record.relationship === CHILD ? record.associatedRefs[0] : undefined
   // What it can do is read from its controls: without them nobody can say, and nobody may guess.
   const capabilities = known === undefined ? [] : capabilitiesOf(record, known)
+  const { kind, reasons, evidence } = classify({ record, controls: known, capabilities, owner })
   return {
     ref: record.ref,
     name: record.name,
@@ -64,7 +72,9 @@ export function normaliseDevice(record: ReceivedDevice, known: readonly ControlP
     controls,
     controlsKnown: known !== undefined,
     capabilities,
-    sensitivity: ownSensitivity({ record, controls: known, capabilities }),
+    kind,
+    sensitivity: reasons,
+    evidence,
     wrapper: isWrapper(record, controls, parentRef),
     hidden: record.hidden || (record.misc & MISC.hidden) !== 0,
     statusOnly: (record.misc & MISC.statusOnly) !== 0,

@@ -49,7 +49,7 @@ const GROUPS = [{ Group: 'Evening', Ref: 880_011_223 }]
 
 function only(events: Json, groups: Json): EventDefinition {
   const definitions = decodeDefinitions(events, groups)
-  const first = definitions.ok ? definitions.value[0] : undefined
+  const first = definitions.ok ? definitions.value.definitions[0] : undefined
   if (first === undefined) throw new Error('no definition')
   return first
 }
@@ -76,9 +76,9 @@ describe('event definition', () => {
     expect(only({ Events: EVENTS }, [])).toMatchObject({ id: 31, group: '', groupRef: 880_011_223 })
   })
 
-  it('refuses what holds no events, and skips records without a number', () => {
+  it('refuses what holds no events, and counts records without a number', () => {
     expect(decodeDefinitions('x', [])).toMatchObject({ ok: false, fault: { kind: 'not-events' } })
-    expect(decodeDefinitions([{ Name: 'x' }, null], [])).toEqual({ ok: true, value: [] })
+    expect(decodeDefinitions([{ Name: 'x' }, null], [])).toEqual({ ok: true, value: { definitions: [], unread: 2 } })
   })
 })
 

@@ -11,19 +11,9 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { booleanField, field, numberField, objectField, objectsField, textField } from '../wire/field.ts'
-
-export interface EventTrigger {
-  readonly index: number
-  readonly type: string
-  readonly deviceRef: number | undefined
-  readonly triggerSubType: number | undefined
-  readonly operationSelected: boolean | undefined
-  readonly anyDevice: boolean | undefined
-  readonly anyValue: boolean | undefined
-  readonly condition: boolean | undefined
-  readonly valueStart: number | undefined
-  readonly valueEnd: number | undefined
-}
+import { keyedMembers, keyNumber, refField } from './event-key.ts'
+import { numbersIn, unknownMembers } from './event-member.ts'
+import { decodeTriggerGroups, triggerReach, type EventTrigger, type TriggerReach } from './event-trigger.ts'
 
 export interface DeviceAction {
   readonly deviceKey: string
@@ -58,9 +48,12 @@ export interface EventDefinition {
   readonly triggerGroups: readonly (readonly EventTrigger[])[]
   readonly blocks: readonly ActionBlock[]
   readonly triggerRefs: readonly number[]
+  readonly triggerReach: TriggerReach
   readonly actionRefs: readonly number[]
-  /** Some of its actions are written in a way that we do not know, and are not among `blocks`. */
-  readonly isUnread: boolean
+  /** Numbers in actions that are not understood: events that it may run. */
+  readonly mayRun: readonly number[]
+  /** What of its actions is not understood, by the names of the members; empty: all of it is. */
+  readonly unknown: readonly string[]
   readonly runsScript: boolean
   /** HomeSeer's own mark for events that guard the house. */
   readonly security: boolean
@@ -73,33 +66,89 @@ export interface DefinitionFault {
   readonly detail: string
 }
 
-/** HomeSeer's way of writing that a range has no end. */
-const UNSET_END = -99_999.987_65
+/** Members that say nothing of what an event does: names, marks, times, counts. The owner can add to them. */
+const RECORD_MEMBERS = [
+  'evRef Event_Ref Name Event_Name mvarGroupRef GroupID GroupName sType Event_Type',
+  'Last_Trigger_Time Last_Triggered Retrigger_Delay Voice_Rec_Tag UserNote mvarUserNote',
+  'Triggers Trigger_Count Trigger_Group_Count ConditionalActions Action_Count',
+]
+const BLOCK_MEMBERS = ['mvarConditions mvarActions']
+const ACTION_MEMBERS = ['delay devices mvarScript mvarMethod mvarParams']
+const DEVICE_MEMBERS = ['dvRef ControlLabel ControlValue']
 
-export function decodeDefinitions(events: Json, groups: Json): Result<readonly EventDefinition[], DefinitionFault> {
-  const records = recordsOf(events)
-  if (records === undefined) return fail({ kind: 'not-events', detail: 'events.json holds no list of events' })
-  const names = new Map<number, string>()
-  for (const group of recordsOf(groups) ?? []) {
-    const ref = numberField(group, 'Ref', 'ref')
-    if (ref !== undefined) names.set(ref, textField(group, 'Group', 'Name') ?? '')
-  }
-  return ok(records.map((record) => decodeDefinition(record, names)).filter((one) => one !== undefined))
+export interface DecodedDefinitions {
+  readonly definitions: readonly EventDefinition[]
+  /** Records that are no event, or have no number: nobody can say what they do, or when. */
+  readonly unread: number
 }
 
-function decodeDefinition(record: JsonObject, groups: ReadonlyMap<number, string>): EventDefinition | undefined {
+export function decodeDefinitions(
+  events: Json,
+  groups: Json,
+  ownerMembers: readonly string[] = [],
+): Result<DecodedDefinitions, DefinitionFault> {
+  const records = recordsOf(events)
+  if (records === undefined) return fail({ kind: 'not-events', detail: 'events.json holds no list of events' })
+  const parts = { groups: decodeGroups(groups, ownerMembers), members: knownMembers(ownerMembers) }
+  const definitions = records
+    .map((record) => (isJsonObject(record) ? decodeDefinition(record, parts) : undefined))
+    .filter((one) => one !== undefined)
+  return ok({ definitions, unread: records.length - definitions.length })
+}
+
+interface EventGroup {
+  readonly name: string
+  /** A group can have actions of its own, which run with each of its events. */
+  readonly unknown: readonly string[]
+}
+
+const GROUP_MEMBERS =
+  'Group Name Ref ref GroupID GroupName Global_Conditions Global_Conditions_Count mvarGlobalConditions'
+
+function decodeGroups(groups: Json, ownerMembers: readonly string[]): ReadonlyMap<number, EventGroup> {
+  const known = new Set([...GROUP_MEMBERS.split(' '), ...ownerMembers])
+  const found = new Map<number, EventGroup>()
+  for (const group of recordsOf(groups) ?? []) {
+    const ref = isJsonObject(group) ? numberField(group, 'Ref', 'ref', 'GroupID') : undefined
+    if (ref === undefined || !isJsonObject(group)) continue
+    const name = textField(group, 'Group', 'GroupName', 'Name') ?? ''
+    found.set(ref, { name, unknown: unknownMembers(group, known) })
+  }
+  return found
+}
+
+interface KnownMembers {
+  readonly record: ReadonlySet<string>
+  readonly block: ReadonlySet<string>
+  readonly action: ReadonlySet<string>
+  readonly device: ReadonlySet<string>
+}
+
+function knownMembers(ownerMembers: readonly string[]): KnownMembers {
+  const set = (lines: readonly string[]) => new Set([...lines.flatMap((line) => line.split(' ')), ...ownerMembers])
+  return {
+    record: set(RECORD_MEMBERS),
+    block: set(BLOCK_MEMBERS),
+    action: set(ACTION_MEMBERS),
+    device: set(DEVICE_MEMBERS),
+  }
+}
+
+function decodeDefinition(
+  record: JsonObject,
+  { groups, members }: { readonly groups: ReadonlyMap<number, EventGroup>; readonly members: KnownMembers },
+): EventDefinition | undefined {
   const id = numberField(record, 'evRef', 'Event_Ref')
   if (id === undefined) return undefined
   const groupRef = numberField(record, 'mvarGroupRef')
-  const triggerGroups = keyed(objectField(objectField(record, 'Triggers') ?? {}, 'TrigGroups')).map(([, group]) =>
-    (objectsField(group, '$values') ?? []).map(decodeTrigger),
-  )
+  const group = groupRef === undefined ? undefined : groups.get(groupRef)
+  const triggerGroups = decodeTriggerGroups(record)
   const blocks = (objectsField(record, 'ConditionalActions') ?? []).map(decodeBlock)
   const actions = blocks.flatMap((block) => block.actions)
   return {
     id,
     name: textField(record, 'Name') ?? '',
-    group: groupRef === undefined ? '' : (groups.get(groupRef) ?? ''),
+    group: group?.name ?? '',
     groupRef,
     type: textField(record, 'sType') ?? '',
     lastTriggered: textField(record, 'Last_Trigger_Time'),
@@ -107,8 +156,10 @@ function decodeDefinition(record: JsonObject, groups: ReadonlyMap<number, string
     triggerGroups,
     blocks,
     triggerRefs: distinct(triggerGroups.flat().map((trigger) => trigger.deviceRef)),
+    triggerReach: triggerReach(record),
     actionRefs: distinct(actions.flatMap((action) => action.deviceActions.map((one) => one.ref))),
-    isUnread: isUnread(record),
+    mayRun: mayRun(record, members),
+    unknown: [...unknownIn(record, members), ...(group?.unknown ?? [])],
     runsScript: actions.some((action) => action.script !== undefined || /script/i.test(action.type)),
     security: booleanField(record, 'Flag_Security') ?? false,
     enabled: booleanField(record, 'Flag_Enabled') ?? true,
@@ -116,37 +167,67 @@ function decodeDefinition(record: JsonObject, groups: ReadonlyMap<number, string
   }
 }
 
-/** No actions at all is something else than none that we can find. */
-function isUnread(record: JsonObject): boolean {
-  const blocks = objectsField(record, 'ConditionalActions')
-  if (blocks === undefined) return true
-  return blocks.some((block) => {
-    const actions = objectField(block, 'mvarActions')
-    const members = Object.keys(actions ?? {}).filter((name) => name !== '$type')
-    return actions === undefined || keyed(actions).length < members.length
-  })
+/**
+ * Everything in the record that may be one more action. Also a device without a number, and an action that neither sets
+ * a device nor runs a script: no actions at all is something else than none that we can find.
+ */
+function unknownIn(record: JsonObject, members: KnownMembers): readonly string[] {
+  const blocks = field(record, 'ConditionalActions')
+  if (!Array.isArray(blocks)) return ['ConditionalActions']
+  const unknown = unknownMembers(record, members.record).filter((name) => !/^flag_?/i.test(name))
+  const inBlocks = (blocks as readonly Json[]).flatMap((block) =>
+    isJsonObject(block) ? unknownInBlock(block, members) : ['ConditionalActions'],
+  )
+  return [...new Set([...unknown, ...inBlocks])]
 }
 
-function decodeTrigger(trigger: JsonObject, index: number): EventTrigger {
-  return {
-    index,
-    type: textField(trigger, '$type') ?? '',
-    deviceRef: deviceRef(trigger, 'ev_trig_dvRef'),
-    triggerSubType: numberField(trigger, 'TriggerSubType'),
-    operationSelected: booleanField(trigger, 'mvarOperationSelected'),
-    anyDevice: booleanField(trigger, 'AnyDevice'),
-    anyValue: booleanField(trigger, 'AnyValue'),
-    condition: booleanField(trigger, 'Condition'),
-    valueStart: setNumber(trigger, 'mvarValue_or_Start'),
-    valueEnd: setNumber(trigger, 'ValEnd_Spec'),
-  }
+function unknownInBlock(block: JsonObject, members: KnownMembers): readonly string[] {
+  const actions = objectField(block, 'mvarActions')
+  if (actions === undefined) return ['mvarActions', ...unknownMembers(block, members.block)]
+  const known = keyedMembers(actions)
+  const strange = Object.keys(actions).filter((name) => name !== '$type' && !known.some(([key]) => key === name))
+  return [
+    ...unknownMembers(block, members.block),
+    ...strange,
+    ...known.flatMap(([, action]) => unknownInAction(action, members)),
+  ]
+}
+
+function unknownInAction(action: JsonObject, members: KnownMembers): readonly string[] {
+  const type = textField(action, '$type') ?? ''
+  const devices = objectField(action, 'devices')
+  const sets = keyedMembers(devices)
+  const isStrange = sets.length === 0 && (textField(action, 'mvarScript') ?? '') === ''
+  const strangeKeys = Object.keys(devices ?? {}).filter((name) => name !== '$type' && keyNumber(name) === undefined)
+  return [
+    ...(isStrange ? [type === '' ? 'action' : shortType(type)] : []),
+    ...unknownMembers(action, members.action),
+    ...strangeKeys,
+    ...sets.flatMap(([, device]) => unknownMembers(device, members.device)),
+  ]
+}
+
+/** `Scheduler.Classes.EvACT_EVENT, Scheduler` is EvACT_EVENT to whoever reads of it. */
+function shortType(type: string): string {
+  return /(\w+)\s*(?:,|$)/.exec(type)?.[1] ?? type.slice(0, 100)
+}
+
+/** Where an action that is not understood holds the number of an event, it may run it. */
+function mayRun(record: JsonObject, members: KnownMembers): readonly number[] {
+  const actions = (objectsField(record, 'ConditionalActions') ?? []).flatMap((block) =>
+    keyedMembers(objectField(block, 'mvarActions')),
+  )
+  const numbers = actions
+    .filter(([, action]) => unknownInAction(action, members).length > 0)
+    .flatMap(([, action]) => unknownMembers(action, members.action).flatMap((name) => [...numbersIn(action[name])]))
+  return distinct(numbers)
 }
 
 function decodeBlock(block: JsonObject): ActionBlock {
   const conditions = field(block, 'mvarConditions')
   return {
     conditions: Array.isArray(conditions) ? (conditions as readonly Json[]) : [],
-    actions: keyed(objectField(block, 'mvarActions')).map(decodeAction),
+    actions: keyedMembers(objectField(block, 'mvarActions')).map(decodeAction),
   }
 }
 
@@ -155,9 +236,9 @@ function decodeAction([actionKey, action]: readonly [string, JsonObject]): Event
     actionKey,
     type: textField(action, '$type') ?? '',
     delay: textField(action, 'delay'),
-    deviceActions: keyed(objectField(action, 'devices')).map(([deviceKey, device]) => ({
+    deviceActions: keyedMembers(objectField(action, 'devices')).map(([deviceKey, device]) => ({
       deviceKey,
-      ref: deviceRef(device, 'dvRef') ?? keyNumber(deviceKey),
+      ref: refField(device, 'dvRef') ?? keyNumber(deviceKey),
       controlLabel: textField(device, 'ControlLabel'),
       controlValue: numberField(device, 'ControlValue'),
     })),
@@ -168,30 +249,10 @@ function decodeAction([actionKey, action]: readonly [string, JsonObject]): Event
 }
 
 /** A list, or an object around one; and objects that stand for lists, as .NET writes them. */
-function recordsOf(value: Json): readonly JsonObject[] | undefined {
-  if (Array.isArray(value)) return (value as readonly Json[]).filter(isJsonObject)
-  return isJsonObject(value) ? objectsField(value, 'Events', 'events', 'items', 'Groups', '$values') : undefined
-}
-
-/** The members `K0`, `K1`, … in the order of their numbers; `$type` and its like are not members. */
-function keyed(group: JsonObject | undefined): readonly (readonly [string, JsonObject])[] {
-  return Object.entries(group ?? {})
-    .filter((entry): entry is [string, JsonObject] => keyNumber(entry[0]) !== undefined && isJsonObject(entry[1]))
-    .sort(([left], [right]) => (keyNumber(left) ?? 0) - (keyNumber(right) ?? 0))
-}
-
-function keyNumber(key: string): number | undefined {
-  return /^K\d{1,12}$/.test(key) ? Number(key.slice(1)) : undefined
-}
-
-function deviceRef(record: JsonObject, name: string): number | undefined {
-  const ref = numberField(record, name)
-  return ref !== undefined && Number.isSafeInteger(ref) && ref > 0 ? ref : undefined
-}
-
-function setNumber(record: JsonObject, name: string): number | undefined {
-  const value = numberField(record, name)
-  return value !== undefined && Math.abs(value - UNSET_END) > 0.001 ? value : undefined
+function recordsOf(value: Json): readonly Json[] | undefined {
+  if (Array.isArray(value)) return value as readonly Json[]
+  const inside = isJsonObject(value) ? field(value, 'Events', 'events', 'items', 'Groups', '$values') : undefined
+  return Array.isArray(inside) ? (inside as readonly Json[]) : undefined
 }
 
 function distinct(refs: readonly (number | undefined)[]): readonly number[] {

@@ -17,10 +17,14 @@ import { decodeDefinitions, type DefinitionFault, type EventDefinition } from '.
 export interface EventFilePaths {
   readonly events: string
   readonly groups: string
+  /** Members of records that the owner knows to be harmless. */
+  readonly knownMembers?: readonly string[]
 }
 
 export interface EventFiles {
   readonly definitions: readonly EventDefinition[]
+  /** Records that make no sense. */
+  readonly unread: number
   readonly eventsModifiedMs: number
   readonly groupsModifiedMs: number
 }
@@ -36,17 +40,17 @@ const LIMIT_BYTES = 64 * 1_024 * 1_024
 const LOOKS = 4
 const BETWEEN_LOOKS_MS = 100
 
-export class EventFileStore {
+/** However the definitions are had: files, a copy of them, the adapter. */
+export interface EventDefinitionSource {
+  readonly read: () => Promise<Result<EventFiles, EventFileFault>>
+}
+
+export class EventFileStore implements EventDefinitionSource {
   readonly #paths: EventFilePaths
   #kept: { readonly stamp: string; readonly files: EventFiles } | undefined
 
   constructor(paths: EventFilePaths) {
     this.#paths = paths
-  }
-
-  /** Whether they could be read at least once: then they are there, and not being able to is not how it usually is. */
-  get wereRead(): boolean {
-    return this.#kept !== undefined
   }
 
   async read(): Promise<Result<EventFiles, EventFileFault>> {
@@ -68,10 +72,10 @@ export class EventFileStore {
     if (!eventsJson.ok) return eventsJson
     const groupsJson = await readJson(this.#paths.groups)
     if (!groupsJson.ok) return groupsJson
-    const definitions = decodeDefinitions(eventsJson.value, groupsJson.value)
+    const definitions = decodeDefinitions(eventsJson.value, groupsJson.value, this.#paths.knownMembers)
     if (!definitions.ok) return definitions
     const files = {
-      definitions: definitions.value,
+      ...definitions.value,
       eventsModifiedMs: events.value.modifiedMs,
       groupsModifiedMs: groups.value.modifiedMs,
     }

@@ -1,45 +1,9 @@
 /**
- * Event: one automation of the house, and why running it may need a person's consent.
+ * Event: finding one automation of the house among the others.
  *
  * Pure.
  */
 import type { ReceivedEvent } from '../wire/event.ts'
-import type { EventDefinition } from './event-definition.ts'
-import type { House } from './house.ts'
-import { OMINOUS_WORDS } from './sensitivity.ts'
-import { hasAny, wordsOf } from './word.ts'
-
-export type EventSensitivityReason =
-  | 'touches-sensitive-device'
-  | 'runs-script'
-  | 'unknown-action'
-  | 'security-flag'
-  | 'named-so'
-
-/**
- * With its definition at hand an event is judged by what it does, and a frightening name alone does not count. A script
- * can do anything, and so can an action of a kind that we cannot read, or on a device that we cannot see: it may run
- * another event, or a plug-in that unlocks. Without a definition only the name is left.
- */
-export function eventSensitivity(
-  event: Pick<ReceivedEvent, 'name' | 'group'>,
-  definition: EventDefinition | undefined,
-  house: House,
-): readonly EventSensitivityReason[] {
-  const reasons: EventSensitivityReason[] = []
-  const set = (definition?.actionRefs ?? []).map((ref) => house.byRef.get(ref))
-  if (set.some((device) => device !== undefined && device.sensitivity.length > 0))
-    reasons.push('touches-sensitive-device')
-  const actions = definition?.blocks.flatMap((block) => block.actions) ?? []
-  const isUnread = definition?.isUnread === true
-  if (definition?.runsScript === true) reasons.push('runs-script')
-  const isStrange = actions.some((one) => one.deviceActions.length === 0 && one.script === undefined)
-  if (isUnread || isStrange || set.includes(undefined)) reasons.push('unknown-action')
-  if (definition?.security === true) reasons.push('security-flag')
-  const isUnderstood = definition !== undefined && !isUnread && actions.every((one) => one.deviceActions.length > 0)
-  if (!isUnderstood && hasAny(wordsOf(event.name, event.group), OMINOUS_WORDS)) reasons.push('named-so')
-  return reasons
-}
 
 /**
  * HomeSeer does not mind the case of group and name. Several events can share both; the caller must then ask for an id.

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
 import { decodePairs, type ControlPair } from '../wire/control-pair.ts'
 import { decodeStatus } from '../wire/device.ts'
-import { eventNumbers, eventSensitivity, findEvents } from './event.ts'
-import { decodeDefinitions } from './event-definition.ts'
+import { eventNumbers, findEvents } from './event.ts'
 import { buildHouse, groupDevices, withChildren, withRelatives, type House } from './house.ts'
 
 const SWITCH = [
@@ -113,7 +112,7 @@ describe('sensitivity', () => {
     const status = decodeStatus({
       Devices: [
         { ref: 1, name: 'Front', relationship: 2, associated_devices: [2, 3] },
-        { ref: 2, name: 'Bolt', relationship: 4, associated_devices: [1] },
+        { ref: 2, name: 'Motor', relationship: 4, associated_devices: [1] },
         { ref: 3, name: 'Button', relationship: 4, associated_devices: [1] },
         { ref: 4, name: 'Lamp', relationship: 3 },
       ],
@@ -148,68 +147,7 @@ describe('sensitivity', () => {
 })
 
 describe('event', () => {
-  const house = houseOf({ ref: 1, name: 'Lock' }, { ref: 2, name: 'Lamp' })
-  const defined = (actions: JsonObject) => {
-    const events = decodeDefinitions([{ evRef: 1, ConditionalActions: [{ mvarActions: actions }] }], [])
-    return events.ok ? events.value[0] : undefined
-  }
   const event = (name: string) => ({ id: 1, group: 'G', name, voiceCommand: '', voiceEnabled: false, raw: {} })
-
-  it('is judged by what it does', () => {
-    expect(eventSensitivity(event('Good Night'), defined({ K0: { devices: { K1: {} } } }), house)).toEqual([
-      'touches-sensitive-device',
-    ])
-    expect(eventSensitivity(event('Door Lamp'), defined({ K0: { devices: { K2: {} } } }), house)).toEqual([])
-    expect(eventSensitivity(event('Good Night'), defined({ K0: { mvarScript: 'x.vb' } }), house)).toEqual([
-      'runs-script',
-    ])
-  })
-
-  it('is judged by its name where nobody can say what it does', () => {
-    expect(eventSensitivity(event('Unlock Front Door'), undefined, house)).toEqual(['named-so'])
-    expect(eventSensitivity(event('Unlock'), defined({ K0: { $type: 'RUN_EVENT' } }), house)).toEqual([
-      'unknown-action',
-      'named-so',
-    ])
-    expect(eventSensitivity(event('Good Night'), undefined, house)).toEqual([])
-  })
-
-  it('is sensitive when any of its actions is of a kind that nobody here can read', () => {
-    const both = defined({ K0: { devices: { K2: {} } }, K1: { $type: 'RUN_EVENT', mvarEvRef: 35 } })
-    expect(eventSensitivity(event('Good Night'), both, house)).toEqual(['unknown-action'])
-    expect(eventSensitivity(event('Good Night'), defined({}), house)).toEqual([])
-  })
-
-  it('is sensitive when it sets a device that nobody here can see', () => {
-    const both = defined({ K0: { devices: { K2: {}, K9: {} } } })
-    expect(eventSensitivity(event('Good Night'), both, house)).toEqual(['unknown-action'])
-  })
-
-  it.each([
-    ['no list of actions', { evRef: 1 }],
-    ['another name for the actions', { evRef: 1, Actions: [{ devices: { K1: {} } }] }],
-    ['a block without actions', { evRef: 1, ConditionalActions: [{ Actions: { K0: { devices: { K1: {} } } } }] }],
-    ['actions as a list', { evRef: 1, ConditionalActions: [{ mvarActions: { $values: [{ devices: { K1: {} } }] } }] }],
-    [
-      'one action more',
-      {
-        evRef: 1,
-        ConditionalActions: [{ mvarActions: { K0: { devices: { K2: {} } }, more: { devices: { K1: {} } } } }],
-      },
-    ],
-  ])('is sensitive when its actions are written in a way that nobody here knows: %s', (_, record) => {
-    const events = decodeDefinitions([record], [])
-    const definition = events.ok ? events.value[0] : undefined
-    expect(eventSensitivity(event('Good Night'), definition, house)).toEqual(['unknown-action'])
-    expect(eventSensitivity(event('Unlock'), definition, house)).toEqual(['unknown-action', 'named-so'])
-  })
-
-  it.each(['Haustür öffnen', 'Hoftor auf', 'Gate2 open', 'Sirene aus', 'Alarmanlage aus', 'Deadbolt back'])(
-    'is known by the same words as a device: %s',
-    (name) => {
-      expect(eventSensitivity(event(name), undefined, house)).toEqual(['named-so'])
-    },
-  )
 
   it('is found by id, or by group and name in any case', () => {
     const events = [event('A'), { ...event('B'), id: 2 }, { ...event('b '), id: 3 }]

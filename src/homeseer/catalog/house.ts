@@ -5,6 +5,7 @@
  */
 import type { ControlPair } from '../wire/control-pair.ts'
 import type { ReceivedDevice } from '../wire/device.ts'
+import type { DeviceKind } from './classify.ts'
 import { normaliseDevice, ROOT, type Device } from './device.ts'
 
 export interface House {
@@ -19,10 +20,14 @@ export const EMPTY_HOUSE: House = { devices: [], byRef: new Map() }
 export function buildHouse(
   records: Iterable<ReceivedDevice>,
   controls: ReadonlyMap<number, readonly ControlPair[]>,
+  ownerKinds: ReadonlyMap<number, DeviceKind> = new Map(),
 ): House {
   const alone = new Map<number, Device>()
   for (const record of records)
-    alone.set(record.ref, normaliseDevice(record, record.controls ?? controls.get(record.ref)))
+    alone.set(
+      record.ref,
+      normaliseDevice(record, record.controls ?? controls.get(record.ref), ownerKinds.get(record.ref)),
+    )
   const parents = parentsOf(alone)
   const children = childrenOf(parents)
   const linked = [...alone.values()].map((device) => ({
@@ -30,9 +35,13 @@ export function buildHouse(
     parentRef: parents.get(device.ref),
     childRefs: children.get(device.ref) ?? [],
   }))
-  const sensitive = new Set(linked.filter((device) => device.sensitivity.length > 0).map(rootRef))
+  const sensitive = new Map(linked.filter(isShared).map((device) => [rootRef(device), device]))
   const devices = linked
-    .map((device) => (device.sensitivity.length === 0 && sensitive.has(rootRef(device)) ? asRelative(device) : device))
+    .map((device) => {
+      const relative = sensitive.get(rootRef(device))
+      const isOwn = device.sensitivity.length > 0 || ownerKinds.has(device.ref)
+      return isOwn || relative === undefined ? device : asRelative(device, relative)
+    })
     .sort((left, right) => left.ref - right.ref)
   return { devices, byRef: new Map(devices.map((device) => [device.ref, device])) }
 }
@@ -78,8 +87,14 @@ export function groupDevices(house: House, nameOf: (device: Device) => string): 
     .sort((left, right) => right.refs.length - left.refs.length || left.name.localeCompare(right.name, 'en'))
 }
 
-function asRelative(device: Device): Device {
-  return { ...device, sensitivity: ['relative'] }
+/** A feature that only reports, such as the overheating alarm of a dimmer, makes nothing of its relatives. */
+function isShared({ sensitivity, controls, controlsKnown, kind, relationship }: Device): boolean {
+  if (sensitivity.length === 0) return false
+  return !controlsKnown || controls.length > 0 || relationship === ROOT || kind !== 'alarm'
+}
+
+function asRelative(device: Device, { ref, name }: Device): Device {
+  return { ...device, sensitivity: ['relative'], evidence: [`one device with ${name} (${ref})`] }
 }
 
 /**

@@ -1,7 +1,9 @@
 /**
  * Outcome: whether what a device shows after a command is what was asked for.
  *
- *   reached     the value asked for, or one that the command leads to
+ *   reached     the value asked for, one that the command leads to, one that this device is known to show for it, or
+ *               another one with the text of the button that was pressed: many devices show another number than they are
+ *               told
  *   moving      something that is neither a rest position nor the old value: a lock between bolts, a blind on its way
  *   elsewhere   another rest position, or no change
  *
@@ -23,6 +25,12 @@ export interface Expectation {
   readonly high: number | undefined
   readonly text: string | undefined
   readonly restValues: readonly number[]
+  /** Spans that other commands lead into. */
+  readonly ranges?: readonly { readonly start: number; readonly end: number }[]
+  /** What is written on the button, without regard to case. */
+  readonly label?: string | undefined
+  /** What this device showed when it was told the same before. */
+  readonly shown?: number | undefined
 }
 
 const NUMBER_TOLERANCE = 1e-6
@@ -37,18 +45,42 @@ export function expectationOf(choice: ControlChoice, controls: readonly ControlP
   if (value === undefined) return { low: undefined, high: undefined, text, restValues }
   if (choice.pair.use === 'OnAlternate') return { ...lastLevel(value, controls), text: undefined, restValues }
   const slack = choice.pair.use === 'Dim' || choice.pair.use === 'DimFan' ? DIM_TOLERANCE : NUMBER_TOLERANCE
-  return { low: aboveOff(value - slack, value, controls), high: value + slack, text: undefined, restValues }
+  const ranges = controls.flatMap((pair) => (pair.range === undefined ? [] : [pair.range]))
+  const label = choice.pair.range === undefined ? plain(choice.pair.label) : undefined
+  return {
+    low: aboveOff(value - slack, value, controls),
+    high: value + slack,
+    text: undefined,
+    restValues,
+    ranges,
+    label,
+  }
 }
 
 /**
- * The status text counts only where text was asked for: on a label it would believe what HomeSeer was told to display.
+ * The status text counts where text was asked for; and on a label only together with a number that moved, or that was
+ * there with that text before: by itself it would be what HomeSeer was told to display.
  */
 export function outcomeOf(expected: Expectation, before: Observation, now: Observation): Outcome {
   if (expected.low === undefined || expected.high === undefined)
     return now.status.trim() === expected.text?.trim() ? 'reached' : 'elsewhere'
   if (now.value === undefined) return 'elsewhere'
   if (now.value >= expected.low && now.value <= expected.high) return 'reached'
-  return now.value === before.value || expected.restValues.includes(now.value) ? 'elsewhere' : 'moving'
+  if (now.value === expected.shown) return 'reached'
+  if (expected.restValues.includes(now.value)) return 'elsewhere'
+  const isLabelled = expected.label !== undefined && expected.label !== '' && plain(now.status) === expected.label
+  if (now.value === before.value) return isLabelled && plain(before.status) === expected.label ? 'reached' : 'elsewhere'
+  return isLabelled ? 'reached' : 'moving'
+}
+
+/** A number that no command of the device leads to: where it rests, the device shows another number than it was told. */
+export function isUnknownValue({ restValues, ranges = [], label }: Expectation, value: number | undefined): boolean {
+  if (value === undefined || label === undefined) return false
+  return !restValues.includes(value) && !ranges.some(({ start, end }) => value >= start && value <= end)
+}
+
+function plain(text: string): string {
+  return text.normalize('NFC').trim().toLowerCase()
 }
 
 /** On to the last level ends wherever the dimmer was: anywhere above off. */

@@ -16,8 +16,8 @@ describe('learned aliases', () => {
     expect(await store.learn(said(120, 'cooking light'), NAMES)).toEqual({ ok: true, value: undefined })
     expect(await store.learn(said(111, 'Veranda'), NAMES)).toMatchObject({ ok: true })
     expect(new AliasStore(database, tableLog(database, systemClock)).all).toEqual([
-      { kind: 'device', id: 120, text: 'cooking light', origin: 'confirmed' },
-      { kind: 'device', id: 111, text: 'Veranda', origin: 'confirmed' },
+      { kind: 'device', id: 120, text: 'cooking light', origin: 'confirmed', owner: 'ann' },
+      { kind: 'device', id: 111, text: 'Veranda', origin: 'confirmed', owner: 'ann' },
     ])
     database.close()
   })
@@ -33,6 +33,22 @@ describe('learned aliases', () => {
     expect(await store.learn(said(120, 'Kitchen lamp'), NAMES)).toMatchObject({ ok: true })
     expect(await store.learn(said(120, ' – '), NAMES)).toEqual({ ok: false, fault: { kind: 'not-a-name' } })
     expect(await store.learn(said(120, 'x'.repeat(101)), NAMES)).toMatchObject({ fault: { kind: 'not-a-name' } })
+    database.close()
+  })
+
+  it('are their confirmer’s own, unless the owner of the house taught them', async () => {
+    const database = open()
+    const store = new AliasStore(database, tableLog(database, systemClock))
+    await store.learn(said(120, 'the light'), NAMES)
+    await store.learn({ ...said(141, 'the light'), confirmedBy: 'bob' }, NAMES)
+    await store.learn({ ...said(111, 'veranda'), confirmedBy: 'owner', shared: true }, NAMES)
+    expect(store.all.map(({ id, owner }) => [id, owner])).toEqual([
+      [120, 'ann'],
+      [141, 'bob'],
+      [111, undefined],
+    ])
+    expect(await store.forget('device', 'the light')).toBe(true)
+    expect(store.all.map(({ id }) => id)).toEqual([111])
     database.close()
   })
 

@@ -1,6 +1,7 @@
 /**
- * Alias store: names that people confirmed. A name is learned only from a person, and never one that is already the
- * name of something else: a learned alias must not take over a device.
+ * Alias store: names that were confirmed by whoever used them. Such a name is its confirmer's own: what one agent answers
+ * to its own question means nothing to another. Only the owner of the house teaches a name to all. None is learned that
+ * is already the name of something else: a learned alias must not take over a device.
  *
  * Does I/O.
  */
@@ -17,8 +18,10 @@ export interface Confirmation {
   readonly kind: AliasKind
   readonly id: number
   readonly text: string
-  /** The person's principal. */
+  /** The caller's key. */
   readonly confirmedBy: string
+  /** Everybody's from now on: the owner of the house said so. */
+  readonly shared?: boolean
 }
 
 /** `taken`: other things are called that, or look as if they were. */
@@ -34,6 +37,7 @@ const MAX_LENGTH = 100
 interface KeyedAlias extends Alias {
   /** The words as they are compared. */
   readonly key: string
+  readonly by: string
   readonly seq: number
 }
 
@@ -63,7 +67,7 @@ export class AliasStore {
 
   /** `others` are the aliases in force, names included; a newer confirmation of the same words replaces the older. */
   async learn(confirmation: Confirmation, others: readonly Alias[]): Promise<Result<void, LearnFault>> {
-    const { kind, id, text, confirmedBy } = confirmation
+    const { kind, id, text, confirmedBy, shared = false } = confirmation
     const key = strictKey(text)
     if (key === '' || text.length > MAX_LENGTH) return fail({ kind: 'not-a-name' })
     const looks = skeleton(text)
@@ -74,24 +78,25 @@ export class AliasStore {
     if (taken.length > 0) return fail({ kind: 'taken', byIds: [...new Set(taken.map((other) => other.id))] })
     if (this.#state.aliases.size >= MAX_LEARNED) return fail({ kind: 'full' })
     await this.#database.commit(() => {
-      const replaces = this.#find(kind, key)?.seq
-      const event = { kind: 'alias.learned', of: kind, id, by: confirmedBy, replaces }
+      const replaces = this.#find(kind, key).find(({ by }) => by === confirmedBy)?.seq
+      const event = { kind: 'alias.learned', of: kind, id, by: confirmedBy, shared, replaces }
       this.#log.appendIn(event, { text: text.toWellFormed() })
     })
     return ok(undefined)
   }
 
-  /** True when there was such a name. */
+  /** Of everybody who confirmed it. True when there was such a name. */
   forget(kind: AliasKind, text: string): Promise<boolean> {
     return this.#database.commit(() => {
       const known = this.#find(kind, strictKey(text))
-      if (known !== undefined) this.#log.appendIn({ kind: 'alias.forgotten', of: kind, learned: known.seq })
-      return known !== undefined
+      for (const { seq } of known) this.#log.appendIn({ kind: 'alias.forgotten', of: kind, learned: seq })
+      return known.length > 0
     })
   }
 
-  #find(kind: AliasKind, key: string): KeyedAlias | undefined {
-    return this.#current().keyed.find((alias) => alias.kind === kind && alias.key === key)
+  /** At most one for each who confirmed it. */
+  #find(kind: AliasKind, key: string): readonly KeyedAlias[] {
+    return this.#current().keyed.filter((alias) => alias.kind === kind && alias.key === key)
   }
 
   #current(): KnownAliases {
@@ -102,12 +107,18 @@ export class AliasStore {
   #read(): KnownAliases {
     const { aliases } = this.#state
     const keyed = [...aliases.values()]
-      .flatMap(({ kind, id, seq }): KeyedAlias[] => {
+      .flatMap(({ kind, id, by, shared, seq }): KeyedAlias[] => {
         const text = wordsOf(this.#log, seq)?.['text']
-        return typeof text === 'string' ? [{ kind, id, text, origin: 'confirmed', key: strictKey(text), seq }] : []
+        if (typeof text !== 'string') return []
+        const owner = shared ? {} : { owner: by }
+        return [{ kind, id, text, origin: 'confirmed', ...owner, key: strictKey(text), by, seq }]
       })
-      .toSorted((left, right) => (`${left.kind} ${left.key}` < `${right.kind} ${right.key}` ? -1 : 1))
-    const all = keyed.map(({ kind, id, text, origin }) => ({ kind, id, text, origin }))
+      .toSorted((left, right) => (orderOf(left) < orderOf(right) ? -1 : 1))
+    const all = keyed.map(({ key: _key, by: _by, seq: _seq, ...alias }) => alias)
     return { version: aliases.version, keyed, all }
   }
+}
+
+function orderOf({ kind, key, by }: KeyedAlias): string {
+  return `${kind} ${key} ${by}`
 }

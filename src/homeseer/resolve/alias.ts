@@ -2,7 +2,7 @@
  * Alias: a text somebody may say for a device, an event or a camera, and where we have it from.
  *
  *   configuration  the owner wrote it down
- *   confirmed      a person confirmed it when asked
+ *   confirmed      somebody confirmed it when asked; it is theirs, unless the owner of the house was it
  *   name           follows from how the thing is called in HomeSeer
  *
  * Pure.
@@ -19,6 +19,8 @@ export interface Alias {
   readonly id: number
   readonly text: string
   readonly origin: AliasOrigin
+  /** Whose name for it this is; absent: everybody's. */
+  readonly owner?: string
 }
 
 /** The contract knows two provenances; what a person confirmed was learned. */

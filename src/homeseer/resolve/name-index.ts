@@ -2,12 +2,14 @@
  * Name index: all aliases of one kind, prepared so that a query touches only what it can match.
  *
  *   words      word ▸ aliases that have it                 shared words
+ *   concepts   concept ▸ aliases that are about it         shared meaning
  *   joined     all aliases in one text, searched once      begins with, contains
  *   by strict, by normal, by skeleton                      equal, and the query's own beginnings
  *
  * Pure.
  */
 import type { Alias } from './alias.ts'
+import { conceptsOf } from './concept.ts'
 import { normalise, skeleton, strictKey, tokensOf } from './normalise.ts'
 
 export interface NameIndex {
@@ -18,6 +20,8 @@ export interface NameIndex {
   readonly ids: readonly number[]
   readonly wordCounts: Uint8Array
   readonly words: ReadonlyMap<string, readonly number[]>
+  readonly concepts: ReadonlyMap<string, readonly number[]>
+  readonly conceptCounts: Uint8Array
   readonly byStrict: ReadonlyMap<string, readonly number[]>
   readonly byNormal: ReadonlyMap<string, readonly number[]>
   readonly bySkeleton: ReadonlyMap<string, readonly number[]>
@@ -40,12 +44,17 @@ export function buildIndex(given: readonly Alias[]): NameIndex {
   const normals = named.map(({ normal }) => normal)
   const words = new Map<string, number[]>()
   const wordCounts = new Uint8Array(aliases.length)
+  const concepts = new Map<string, number[]>()
+  const conceptCounts = new Uint8Array(aliases.length)
   const starts = new Int32Array(aliases.length)
   let at = BREAK.length
   for (const [position, normal] of normals.entries()) {
     const tokens = tokensOf(normal)
     wordCounts[position] = Math.min(255, tokens.length)
     for (const token of tokens) add(words, token, position)
+    const meant = conceptsOf(normal)
+    conceptCounts[position] = Math.min(255, meant.length)
+    for (const concept of meant) add(concepts, concept, position)
     starts[position] = at
     at += normal.length + BREAK.length
   }
@@ -58,6 +67,8 @@ export function buildIndex(given: readonly Alias[]): NameIndex {
     ids,
     wordCounts,
     words,
+    concepts,
+    conceptCounts,
     byStrict: grouped(aliases.map((alias) => strictKey(alias.text))),
     byNormal: grouped(normals),
     bySkeleton: grouped(aliases.map((alias) => skeleton(alias.text))),

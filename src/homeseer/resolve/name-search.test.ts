@@ -56,7 +56,12 @@ describe('name search', () => {
         const found = new Map(
           search(query, ...names.map((name, id) => alias(id, name))).map((hit) => [hit.id, hit.score]),
         )
-        for (const [id, name] of names.entries()) expect(found.get(id) ?? 0).toBeCloseTo(plainScore(query, name), 6)
+        for (const [id, name] of names.entries()) {
+          const contract = plainScore(query, name)
+          // What shares no word may be found by its meaning, and is never as good as the name.
+          const score = found.get(id) ?? 0
+          expect(contract > 0 ? Math.abs(score - contract) < 1e-6 : score <= 0.88).toBe(true)
+        }
       }),
     )
   })

@@ -1,12 +1,14 @@
 /**
  * Name search: every alias a query can mean, scored, the best of each target first.
  *
- * A query is tried as it stands, without filler words, and as what it looks like. Only the name itself scores one.
+ * A query is tried as it stands, without filler words, by what it means, and as what it looks like. Only the name itself
+ * scores one.
  *
  * Pure.
  */
 import type { Alias } from './alias.ts'
-import { withoutFiller } from './filler.ts'
+import { conceptsOf } from './concept.ts'
+import { withoutFiller, withoutOuterFiller } from './filler.ts'
 import type { NameIndex } from './name-index.ts'
 import { differsInAccents, normalise, skeleton, strictKey, tokensOf } from './normalise.ts'
 import { BEGINS_WITH_QUERY, CONTAINS_QUERY, finalScore, overlapScore, QUERY_BEGINS_WITH } from './score.ts'
@@ -28,6 +30,8 @@ const MAX_QUERY = 200
 const ACCENT_CAP = 0.99
 const FILLER_CAP = 0.98
 const LOOK_ALIKE_CAP = 0.89
+/** The same things in other words. */
+const CONCEPT_CAP = 0.88
 
 /** The best hit of each target, best first: score, then what the owner wrote, then the lower id. */
 export function searchNames(index: NameIndex, query: string): readonly Hit[] {
@@ -37,6 +41,7 @@ export function searchNames(index: NameIndex, query: string): readonly Hit[] {
   scoreInto(scores, index, full)
   const bare = withoutFiller(full)
   if (bare !== undefined) scoreInto(scores, index, bare)
+  scoreConcepts(scores, index, asked)
   const looks = skeleton(asked)
   const guesses = new Float64Array(index.aliases.length)
   if (looks !== full) scoreInto(guesses, index, looks)
@@ -134,6 +139,10 @@ function exactPositions(index: NameIndex, asked: string): ReadonlySet<number> {
   const key = strictKey(asked)
   const whole = index.byStrict.get(key)
   if (whole !== undefined) return new Set(whole)
+  for (const inner of withoutOuterFiller(key)) {
+    const called = index.byStrict.get(inner)
+    if (called !== undefined) return new Set(called)
+  }
   const bare = withoutFiller(key)
   return new Set(bare === undefined ? [] : index.byStrict.get(bare))
 }
@@ -161,6 +170,22 @@ function scoreWords(index: NameIndex, query: string, raise: (position: number, s
     }
   for (const position of touched)
     raise(position, overlapScore(shared[position] ?? 0, tokens.length, index.wordCounts[position] ?? 1))
+}
+
+function scoreConcepts(scores: Float64Array, index: NameIndex, asked: string): void {
+  const wanted = conceptsOf(asked)
+  const shared = new Uint8Array(index.aliases.length)
+  const touched: number[] = []
+  for (const concept of wanted)
+    for (const position of index.concepts.get(concept) ?? []) {
+      if (shared[position] === 0) touched.push(position)
+      shared[position] = (shared[position] ?? 0) + 1
+    }
+  for (const position of touched) {
+    const overlap = overlapScore(shared[position] ?? 0, wanted.length, index.conceptCounts[position] ?? 1)
+    // The contract has a score for whatever shares a word; concepts find what shares none.
+    if (scores[position] === 0) scores[position] = Math.min(overlap, CONCEPT_CAP)
+  }
 }
 
 /** One pass over all aliases; after a find it goes on behind that alias, so each is found once. */

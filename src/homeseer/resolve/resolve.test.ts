@@ -126,9 +126,12 @@ describe('resolving devices', () => {
     const resolver = resolverOf(HOME, aliases)
     expect(resolved('cooking light', resolver)).toMatchObject({
       verdict: { kind: 'act' },
-      candidates: [{ target: { ref: 120 }, evidence: { matchedAlias: 'cooking light', origin: 'configuration' } }],
     })
-    expect(resolved('veranda', resolver)).toMatchObject({ verdict: { kind: 'act' }, refs: [111] })
+    expect(resolved('cooking light', resolver).candidates[0]).toMatchObject({
+      target: { ref: 120 },
+      evidence: { matchedAlias: 'cooking light', origin: 'configuration' },
+    })
+    expect(resolved('veranda', resolver)).toMatchObject({ verdict: { kind: 'act' } })
     expect(resolved('ghost', resolver).verdict).toEqual({ kind: 'none' })
   })
 

@@ -14,6 +14,7 @@ import { rootRef, type House } from '../catalog/house.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { cameraAliases, deviceAliases, eventAliases, type Alias } from './alias.ts'
+import { conceptsOf, KIND_CONCEPTS } from './concept.ts'
 import { buildIndex, type NameIndex } from './name-index.ts'
 import { searchNames, type Hit } from './name-search.ts'
 import { normalise, tokensOf } from './normalise.ts'
@@ -94,9 +95,11 @@ export function buildResolver({ house, events, cameras, aliases }: ResolverInput
 export function resolveDevices(resolver: Resolver, query: string): Resolution<DeviceCandidate> {
   const wantsWrapper = tokensOf(normalise(query)).some((word) => WRAPPER_WORDS.has(word))
   const found: RankedDevice[] = []
+  const kinds = kindsIn(query)
   for (const hit of searchNames(resolver.deviceNames, query)) {
     const device = resolver.house.byRef.get(hit.id)
-    if (device !== undefined) found.push({ device, hit, rank: rankOf(device, wantsWrapper) })
+    if (device !== undefined && isOfKind(device, hit, kinds))
+      found.push({ device, hit, rank: rankOf(device, wantsWrapper) })
   }
   const ranked = rankDevices(found, wantsWrapper)
   return {
@@ -152,6 +155,19 @@ export function wrapperWarning(
     resolvedRef,
     suggestedRef,
   }
+}
+
+/** Which kinds of things the words speak of; empty where they say nothing of it. */
+function kindsIn(query: string): readonly string[] {
+  return conceptsOf(query).filter((concept) => Object.hasOwn(KIND_CONCEPTS, concept))
+}
+
+/** Whoever says lamp does not mean the thermostat in the same room. A name that is exact is what it is. */
+function isOfKind({ kind }: Device, { match, alias, lookAlike }: Hit, concepts: readonly string[]): boolean {
+  if (concepts.length === 0 || match === 'exact' || lookAlike) return true
+  if (concepts.some((concept) => KIND_CONCEPTS[concept]?.includes(kind) === true)) return true
+  const called = conceptsOf(alias.text)
+  return concepts.some((concept) => called.includes(concept))
 }
 
 const WRAPPER_WORDS = new Set(['master', 'scene', 'parent', 'root'])

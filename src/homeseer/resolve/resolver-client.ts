@@ -1,11 +1,12 @@
 /**
- * Resolver client: the resolver for the house as it is now, built again only when the house, its events, its cameras or
- * the aliases have changed.
+ * Resolver client: the resolver for the house as it is now and for who asks, because names that were confirmed are their
+ * confirmer's own. Built again only when the house, its events, its cameras or the aliases have changed.
  *
  * Does I/O (through the catalog).
  */
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
+import { exposedPart, type Exposes } from '../catalog/exposure.ts'
 import type { House } from '../catalog/house.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
@@ -16,8 +17,10 @@ import { buildResolver, type Resolver } from './resolve.ts'
 export interface ResolverClientOptions {
   readonly catalog: CatalogClient
   readonly configured: readonly Alias[]
-  /** The names people confirmed, at this moment. */
+  /** The names that were confirmed, at this moment, everybody's. */
   readonly learned: () => readonly Alias[]
+  /** Which devices have names for callers; absent: all. */
+  readonly exposes?: Exposes | undefined
 }
 
 export interface CurrentResolver {
@@ -30,23 +33,31 @@ export interface CurrentResolver {
 const NO_EVENTS: readonly ReceivedEvent[] = []
 const NO_CAMERAS: readonly ReceivedCamera[] = []
 
+/** Each holds an index of all names. */
+const MAX_RESOLVERS = 8
+
+interface Built {
+  readonly from: readonly [House, readonly ReceivedEvent[], readonly ReceivedCamera[], readonly Alias[]]
+  readonly byCaller: Map<string | undefined, Resolver>
+}
+
 export class ResolverClient {
   readonly #options: ResolverClientOptions
-  #built: { readonly from: readonly [House, unknown, unknown, unknown]; readonly resolver: Resolver } | undefined
+  #built: Built | undefined
 
   constructor(options: ResolverClientOptions) {
     this.#options = options
   }
 
   /** The same of a house that is read anew: for a name that leaves doubt, which may be newer than what we know. */
-  async renewed(): Promise<Result<CurrentResolver, LinkFault>> {
+  async renewed(caller?: string): Promise<Result<CurrentResolver, LinkFault>> {
     await this.#options.catalog.renew()
-    return this.current()
+    return this.current(caller)
   }
 
   /** Fails only when nothing at all could be read; the fault is the devices'. */
-  async current(): Promise<Result<CurrentResolver, LinkFault>> {
-    const { catalog, configured, learned } = this.#options
+  async current(caller?: string): Promise<Result<CurrentResolver, LinkFault>> {
+    const { catalog, configured, learned, exposes } = this.#options
     const [house, events, cameras] = await Promise.all([catalog.house(), catalog.events(), catalog.cameras()])
     if (!house.ok && !events.ok && !cameras.ok) return fail(house.fault)
     const warnings = [
@@ -55,15 +66,22 @@ export class ResolverClient {
       ...(cameras.ok ? [] : [{ source: 'cameras' as const, fault: cameras.fault }]),
     ]
     const from = [
-      house.ok ? house.value : catalog.known,
+      exposedPart(house.ok ? house.value : catalog.known, exposes),
       events.ok ? events.value : NO_EVENTS,
       cameras.ok ? cameras.value : NO_CAMERAS,
       learned(),
     ] as const
-    if (this.#built === undefined || this.#built.from.some((input, index) => input !== from[index])) {
-      const aliases = [...configured, ...from[3]]
-      this.#built = { from, resolver: buildResolver({ house: from[0], events: from[1], cameras: from[2], aliases }) }
-    }
-    return ok({ resolver: this.#built.resolver, warnings })
+    if (this.#built === undefined || this.#built.from.some((input, index) => input !== from[index]))
+      this.#built = { from, byCaller: new Map() }
+    const { byCaller } = this.#built
+    // Who has confirmed nothing shares one resolver with all who have not.
+    const own = from[3].some(({ owner }) => owner !== undefined && owner === caller) ? caller : undefined
+    const known = byCaller.get(own)
+    if (known !== undefined) return ok({ resolver: known, warnings })
+    const aliases = [...configured, ...from[3].filter(({ owner }) => owner === undefined || owner === own)]
+    const resolver = buildResolver({ house: from[0], events: from[1], cameras: from[2], aliases })
+    if (byCaller.size >= MAX_RESOLVERS) byCaller.clear()
+    byCaller.set(own, resolver)
+    return ok({ resolver, warnings })
   }
 }

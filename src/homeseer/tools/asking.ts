@@ -1,7 +1,7 @@
 /**
  * Asking: what happens when a name could mean more than one thing. A client that can ask its person is made to; the
  * person's choice is the target, and the name is remembered for it. Any other client gets the choices, each as the call
- * that would be made, and nothing is prepared.
+ * that would be made; where one of them is likely, it is prepared and never committed.
  *
  * Pure.
  */
@@ -54,12 +54,17 @@ export function askPerson(question: string, choices: readonly Choice[]): Outcome
 }
 
 /** The same for a client that cannot ask: the model has to. */
-export function choicesJson(question: string, choices: readonly Choice[]): JsonObject {
+export function choicesJson(
+  question: string,
+  choices: readonly Choice[],
+  prepared: JsonObject | null = null,
+): JsonObject {
   return {
     asks: true,
+    needsConfirmation: true,
     question,
     choices: choices.slice(0, MAX_CHOICES).map(({ id, label, call }) => ({ id, label, call: nextJson(call) })),
     execute: false,
-    prepared: null,
+    prepared,
   }
 }

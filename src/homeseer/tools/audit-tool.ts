@@ -12,6 +12,7 @@ import type { MayReadAudit } from './audit.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { encodeCursor, numberIn, scopeOf } from './paging.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 export function auditQuery({ audit, guard }: Homeseer): Capability {
   const tool = defineTool({
@@ -21,7 +22,7 @@ export function auditQuery({ audit, guard }: Homeseer): Capability {
     title: 'Query the audit',
     description:
       'Calls of the HomeSeer tools, newest first, from the signed ledger: who, what, when, and whether it was allowed. Secrets are hidden. `traceId` is what auditRef names. Where `nextCursor` is not null, older calls were not looked at yet, even if there are no entries.',
-    input: z.strictObject({
+    input: tolerantInput({
       tool: z.string().max(128).exactOptional(),
       action: z.string().max(128).exactOptional(),
       result: z.enum(AUDIT_RESULTS).exactOptional(),

@@ -17,6 +17,7 @@ import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange } from './homeseer-change.ts'
 import { textOf } from './json-text.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 const camId = z.int().min(0).describe('The camera’s id.')
@@ -28,7 +29,7 @@ export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
       name: 'hs4.cameras.list',
       title: 'List cameras',
       description: 'Lists HomeSeer’s cameras and whether they can be moved.',
-      input: z.strictObject({}),
+      input: tolerantInput({}),
       output: z.looseObject({ cameras: z.array(z.looseObject({ camId: z.int(), name: z.string() })) }),
     }).handledBy(async () => {
       const cameras = await homeseer.catalog.cameras()
@@ -45,7 +46,7 @@ export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
       name: 'hs4.cameras.snapshot.get',
       title: 'Take a picture',
       description: 'The present picture of a camera, as an image.',
-      input: z.strictObject({ camId }),
+      input: tolerantInput({ camId }),
       output: z.looseObject({ camId: z.int(), mimeType: z.string(), bytes: z.int() }),
     }).handledBy(async (input, call) => {
       const camera = await findCamera(homeseer, input.camId)
@@ -56,7 +57,14 @@ export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
       // As an image that a client can show; the numbers are for those that cannot.
       const data = base64(bytes)
       return ok({
-        data: { camId: input.camId, name: camera.value.name, mimeType, bytes: bytes.length },
+        // The contract's raw payload stands beside the image, unless it is too large for a model to read.
+        data: {
+          camId: input.camId,
+          name: camera.value.name,
+          mimeType,
+          bytes: bytes.length,
+          raw: bytes.length <= MAX_RAW_BYTES ? data : null,
+        },
         content: [
           { type: 'image', data, mimeType },
           { type: 'text', text: `${camera.value.name}: ${mimeType}, ${bytes.length} bytes` },
@@ -66,13 +74,16 @@ export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
   ]
 }
 
+/** About ten thousand tokens. */
+const MAX_RAW_BYTES = 32_768
+
 export function cameraPan(homeseer: Homeseer): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.cameras.pan',
     title: 'Move a camera',
     description:
       'Starts or stops moving a camera up, down, left or right. A movement that was started goes on until it is stopped.',
-    input: z.strictObject({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD }),
+    input: tolerantInput({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD }),
     output: GUARDED_OUTPUT,
     effect: 'writes',
     lock: ({ camId: id }) => `homeseer:camera:${textOf(id)}`,

@@ -33,6 +33,7 @@ import { badArgument, HINT, hs4Fault, NEXT, nextJson } from './faults.ts'
 import { BASE_GUARD } from './homeseer-change.ts'
 import { cut } from './json-text.ts'
 import { isDry, type Claims } from './rules.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 /** Tools whose calls can be staged, by name. */
 export type Preparable = ReadonlyMap<string, Offer>
@@ -48,7 +49,7 @@ function prepareTool(homeseer: Homeseer, preparable: Preparable): Capability {
     title: 'Prepare a change',
     description:
       'Checks a call of a tool that changes something, as a dry run, and keeps it under a token. Nothing in the house changes. `policy` says what would refuse it as it stands.',
-    input: z.strictObject({
+    input: tolerantInput({
       toolName: z.string().min(1).max(128).describe('A tool that changes something, such as hs4.devices.set.'),
       args: z
         .record(z.string(), z.json())
@@ -122,7 +123,7 @@ function commitTool(homeseer: Homeseer, preparable: Preparable): Capability {
     title: 'Commit a prepared change',
     description:
       'Carries out a prepared change, once, if policy still allows it. Only whoever prepared it can. confirm, intent and reason are those that it was prepared with, unless they are given here. The change itself is checked, guarded and recorded as if it had been called directly.',
-    input: z.strictObject({ token: z.string().min(1).max(128).describe('From hs4.change.prepare.'), ...BASE_GUARD }),
+    input: tolerantInput({ token: z.string().min(1).max(128).describe('From hs4.change.prepare.'), ...BASE_GUARD }),
     output: z.looseObject({ committed: z.boolean(), toolName: z.string(), preparedAuditRef: z.string() }),
     effect: 'writes',
     // The answer of the inner call is recorded with that call, where it is known which of it is secret.

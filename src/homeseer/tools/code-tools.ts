@@ -1,8 +1,8 @@
 /**
  * Code tools: scripts and plug-in functions. Both run somebody's code on HomeSeer, and code can do anything.
  *
- * A script always needs a person's approval. So does a plug-in function, unless the owner has put that very function on
- * the list: unlocking a door by way of the lock's plug-in is still unlocking a door.
+ * A script always needs a person's approval. So does a plug-in function, unless the owner has put that very call, with
+ * its parameters, on the list: unlocking a door by way of the lock's plug-in is still unlocking a door.
  *
  * Reads and writes through the link.
  */
@@ -10,15 +10,15 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import { fail, ok } from '../../core/result.ts'
-import { redactText } from '../../guard/secret-text.ts'
 import { runScript, type ScriptReply } from '../wire/script.ts'
 import { callPlugin } from '../wire/write-request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
+import { callTarget, CODE, isListed, parameterCall, parseScriptCall } from './exact-call.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange } from './homeseer-change.ts'
-import { cut, textOf } from './json-text.ts'
-import { scriptIdOf } from './rules.ts'
+import { textOf } from './json-text.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 export function pluginList(homeseer: Homeseer): Capability {
   return defineTool({
@@ -27,7 +27,7 @@ export function pluginList(homeseer: Homeseer): Capability {
     name: 'hs4.plugins.list',
     title: 'List plug-ins',
     description: 'Lists the plug-ins of HomeSeer, their versions and whether an update waits.',
-    input: z.strictObject({}),
+    input: tolerantInput({}),
     output: z.looseObject({ plugins: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
   }).handledBy(async () => {
     const plugins = await homeseer.catalog.plugins()
@@ -40,26 +40,27 @@ export function pluginList(homeseer: Homeseer): Capability {
 }
 
 export function scriptRun(homeseer: Homeseer): Capability {
+  const listed = homeseer.config.allow
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.scripts.run',
     title: 'Run a script',
     description:
       'Runs a script or a script statement on HomeSeer. Code can do anything, so a person has to approve each run.',
-    input: z.strictObject({ command: z.string().min(1).max(4_000), ...BASE_GUARD }),
+    input: tolerantInput({ command: z.string().min(1).max(4_000), ...BASE_GUARD }),
     output: GUARDED_OUTPUT,
     effect: 'sensitive',
     // What code prints cannot be judged by anybody but its caller: it may be the password that it was asked to read.
     secrets: ['raw'],
     // One at a time: what a script touches cannot be known, so no two may run beside each other.
     lock: 'homeseer:scripts',
-    plan: async ({ command }) => ok({ command, scriptId: scriptIdOf(command) }),
-    assess: ({ command, scriptId }) => ({
+    plan: async ({ command }) => ok({ command, script: parseScriptCall(command) }),
+    assess: ({ command, script }) => ({
       effect: 'sensitive',
-      // The whole command is in the preview that a person approves; this is its short name for limits and lists, and
-      // stays in the ledger for good: statements before the first bracket must not leave a password there.
-      target: `homeseer:script:${cut(redactText(scriptId), 200)}`,
-      label: `Script ${cut(scriptId, 100)}`,
-      touched: { scriptId },
+      // The whole command is in the preview that a person approves; this is its short name for limits, rules and the
+      // ledger. Code that is more than one call has no name: whoever trusts a script trusts nothing behind it.
+      target: script === undefined ? 'homeseer:code' : `homeseer:script:${callTarget(script, listed.scripts)}`,
+      label: script === undefined ? 'Code on HomeSeer' : `Script ${callTarget(script, listed.scripts)}`,
+      touched: { scriptId: script?.name ?? CODE },
       preview: { command },
     }),
     act: async ({ command }, _input, call) => {
@@ -87,13 +88,14 @@ function complaintOf({ commands }: ScriptReply): string | undefined {
 const parameter = z.union([z.string().max(2_000), z.number(), z.boolean()])
 
 export function pluginFunctionCall(homeseer: Homeseer): Capability {
-  const { rules } = homeseer
+  const { rules, config } = homeseer
+  const { pluginFunctions: listed } = config.allow
   return defineHomeseerChange(rules, {
     name: 'hs4.plugins.function.call',
     title: 'Call a plug-in function',
     description:
-      'Calls a function of a HomeSeer plug-in. Needs a person’s approval unless the owner has listed that function.',
-    input: z.strictObject({
+      'Calls a function of a HomeSeer plug-in. Needs a person’s approval unless the owner has listed that very call.',
+    input: tolerantInput({
       plugin: z.string().min(1).max(200),
       functionName: z.string().min(1).max(200),
       instance: z.string().max(200).exactOptional(),
@@ -105,25 +107,25 @@ export function pluginFunctionCall(homeseer: Homeseer): Capability {
     // With what was told by position, which no record keeps (guard/secret-place.ts).
     secrets: ['raw'],
     lock: ({ plugin }) => `homeseer:plugin:${textOf(plugin).toLowerCase().slice(0, 200)}`,
-    plan: async ({ plugin, functionName }) => {
+    plan: async ({ plugin, functionName, params }) => {
       const plugins = await homeseer.catalog.plugins()
       if (!plugins.ok) return fail(readFault(plugins.fault, 'reading the plug-ins'))
       const found = plugins.value.find(
         ({ id, name }) => id.toLowerCase() === plugin.toLowerCase() || name.toLowerCase() === plugin.toLowerCase(),
       )
       // By its id: a list that holds `lock:open` must not be passed under the plug-in's other name.
-      if (found !== undefined) return ok({ id: found.id, key: `${found.id}:${functionName}`.toLowerCase() })
+      if (found !== undefined) return ok({ id: found.id, exact: parameterCall(`${found.id}:${functionName}`, params) })
       const details = { plugin, known: [...new Set(plugins.value.map(({ id }) => id))] }
       const next = [{ name: 'hs4.plugins.list' }]
       return fail(hs4Fault('NOT_FOUND', `HomeSeer has no plug-in ${plugin}.`, { details, next }))
     },
-    assess: ({ id, key }, { functionName, params }) => ({
-      // On the owner's own list: the owner has thought about this one.
-      effect: rules.pluginFunctions === undefined ? 'sensitive' : 'writes',
-      target: `homeseer:plugin:${key}`,
+    assess: ({ id, exact }, { functionName, params, instance }) => ({
+      // On the owner's own list, with these very parameters: the owner has thought about this one.
+      effect: isListed(exact, listed) && instance === undefined ? 'writes' : 'sensitive',
+      target: `homeseer:plugin:${callTarget(exact, listed)}`,
       label: `${id} ${functionName}`,
-      touched: { pluginFunction: key },
-      preview: { plugin: id, functionName, params: [...params] },
+      touched: { pluginFunction: exact.name },
+      preview: { plugin: id, functionName, params: [...params], ...(instance === undefined ? {} : { instance }) },
     }),
     act: async ({ id }, { functionName, instance, params }, call) => {
       const exchange = callPlugin({ plugin: id, functionName, instance, parameters: params })

@@ -12,12 +12,14 @@ import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { GuardServices } from '../../guard/guard.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
+import type { Exposes } from '../catalog/exposure.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
-import type { EventFileStore } from '../catalog/event-file-store.ts'
+import type { EventDefinitionSource } from '../catalog/event-file-store.ts'
 import type { AliasStore } from '../resolve/alias-store.ts'
 import type { Alias } from '../resolve/alias.ts'
 import type { ResolverClient } from '../resolve/resolver-client.ts'
 import type { Link } from '../wire/link-client.ts'
+import type { Arrivals } from './arrivals.ts'
 import type { AuditTrail } from './audit.ts'
 import type { Rules } from './rules.ts'
 
@@ -37,7 +39,10 @@ export interface Homeseer {
   readonly configuredAliases: readonly Alias[]
   /** `undefined` where learning is switched off. */
   readonly learned: AliasStore | undefined
-  readonly eventFiles: EventFileStore
+  readonly eventFiles: EventDefinitionSource
+  readonly arrivals: Arrivals
+  /** Which devices exist for callers; `undefined`: all. */
+  readonly exposes: Exposes | undefined
   readonly bus: OfferingBus
   readonly guard: Pick<GuardServices, 'previewDecision' | 'changes' | 'mode' | 'mayRead'>
   readonly audit: AuditTrail

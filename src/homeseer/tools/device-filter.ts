@@ -3,7 +3,6 @@
  *
  * Pure.
  */
-import type { CAPABILITIES } from '../catalog/capability.ts'
 import type { Device } from '../catalog/device.ts'
 import type { Homeseer } from './dependencies.ts'
 
@@ -11,17 +10,21 @@ export interface DeviceFilters {
   readonly location1?: string
   readonly location2?: string
   readonly interfaceName?: string
-  readonly capability?: (typeof CAPABILITIES)[number]
+  readonly capability?: string
 }
 
-/** Parts of names in any case, as the contract has it; a capability exactly. */
+/** Parts of names in any case, as the contract has it; a capability exactly, or the kind of thing that it is. */
 export function fits(device: Device, { location1, location2, interfaceName, capability }: DeviceFilters): boolean {
   return (
     holds(device.location, location1) &&
     holds(device.location2, location2) &&
     holds(device.interfaceName, interfaceName) &&
-    (capability === undefined || device.capabilities.includes(capability))
+    (capability === undefined || isWhat(device, capability.trim().toLowerCase()))
   )
+}
+
+function isWhat({ capabilities, kind }: Device, wanted: string): boolean {
+  return kind === wanted || capabilities.some((capability) => capability === wanted)
 }
 
 function holds(text: string, part = ''): boolean {

@@ -8,7 +8,6 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { CAPABILITIES } from '../catalog/capability.ts'
 import type { Device } from '../catalog/device.ts'
 import { withChildren } from '../catalog/house.ts'
 import { otherRequest } from '../wire/exchange.ts'
@@ -21,6 +20,7 @@ import { homeseerFamily } from './envelope.ts'
 import { HINT, readFault } from './faults.ts'
 import { controlsUnknown, freshen, readControls, readHouse, readHouseWith, viewOf } from './house-client.ts'
 import { cursorArgument, pageOf } from './paging.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -35,11 +35,15 @@ function list(homeseer: Homeseer): Capability {
     title: 'List devices',
     description:
       'Lists devices with their present state, by ref. Filters: parts of the room, floor or interface name, and a capability. Pages over all of them: hand `nextCursor` back as `cursor`.',
-    input: z.strictObject({
+    input: tolerantInput({
       location1: place.describe('Part of the room’s name.'),
       location2: place.describe('Part of the floor’s or area’s name.'),
       interfaceName: place.describe('Part of the interface’s name.'),
-      capability: z.enum(CAPABILITIES).exactOptional(),
+      capability: z
+        .string()
+        .max(100)
+        .exactOptional()
+        .describe('Something that it can (on_off, dimmer, lock, contact …) or is (light, blind, door, valve …).'),
       includeControls,
       includeRaw,
       maxDevices: cap,
@@ -98,7 +102,7 @@ function get(homeseer: Homeseer): Capability {
     title: 'Get devices',
     description:
       'Shows devices by ref with their present state and, unless told otherwise, the features that belong to them.',
-    input: z.strictObject({
+    input: tolerantInput({
       refs,
       includeControls,
       includeRaw,
@@ -163,9 +167,14 @@ function controls(homeseer: Homeseer): Capability {
     title: 'Get control pairs',
     description:
       'What devices can be told, as HomeSeer itself describes it (raw control pairs); all devices without refs.',
-    input: z.strictObject({ refs: refs.exactOptional() }),
+    input: tolerantInput({ refs: refs.exactOptional() }),
     output: z.looseObject({ refs: z.array(z.int()).nullable(), raw: z.unknown() }),
-  }).handledBy(async ({ refs: asked }) => {
+  }).handledBy(async ({ refs: wanted }) => {
+    const visible = await exposedRefs(homeseer, wanted)
+    if (!visible.ok) return visible
+    const asked = visible.value
+    // An empty list would read as all on the far side.
+    if (asked?.length === 0) return answer({ refs: wanted ?? null, raw: { Devices: [] } })
     // `getcontrol2` also has what a control is for (ControlUse).
     const raw = await homeseer.link.json.call(otherRequest('getcontrol2', { ref: asked }, 'reads'))
     if (raw.ok) return answer({ refs: asked ?? null, raw: raw.value })
@@ -176,6 +185,18 @@ function controls(homeseer: Homeseer): Capability {
       ? answer({ refs: asked ?? null, raw: older.value })
       : fail(readFault(older.fault, 'reading control pairs'))
   })
+}
+
+/** Without a bound on what is exposed, as the caller asked. */
+async function exposedRefs(
+  homeseer: Homeseer,
+  asked: readonly number[] | undefined,
+): Promise<Result<readonly number[] | undefined, Fault>> {
+  if (homeseer.exposes === undefined) return ok(asked)
+  const house = await readHouse(homeseer)
+  if (!house.ok) return house
+  const { byRef } = house.value
+  return ok(asked === undefined ? [...byRef.keys()] : asked.filter((ref) => byRef.has(ref)))
 }
 
 /** The other request would take as long, and the caller's time would be over. */

@@ -14,12 +14,21 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { controlExchange, type ControlChoice } from '../catalog/control.ts'
 import type { Device } from '../catalog/device.ts'
-import { expectationOf, type Expectation } from '../catalog/outcome.ts'
+import { expectationOf, isUnknownValue, type Expectation } from '../catalog/outcome.ts'
+import { patienceFor, type Patience } from '../catalog/patience.ts'
 import type { ControlPair } from '../wire/control-pair.ts'
 import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
 import type { LiveValue } from '../wire/mirror.ts'
 import { setStoredStatus } from '../wire/write-request.ts'
-import { answer, type Homeseer } from './dependencies.ts'
+import {
+  assessWrite,
+  consequencesJson,
+  labelWith,
+  reachedTargets,
+  touchedBy,
+  type AssessedConsequences,
+} from './consequence-client.ts'
+import { answer, isoTime, type Homeseer } from './dependencies.ts'
 import { refArgument } from './device-arguments.ts'
 import { deviceLabel } from './device-view.ts'
 import { hs4Fault, readFault, writeFault, type NextCall } from './faults.ts'
@@ -32,7 +41,16 @@ import {
 } from './homeseer-change.ts'
 import { findDevice, noDevice, seenNow } from './house-client.ts'
 import { choosePath, clearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
-import { asAnswered, verificationJson, verify, watch, type Verification, type Watch } from './verify-client.ts'
+import {
+  asAnswered,
+  awaitArrival,
+  verificationJson,
+  verify,
+  watch,
+  type Verification,
+  type Watch,
+} from './verify-client.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 /** What can be wished for, shared with the intents. */
 export const SET_WISH = {
@@ -48,7 +66,7 @@ export const SET_WISH = {
   source: z.string().max(100).exactOptional().describe('Goes to HomeSeer’s log with set_status.'),
 }
 
-const input = z.strictObject({
+const input = tolerantInput({
   ref: refArgument,
   ...SET_WISH,
   verify: z.boolean().default(true).describe('Look afterwards whether it happened.'),
@@ -63,6 +81,7 @@ interface Plan {
   readonly controls: readonly ControlPair[]
   readonly path: SetPath
   readonly shown: LiveValue | undefined
+  readonly assessed: AssessedConsequences
 }
 
 export function deviceSet(homeseer: Homeseer): Capability {
@@ -70,7 +89,7 @@ export function deviceSet(homeseer: Homeseer): Capability {
     name: 'hs4.devices.set',
     title: 'Set a device',
     description:
-      'Tells one device something (by value, label or control use), waits for it to report back and says what it shows then. Values that the device would refuse are refused before they are sent. Locks, garage doors, alarms and devices with voice confirmation need a person’s approval.',
+      'Tells one device something (by value, label or control use), waits for it to report back and says what it shows then. Values that the device would refuse are refused before they are sent. Locks, doors, alarms, devices with voice confirmation, and whatever sets one of these in motion through HomeSeer’s events need a person’s approval.',
     input,
     output: GUARDED_OUTPUT,
     effect: 'writes',
@@ -85,6 +104,13 @@ export function deviceSet(homeseer: Homeseer): Capability {
 }
 
 async function planSet(homeseer: Homeseer, wish: SetInput): Promise<Result<Plan, Fault>> {
+  const found = await findWish(homeseer, wish)
+  if (!found.ok) return found
+  const assessed = await assessWrite(homeseer, [found.value.device.ref])
+  return assessed.ok ? ok({ ...found.value, assessed: assessed.value }) : assessed
+}
+
+async function findWish(homeseer: Homeseer, wish: SetInput): Promise<Result<Omit<Plan, 'assessed'>, Fault>> {
   const found = await findDevice(homeseer, wish.ref)
   if (!found.ok) return found
   const device = found.value
@@ -101,17 +127,20 @@ async function planSet(homeseer: Homeseer, wish: SetInput): Promise<Result<Plan,
   return again.ok ? ok({ device: renewed.value, controls: fresh.value, path: again.value, shown }) : again
 }
 
-function assessSet({ device, controls, path, shown }: Plan): HomeseerAssessment {
+function assessSet({ device, controls, path, shown, assessed }: Plan): HomeseerAssessment {
+  const { refs = [], ...touched } = touchedBy(assessed)
   return {
     // By what the device is, never by what is asked of it: locking a door can lock somebody out.
-    effect: isOrdinary(device) ? 'writes' : 'sensitive',
+    effect: isOrdinary(device) && assessed.reasons.length === 0 ? 'writes' : 'sensitive',
     target: deviceTarget(device.ref),
-    label: deviceLabel(device),
-    touched: { refs: [device.ref] },
+    label: labelWith(deviceLabel(device), assessed),
+    touched: { ...touched, refs: [device.ref, ...refs] },
+    reaches: reachedTargets(assessed),
     preview: {
       before: { value: shown?.value ?? null, status: shown?.status ?? null },
       device: { ref: device.ref, name: deviceLabel(device), sensitive: [...device.sensitivity] },
       after: pathJson(path, controls),
+      ...consequencesJson(assessed),
     },
   }
 }
@@ -157,15 +186,87 @@ async function control(homeseer: Homeseer, act: Act, path: SetPath & { readonly 
   // HomeSeer said no, or was never reached: then nothing moved and nothing has to be looked for.
   if (!sent.ok && !mayHaveActed(sent.fault)) return fail(refused(device, sent.fault))
   if (sent.ok && !wish.verify)
-    return answer(success(act, { path, raw: sent.value.shown?.raw, verification: { performed: false } }))
-  const expected = expectationOf(path.choice, act.controls)
-  const checked = await look(homeseer, act, expected)
+    return answer(success(act, { path, rawBefore: sent.value.shown?.raw, verification: { performed: false } }))
+  const { value: told } = path.choice
+  const { arrivals } = homeseer
+  const learned = told === undefined ? undefined : arrivals.shownFor(device.ref, told)
+  const expected = { ...expectationOf(path.choice, act.controls), shown: learned }
+  const patience = patienceFor(device, act.assessed.house, {
+    usualMs: usualWaitMs(homeseer),
+    longestMs: homeseer.config.verifyWaitSeconds * 1_000,
+  })
+  const checked = await look(homeseer, act, { expected, patience })
   const verification = verificationJson(checked, { wanted: choiceJson(path.choice), before: act.before })
+  const shown = checked.observed?.value
+  if (checked.matched && told !== undefined && isUnknownValue(expected, shown) && shown !== undefined)
+    arrivals.learnShown(device.ref, told, shown)
+  if (!checked.matched) waitOn(homeseer, act, { expected, patience, wanted: path.choice.pair.label })
   // A lost answer is made good only by a state that was not there before.
   if (!sent.ok && !(checked.matched && (checked.lastChangeMoved || checked.pushHeard)))
     return fail(lostAnswer(device, sent.fault, verification))
-  if (!checked.matched) return fail(notThere(act, { executedMode: 'control_value', verification }))
-  return answer(success(act, { path, raw: sent.ok ? sent.value.shown?.raw : undefined, verification }))
+  const done = {
+    path,
+    raw: rawNow(homeseer, device.ref),
+    rawBefore: sent.ok ? sent.value.shown?.raw : undefined,
+    verification,
+  }
+  if (checked.matched) return answer(success(act, done))
+  const untilMs = homeseer.clock.now() + patience.windowMs
+  // Not there yet is not a failure, and no success either: the caller hears which, and until when it may still come.
+  if (checked.outcome === 'still_moving' || checked.outcome === 'unreported')
+    return answer({ ...success(act, done), ...pendingJson(checked.outcome, untilMs) })
+  if (showsNothing(act)) return answer({ ...success(act, done), note: SHOWS_NOTHING })
+  return fail(notThere(act, { executedMode: 'control_value', verification }))
+}
+
+function usualWaitMs({ config }: Homeseer): number {
+  return config.verifyAttempts * config.verifyIntervalMs
+}
+
+function rawNow({ link: { mirror } }: Homeseer, ref: number): Json | undefined {
+  return mirror.entries.get(ref)?.record.raw
+}
+
+/** Something with a single button, such as a scene, has no second state that could tell whether it was pressed. */
+function showsNothing({ controls }: Act): boolean {
+  return new Set(controls.map(({ value, range }) => (range === undefined ? value : Number.NaN))).size === 1
+}
+
+const SHOWS_NOTHING = 'HomeSeer took the command; this device has no state that would show it.'
+
+function pendingJson(outcome: 'still_moving' | 'unreported', untilMs: number): JsonObject {
+  return {
+    applied: outcome === 'still_moving',
+    pending: outcome,
+    pendingUntil: isoTime(untilMs),
+    note:
+      outcome === 'still_moving'
+        ? 'The device is on its way. Read it again later; lastCommand says when it has arrived.'
+        : 'HomeSeer took the command and the device has not reported yet. Read it again later; lastCommand tells.',
+  }
+}
+
+/** Goes on after the caller was answered; a newer command to the device ends it. */
+function waitOn(
+  homeseer: Homeseer,
+  act: Act,
+  {
+    expected,
+    patience,
+    wanted,
+  }: { readonly expected: Expectation; readonly patience: Patience; readonly wanted: string },
+): void {
+  const { arrivals, clock, link } = homeseer
+  const { ref } = act.device
+  const command = { wanted, atMs: clock.now(), outcome: 'pending' } as const
+  arrivals.note(ref, command)
+  const settle = async (): Promise<void> => {
+    const arrived = await awaitArrival({ mirror: link.mirror, ref, expected, before: act.before }, patience.windowMs)
+    if (arrivals.last(ref) !== command) return
+    const afterMs = clock.now() - command.atMs
+    arrivals.note(ref, { ...command, outcome: arrived ? 'arrived' : 'not-arrived', afterMs })
+  }
+  void settle()
 }
 
 /** HomeSeer's memory. If even that does not hold, and a control means the same, the device is told after all, once. */
@@ -179,7 +280,8 @@ async function store(homeseer: Homeseer, act: Act, path: SetPath & { readonly ki
   if (!sent.ok) return fail(writeFault(sent.fault, `writing the status of ${device.name}`, lookNext(device.ref)))
   if (!wish.verify) return answer(success(act, { path, verification: { performed: false } }))
   const expected = storedExpectation(path)
-  const checked = await look(homeseer, act, expected)
+  const patience = { waitMs: usualWaitMs(homeseer), windowMs: 0, slow: false }
+  const checked = await look(homeseer, act, { expected, patience })
   const verification = verificationJson(checked, { wanted: storedJson(path), before: act.before })
   if (checked.matched) return answer(success(act, { path, verification }))
   return recover(homeseer, act, { path, verification })
@@ -206,14 +308,23 @@ async function recover(
     : fail({ ...recovered.fault, details: { ...recovered.fault.details, fallback } })
 }
 
-function look(homeseer: Homeseer, act: Act, expected: Expectation): Promise<Verification> {
-  const { verifyAttempts: attempts, verifyIntervalMs: intervalMs } = homeseer.config
+/** Between two looks at a device that takes its time; a push ends the wait at once. */
+const SLOW_INTERVAL_MS = 500
+
+function look(
+  homeseer: Homeseer,
+  act: Act,
+  { expected, patience }: { readonly expected: Expectation; readonly patience: Patience },
+): Promise<Verification> {
+  const { verifyIntervalMs } = homeseer.config
+  const intervalMs = patience.slow ? Math.max(SLOW_INTERVAL_MS, verifyIntervalMs) : verifyIntervalMs
+  const attempts = Math.max(1, Math.round(patience.waitMs / intervalMs))
   return verify({
     mirror: homeseer.link.mirror,
     ref: act.device.ref,
     expected,
     before: act.before,
-    rules: { attempts, intervalMs },
+    rules: { attempts, intervalMs, slow: patience.slow, mayShowOther: !patience.slow },
     watch: act.watch,
     signal: act.call.signal,
   })
@@ -228,11 +339,14 @@ function storedExpectation({ value, text }: SetPath & { readonly kind: 'store' }
 
 interface Done {
   readonly path: SetPath
+  /** As HomeSeer shows it now. */
   readonly raw?: Json | undefined
+  /** As HomeSeer answered the command, which is most often the state before it. */
+  readonly rawBefore?: Json | undefined
   readonly verification: JsonObject
 }
 
-function success({ device, wish }: Act, { path, raw, verification }: Done): JsonObject {
+function success({ device, wish }: Act, { path, raw, rawBefore, verification }: Done): JsonObject {
   const executed: SetMode = path.kind === 'control' ? 'control_value' : 'set_status'
   return {
     // A rewritten memory is not an applied change (ADR 22).
@@ -245,11 +359,15 @@ function success({ device, wish }: Act, { path, raw, verification }: Done): Json
     ...(path.kind === 'control' ? choiceJson(path.choice) : storedJson(path)),
     ...(wish.source === undefined ? {} : { source: wish.source }),
     ...(path.kind === 'control' && path.autoSwitch !== undefined ? { modeAutoSwitch: path.autoSwitch } : {}),
-    ...(path.kind === 'store' ? { stored: true, note: 'HomeSeer shows this now; no hardware was told anything.' } : {}),
+    ...(path.kind === 'store' ? { stored: true, note: STORED_NOTE } : {}),
     raw: raw ?? null,
+    ...(rawBefore === undefined ? {} : { rawBefore }),
     verification,
   }
 }
+
+/** A write of the memory tells the device nothing, and sets off what waits for that value all the same. */
+const STORED_NOTE = 'HomeSeer shows this now; the device itself was told nothing.'
 
 function choiceJson({ pair, value, text }: ControlChoice): JsonObject {
   return {

@@ -10,6 +10,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Device } from '../catalog/device.ts'
+import { exposedPart } from '../catalog/exposure.ts'
 import { buildHouse, type House } from '../catalog/house.ts'
 import { getStatus } from '../wire/read-request.ts'
 import { answerOf, type Homeseer } from './dependencies.ts'
@@ -19,6 +20,7 @@ import { deviceView } from './device-view.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
 import { readHouse, readHouseWith, viewOf } from './house-client.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -43,7 +45,7 @@ export function statusTool(homeseer: Homeseer): Capability {
     title: 'Get status',
     description:
       'The state of devices. Answers from what is pushed and read anyway, which is seconds old at most; `fresh` asks HomeSeer now.',
-    input: z.strictObject({
+    input: tolerantInput({
       refs: refs.exactOptional(),
       location1: place,
       location2: place,
@@ -104,8 +106,8 @@ async function missingRefs(
 }
 
 interface Snapshot {
-  readonly name: string
-  readonly version: string
+  readonly name: string | null
+  readonly version: string | null
   readonly tempFormatF: boolean | null
   readonly devices: readonly JsonObject[]
 }
@@ -117,8 +119,9 @@ async function knownStatus(homeseer: Homeseer, input: StatusInput): Promise<Resu
   if (!house.ok) return house
   const chosen = chosenDevices(house.value, input)
   const devices = chosen.map((device) => viewOf(homeseer, device, { includeControls: false, includeRaw: false }))
-  // What HomeSeer itself says in the head; the scale is not known without asking.
-  return ok({ name: 'HomeSeer Devices', version: '1.0', tempFormatF: null, devices })
+  // What HomeSeer itself said in the head of its last answer, and nothing where it was not asked yet.
+  const { name = null, version = null, fahrenheit = null } = homeseer.link.mirror.head ?? {}
+  return ok({ name, version, tempFormatF: fahrenheit, devices })
 }
 
 /** What only HomeSeer itself can say: its own fields, its own filters. */
@@ -145,7 +148,7 @@ async function askStatus(
   const told = known.ok ? known.value.devices.filter(({ controlsKnown }) => controlsKnown) : []
   const pairs = new Map(told.map((device) => [device.ref, device.controls]))
   // `everything` makes HomeSeer ignore the places, so they are applied here.
-  const chosen = chosenDevices(buildHouse(records, pairs), input)
+  const chosen = chosenDevices(exposedPart(buildHouse(records, pairs), homeseer.exposes), input)
   const devices = chosen.map((device) => {
     const { record } = device
     const { value, status: text, lastChangeMs } = record

@@ -38,6 +38,7 @@ export function deviceView(
     lastChange: isoTime(seen?.live.lastChangeMs ?? record.lastChangeMs),
     ageMs: seen === undefined ? null : Math.round(seen.ageMs),
     interfaceName: device.interfaceName,
+    kind: device.kind,
     capabilities: [...device.capabilities],
     parentRef: device.parentRef ?? null,
     // HomeSeer's number as text, as in the contract: 0 none, 2 root, 3 standalone, 4 child.

@@ -17,6 +17,7 @@ import { homeseerFamily } from './envelope.ts'
 import { blockJson, triggerJson } from './event-definition-view.ts'
 import { EVENT_NAME, noEvent, severalEvents, unnamed, type EventName } from './event-read-tools.ts'
 import { hs4Fault, readFault } from './faults.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -27,7 +28,7 @@ export function eventDefinition(homeseer: Homeseer): Capability {
     title: 'Get the definition of an event',
     description:
       'What an event reacts to and does, from HomeSeer’s own files: triggers, conditions, actions, and the devices they name. Needs HomeSeer’s data directory to be readable from here.',
-    input: z.strictObject({
+    input: tolerantInput({
       ...EVENT_NAME,
       resolveDeviceRefs: z.boolean().default(true).describe('With the names of the devices.'),
       includeRaw: z.boolean().default(false),
@@ -106,14 +107,31 @@ async function definitionJson(
       actionCount: actions.length,
       conditionCount: stored.blocks.reduce((count, { conditions }) => count + conditions.length, 0),
     },
-    triggers: triggers.map(triggerJson),
+    // Groups are alternatives: any one of them sets the event off.
+    triggers: stored.triggerGroups.map((group, index) => ({ group: index, triggers: group.map(triggerJson) })),
+    understood: stored.unknown.length === 0,
+    ...(stored.unknown.length === 0 ? {} : { notUnderstood: [...stored.unknown] }),
     conditionalActions: stored.blocks.map(blockJson),
     refs: { triggerDeviceRefs: [...stored.triggerRefs], actionDeviceRefs: [...stored.actionRefs], allDeviceRefs },
     resolveDeviceRefs,
     // Devices that are gone since the event was written stay in `refs` and have no name here.
     resolvedDevices: allDeviceRefs.flatMap((ref) => {
       const device = house?.ok === true ? house.value.byRef.get(ref) : undefined
-      return device === undefined ? [] : [{ ref, name: device.name, label: deviceLabel(device) }]
+      if (device === undefined || homeseer.exposes?.(device) === false) return []
+      const { name, location, location2, kind } = device
+      const live = homeseer.link.mirror.entries.get(ref)?.live
+      return [
+        {
+          ref,
+          name,
+          label: deviceLabel(device),
+          location,
+          location2,
+          kind,
+          status: live?.status ?? null,
+          value: live?.value ?? null,
+        },
+      ]
     }),
     ...(house?.ok === false ? { warnings: [readFault(house.fault, 'reading the devices').message] } : {}),
     ...(includeRaw ? { raw: stored.raw } : {}),

@@ -4,7 +4,8 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { ActionBlock, EventTrigger } from '../catalog/event-definition.ts'
+import type { ActionBlock } from '../catalog/event-definition.ts'
+import type { EventTrigger } from '../catalog/event-trigger.ts'
 
 /** The members of spec 4's "normalized triggers", `null` where this kind of trigger has none. */
 export function triggerJson(trigger: EventTrigger): JsonObject {

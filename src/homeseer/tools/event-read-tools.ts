@@ -16,6 +16,7 @@ import { blockJson, triggerJson } from './event-definition-view.ts'
 import { homeseerFamily } from './envelope.ts'
 import { badArgument, hs4Fault, readFault, type NextCall } from './faults.ts'
 import { cursorArgument, pageOf } from './paging.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -108,7 +109,7 @@ function list(homeseer: Homeseer): Capability {
     name: 'hs4.events.list',
     title: 'List events',
     description: 'Lists HomeSeer’s events (automations and scenes), by part of their group or name.',
-    input: z.strictObject({
+    input: tolerantInput({
       groupContains: z.string().max(200).exactOptional(),
       nameContains: z.string().max(200).exactOptional(),
       limit: z.int().min(1).max(5_000).default(500),
@@ -148,7 +149,7 @@ function get(homeseer: Homeseer): Capability {
     name: 'hs4.events.get',
     title: 'Get an event',
     description: 'Shows one event, by id or by exact group and name, and what HomeSeer says about how it works.',
-    input: z.strictObject({ ...EVENT_NAME, includeRaw: z.boolean().default(true) }),
+    input: tolerantInput({ ...EVENT_NAME, includeRaw: z.boolean().default(true) }),
     output: z.looseObject({ matchedBy: z.enum(['id', 'group_name']), details: z.looseObject({}) }),
   }).handledBy(async ({ includeRaw, ...wanted }) => {
     const found = await findEvent(homeseer, wanted)

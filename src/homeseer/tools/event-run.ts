@@ -2,28 +2,42 @@
  * Event run: runs one event of HomeSeer, named by id or by group and name.
  *
  * The name becomes an id before anything is decided, so that no way of naming an event passes a list that the id would
- * not pass. What an event does is read from HomeSeer's files where they can be read: one that opens a lock is as
- * sensitive as the lock.
+ * not pass. What an event does, and what that sets off, is read from HomeSeer's definitions: one that opens a lock
+ * is as sensitive as the lock, and so is one that nobody can read.
  *
  * Reads and writes through the link.
  */
-import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { runEventById, runEventByName } from '../wire/write-request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { EVENT_NAME, findEvent, type EventName } from './event-read-tools.ts'
-import { weighEvent, type EventWeight } from './event-weight-client.ts'
+import {
+  assessEvent,
+  consequencesJson,
+  eventTarget,
+  labelWith,
+  reachedTargets,
+  touchedBy,
+  type AssessedConsequences,
+} from './consequence-client.ts'
 import { writeFault } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, type HomeseerAssessment } from './homeseer-change.ts'
-import type { Rules } from './rules.ts'
+import {
+  BASE_GUARD,
+  defineHomeseerChange,
+  deviceTarget,
+  GUARDED_OUTPUT,
+  type HomeseerAssessment,
+} from './homeseer-change.ts'
+import type { Rules, Touched } from './rules.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
-interface Plan extends EventWeight {
+interface Plan {
   readonly event: ReceivedEvent
+  readonly assessed: AssessedConsequences
 }
 
 export function eventRun(homeseer: Homeseer): Capability {
@@ -32,7 +46,7 @@ export function eventRun(homeseer: Homeseer): Capability {
     title: 'Run an event',
     description:
       'Runs one of HomeSeer’s events now, with everything it does. Events that open locks or gates, run scripts or carry the security mark need a person’s approval.',
-    input: z.strictObject({ ...EVENT_NAME, ...BASE_GUARD }),
+    input: tolerantInput({ ...EVENT_NAME, ...BASE_GUARD }),
     output: GUARDED_OUTPUT,
     effect: 'writes',
     // The id may be hidden behind a name, so the lock is on running events as such.
@@ -42,8 +56,7 @@ export function eventRun(homeseer: Homeseer): Capability {
     plan: (input) => planRun(homeseer, input),
     assess: (plan) => assessRun(plan, homeseer.rules),
     act: async (plan, _input, call) => {
-      const { event, definition } = plan
-      const { id, group, name } = event
+      const { id, group, name } = plan.event
       const exchange = id === undefined ? runEventByName(group, name) : runEventById(id)
       const done = await homeseer.link.json.call(exchange, call.signal)
       if (!done.ok)
@@ -54,7 +67,7 @@ export function eventRun(homeseer: Homeseer): Capability {
         group,
         name,
         raw: 'ok',
-        readBack: await readBack(homeseer, definition),
+        readBack: await readBack(homeseer, plan.assessed.consequences.refs),
       })
     },
   })
@@ -64,44 +77,49 @@ async function planRun(homeseer: Homeseer, wanted: EventName): Promise<Result<Pl
   const found = await findEvent(homeseer, wanted)
   if (!found.ok) return found
   const { event } = found.value
-  const weight = await weighEvent(homeseer, event)
-  if (!weight.ok) return weight
-  const { definition, sensitivity } = weight.value
-  // An owner who has listed events has thought about what they do, also where we cannot read it.
-  const { events: listed } = homeseer.rules
-  return ok({
-    event,
-    definition,
-    sensitivity: listed === undefined ? sensitivity : sensitivity.filter((reason) => reason !== 'unknown-action'),
-  })
+  const assessed = await assessEvent(homeseer, event)
+  return assessed.ok ? ok({ event, assessed: assessed.value }) : assessed
 }
 
-function assessRun({ event, definition, sensitivity }: Plan, rules: Rules): HomeseerAssessment {
+function assessRun({ event, assessed }: Plan, rules: Rules): HomeseerAssessment {
   const { id, group, name } = event
+  const { reasons } = assessed
+  const target = eventTarget(id ?? `${group}/${name}`)
   return {
-    effect: sensitivity.length > 0 ? 'sensitive' : 'writes',
-    target: `homeseer:event:${id ?? `${group}/${name}`}`,
-    label: `Event ${group} / ${name}`,
-    touched: { eventIds: [id], ...devicesOf(definition, rules) },
-    reaches: definition?.actionRefs ?? [],
+    effect: reasons.length > 0 ? 'sensitive' : 'writes',
+    target,
+    label: labelWith(`Event ${group} / ${name}`, assessed),
+    touched: touchedByRun(event, assessed, rules),
+    reaches: reachedByRun(assessed).filter((reached) => reached !== target),
     preview: {
       event: { id: id ?? null, group, name },
-      sensitive: [...sensitivity],
-      does: definition === undefined ? 'unknown' : actionsOf(definition),
+      sensitive: [...reasons],
+      does: assessed.definition === undefined ? 'unknown' : actionsOf(assessed.definition),
+      ...consequencesJson(assessed),
     },
   }
 }
 
 /**
- * A list of devices would be no list if an event could do what a call may not. An owner who has listed events has
- * thought about what they do.
+ * A list of devices would be no list if an event could do what a call may not. An owner who has listed this event and
+ * everything that it sets off has thought about what they do.
  */
-function devicesOf(definition: EventDefinition | undefined, { events }: Rules): { readonly refs?: readonly number[] } {
-  return events === undefined && definition !== undefined ? { refs: definition.actionRefs } : {}
+function touchedByRun(event: ReceivedEvent, assessed: AssessedConsequences, { events }: Rules): Touched {
+  const { refs, eventIds, mayTouchAnything } = touchedBy(assessed)
+  const ids = [...new Set([event.id, ...(eventIds ?? [])])]
+  if (events !== undefined) return { eventIds: ids }
+  const isUnknown = mayTouchAnything === true || assessed.definition === undefined
+  return { eventIds: ids, ...(refs === undefined ? {} : { refs }), mayTouchAnything: isUnknown }
+}
+
+/** Of an event that nobody can read any device may be set: what the owner forbids for one of them holds for it. */
+function reachedByRun(assessed: AssessedConsequences): readonly string[] {
+  if (assessed.definition !== undefined) return reachedTargets(assessed)
+  return assessed.house.devices.map(({ ref }) => deviceTarget(ref))
 }
 
 /** For the person who approves: in the words of the event, not of HomeSeer's file. */
-function actionsOf({ blocks }: EventDefinition): readonly JsonObject[] {
+function actionsOf({ blocks }: NonNullable<AssessedConsequences['definition']>): readonly JsonObject[] {
   return blocks
     .flatMap((block) => block.actions)
     .map(({ type, script, deviceActions }) => ({
@@ -116,8 +134,7 @@ function actionsOf({ blocks }: EventDefinition): readonly JsonObject[] {
 }
 
 /** HomeSeer only says that it began. What the devices show now, of those that the event is known to set. */
-async function readBack(homeseer: Homeseer, definition: EventDefinition | undefined): Promise<JsonObject> {
-  const refs = definition?.actionRefs ?? []
+async function readBack(homeseer: Homeseer, refs: readonly number[]): Promise<JsonObject> {
   if (refs.length === 0) return { performed: false }
   const read = await homeseer.link.mirror.read(refs)
   if (!read.ok) return { performed: false }

@@ -16,6 +16,7 @@ import { answer, isoTime, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
 import { policyState } from './policy-state.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -29,7 +30,7 @@ export function healthTools(homeseer: Homeseer): readonly Capability[] {
       title: 'HomeSeer health',
       description:
         'Whether HomeSeer answers, its version, how its state reaches us, and what is switched on for changing it.',
-      input: z.strictObject({}),
+      input: tolerantInput({}),
       output: z.looseObject({
         hs4Version: z.string(),
         hs4BaseUrl: z.string(),
@@ -64,7 +65,7 @@ export function healthTools(homeseer: Homeseer): readonly Capability[] {
       title: 'Self-test',
       description:
         'Asks HomeSeer for everything once and looks into our own stores. Changes nothing and runs no code on HomeSeer.',
-      input: z.strictObject({ includeResolverRefresh: z.boolean().default(true) }),
+      input: tolerantInput({ includeResolverRefresh: z.boolean().default(true) }),
       output: z.looseObject({
         status: z.enum(['pass', 'warn', 'fail']),
         failCount: z.int(),

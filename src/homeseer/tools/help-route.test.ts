@@ -130,7 +130,7 @@ describe('help route', () => {
 
   it('names no tool that changes anything where it may only read', () => {
     const routes = helpRoutes({ goal: 'restart the plug-in Hue', mode: 'read_only', resolver, offers, plugins })
-    expect(routes.map(({ route }) => route)).toEqual(['generic_diagnostics'])
+    expect(routes.map(({ route }) => route)).toEqual(['clarification', 'generic_diagnostics'])
   })
 
   it('takes no tool for meant that shares only little words with the goal', () => {
@@ -142,8 +142,8 @@ describe('help route', () => {
     for (const goal of ['which lights are on', 'check if any lights are on'])
       expect(top(goal, 'read_only')).toEqual({
         route: 'device_overview',
-        confidence: 0.6,
-        steps: [{ tool: 'hs4.devices.list', argsTemplate: { capability: 'on_off' } }],
+        confidence: 0.95,
+        steps: [{ tool: 'hs4.devices.list', argsTemplate: { capability: 'light' } }],
       })
   })
 

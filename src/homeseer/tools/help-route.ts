@@ -2,17 +2,29 @@
  * Help route: from a goal in somebody's words to the calls that reach it, with the arguments filled in from this very
  * house: the device that is meant, the control it has, the event that is called so.
  *
- * Routes are ranked by how well the goal names a thing of that kind, and by the words that only go with one kind.
+ * Routes are ranked by how well the goal names a thing of that kind, and by the words that only go with one kind. Where
+ * nothing is named for certain, the first of them is a question.
  *
  * Pure.
  */
 import type { Offer } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { Capability } from '../catalog/capability.ts'
 import type { Device } from '../catalog/device.ts'
-import { chooseControl, type ControlChoice } from '../catalog/control.ts'
+import { conceptsOf } from '../resolve/concept.ts'
 import { normalise, tokensOf } from '../resolve/normalise.ts'
-import { resolveCameras, resolveDevices, resolveEvents, type Resolver } from '../resolve/resolve.ts'
+import {
+  resolveCameras,
+  resolveDevices,
+  resolveEvents,
+  type Candidate,
+  type DeviceCandidate,
+  type Resolution,
+  type Resolver,
+} from '../resolve/resolve.ts'
+import type { ReceivedEvent } from '../wire/event.ts'
+import { areaIn, devicesIn, type AreaWish } from './area.ts'
+import { deviceLabel } from './device-view.ts'
+import { isAboutMany, isQuestion, wishFor } from './goal.ts'
 import { argumentsFor } from './help-arguments.ts'
 import { cut } from './json-text.ts'
 
@@ -22,6 +34,9 @@ export interface Route {
   readonly route: string
   readonly confidence: number
   readonly steps: readonly Step[]
+  /** Where somebody has to be asked first. */
+  readonly question?: string
+  readonly candidates?: readonly JsonObject[]
 }
 
 interface Step {
@@ -38,38 +53,49 @@ export interface Goal {
   readonly plugins: readonly string[]
 }
 
-/** English, as the contract's keyword routes; names of things are found in any language, by the resolver. */
+/** English and German words that go with one kind of route; names of things are found by the resolver. */
 const WORDS = {
   device: 'device light lights lamp switch dim dimmer turn on off set thermostat temperature lock unlock blind fan',
-  event: 'scene event automation run activate trigger routine mode',
-  camera: 'camera cameras snapshot picture photo pan look',
-  diagnose: 'why wrong broken health status diagnose problem check failing error offline slow',
+  event: 'scene event automation run activate trigger routine mode szene ereignis starte aktiviere',
+  camera: 'camera cameras snapshot picture photo pan look kamera bild foto',
+  diagnose: 'why wrong broken health diagnose problem failing error offline slow warum kaputt fehler problem',
 } as const
 
-/** What many devices are called together, and what all of them can. */
-const KINDS: Readonly<Record<string, Capability>> = {
-  light: 'on_off',
-  lights: 'on_off',
-  lamps: 'on_off',
-  switches: 'on_off',
-  locks: 'lock',
-  blinds: 'cover',
-  thermostats: 'setpoint',
-  temperatures: 'temperature',
-  batteries: 'battery',
+/** What many devices are called together, and the capability or kind by which they are listed. */
+const OVERVIEWS: Readonly<Record<string, string>> = {
+  light: 'light',
+  blind: 'blind',
+  lock: 'lock',
+  door: 'contact',
+  window: 'contact',
+  contact: 'contact',
+  temperature: 'temperature',
+  battery: 'battery',
+  motion: 'motion',
+  heating: 'thermostat',
+  thermostat: 'thermostat',
+  plug: 'outlet',
+  fan: 'fan',
+  valve: 'valve',
 }
 
 /** Below it a route is noise; `generic_diagnostics` starts above it, so there is always one. */
 const LEAST = 0.2
 const MAX_ROUTES = 5
+const MAX_CANDIDATES = 5
 /** Before finding out what is wrong: `check the batteries` complains of nothing. */
 const OVERVIEW = 0.6
+/** A question that is certain to be needed goes before everything that only might fit. */
+const MUST_ASK = 0.9
 
-export function helpRoutes(goal: Goal): readonly Route[] {
-  const words = new Set(tokensOf(normalise(goal.goal)))
-  const routes = [deviceRoute(goal, words), eventRoute(goal, words), cameraRoute(goal, words)].filter(
-    (route) => route !== undefined,
-  )
+/**
+ * The first route is either the right one or a question. Only a thing that is called exactly what was said is acted
+ * upon; a question is never answered with a change; what is not understood is asked about, with candidates.
+ */
+export function helpRoutes(asked: Goal): readonly Route[] {
+  const words = new Set(tokensOf(normalise(asked.goal)))
+  const goal: Goal = isQuestion(asked.goal) ? { ...asked, mode: 'read_only' } : asked
+  const routes = [...houseRoutes(goal, words), cameraRoute(goal, words)].filter((route) => route !== undefined)
   // A stable sort: of equal confidence the more specific kind, which stands first, wins.
   return [...routes, ...toolRoutes(goal, words), diagnosticRoute(words)]
     .filter(({ confidence }) => confidence >= LEAST)
@@ -77,33 +103,127 @@ export function helpRoutes(goal: Goal): readonly Route[] {
     .slice(0, MAX_ROUTES)
 }
 
+/** Devices and events, which share their names: where both or several are called so, it is a question. */
+function houseRoutes(asked: Goal, words: ReadonlySet<string>): readonly (Route | undefined)[] {
+  const { goal, resolver } = asked
+  const devices = firstThatActs(subjectsOf(goal), (subject) => resolveDevices(resolver, subject))
+  const events = firstThatActs(subjectsOf(goal), (subject) => resolveEvents(resolver, subject))
+  const isDevice = devices.verdict.kind === 'act'
+  const isEvent = events.verdict.kind === 'act'
+  const areSeveralEvents = isSeveral(events)
+  if (isDevice && !isEvent && !areSeveralEvents) return [deviceRoute(asked, words, devices.candidates[0])]
+  if (isEvent && devices.candidates[0]?.match !== 'exact')
+    return [eventRoute(asked, words, events.candidates[0]), overviewRoute(asked)]
+  if (isDevice || isEvent || areSeveralEvents) return [clarification(asked, { devices, events, confidence: MUST_ASK })]
+  const overview = isQuestion(goal) ? overviewRoute(asked) : undefined
+  const many = isAboutMany(goal) && asked.mode !== 'read_only' ? areaRoute(asked) : undefined
+  const best = Math.max(
+    devices.candidates[0]?.score ?? 0,
+    hits(words, 'event') > 0 ? (events.candidates[0]?.score ?? 0) : 0,
+  )
+  // Nothing is called that: as sure as the words are about something in this house at all.
+  const doubt = clarification(asked, {
+    devices,
+    events,
+    confidence: many === undefined ? round(0.3 + 0.5 * best) : 0.3,
+  })
+  return [many, overview, doubt]
+}
+
+/** A number may be part of a name or of the wish, and `scene` part of the name or around it: the name itself first. */
+function subjectsOf(goal: string): readonly string[] {
+  const bare = goal.replaceAll(
+    /-?\d{1,5}(?:[.,]\d{1,2})?\s*(?:%|°\s*c?\b|percent\b|prozent\b|degrees\b|grad\b)?/gi,
+    ' ',
+  )
+  const unnamed = bare.replaceAll(/\b(scene|event|automation|routine|szene|ereignis|camera|kamera)\b/gi, ' ')
+  return [goal, bare, unnamed]
+}
+
+function firstThatActs<One>(
+  subjects: readonly string[],
+  resolve: (subject: string) => Resolution<One>,
+): Resolution<One> {
+  const found = subjects.map(resolve)
+  const best = found.find(({ verdict }) => verdict.kind === 'act') ?? found.find(isSeveral) ?? found[0]
+  if (best === undefined) throw new RangeError('no subject')
+  return best
+}
+
+function isSeveral({ verdict }: Resolution<unknown>): boolean {
+  return verdict.kind === 'ask' && verdict.reason === 'several-exact'
+}
+
 /** Looking comes first, even where the goal is to change: a model acts on refs, not on words. */
-function deviceRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
-  const [top] = resolveDevices(resolver, goal).candidates
-  if (top === undefined) return kindRoute(words)
+function deviceRoute(
+  { goal, mode }: Goal,
+  words: ReadonlySet<string>,
+  top: DeviceCandidate | undefined,
+): Route | undefined {
+  if (top === undefined) return undefined
   const { target, score } = top
   const look: readonly Step[] = [
     { tool: 'hs4.resolve.devices', argsTemplate: { query: cut(goal, 200), limit: 5 } },
     { tool: 'hs4.devices.get', argsTemplate: { refs: [target.ref], includeControls: true } },
   ]
-  const wish = wishIn(target, goal)
+  const wish = wishFor(target.controls, goal)
   const set = { ref: target.ref, ...wish }
   const steps =
     wish === undefined || mode === 'read_only' ? look : [...look, ...changing('hs4.devices.set', set, { mode, goal })]
   return { route: 'device_control', confidence: confidence(score, words, 'device'), steps }
 }
 
-/** A goal that speaks of many devices and names none, such as which lights are on. */
-function kindRoute(words: ReadonlySet<string>): Route | undefined {
-  const kind = Object.keys(KINDS).find((word) => words.has(word))
-  const capability = kind === undefined ? undefined : KINDS[kind]
-  if (capability === undefined) return undefined
-  const steps = [{ tool: 'hs4.devices.list', argsTemplate: { capability } }]
-  return { route: 'device_overview', confidence: OVERVIEW, steps }
+/** A goal that wants to know about many devices and names none, such as which lights are on. */
+function overviewRoute({ goal, resolver: { house } }: Goal): Route | undefined {
+  const filters = [...new Set(conceptsOf(goal).flatMap((concept) => OVERVIEWS[concept] ?? []))]
+  if (filters.length === 0) return undefined
+  const { area } = areaIn(house, goal)
+  const { location1, location2 } = area ?? {}
+  const place = { ...(location1 === undefined ? {} : { location1 }), ...(location2 === undefined ? {} : { location2 }) }
+  const steps = filters.map((capability) => ({ tool: 'hs4.devices.list', argsTemplate: { capability, ...place } }))
+  // A complaint is not answered with a list.
+  const complains = hits(new Set(tokensOf(normalise(goal))), 'diagnose') > 0
+  return { route: 'device_overview', confidence: complains ? OVERVIEW - 0.1 : OVERVIEW + 0.35, steps }
 }
 
-function eventRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
-  const [top] = resolveEvents(resolver, goal).candidates
+/** All of a kind in a place at once, each named before anything happens; or the question which are meant. */
+function areaRoute(asked: Goal): Route | undefined {
+  const { goal, resolver, mode } = asked
+  const { area, unclear } = areaIn(resolver.house, goal)
+  if (area === undefined) return undefined
+  const inArea = unclear.length > 0 ? [] : devicesIn(resolver.house, area)
+  const wishes = inArea.map((device) => wishFor(device.controls, goal))
+  const wish = wishes.find((one) => one !== undefined)
+  if (wish === undefined) {
+    const elsewhere = devicesIn(resolver.house, { kind: area.kind })
+    const where = [area.location1, area.location2].filter((place) => place !== undefined).join(', ')
+    const question =
+      unclear.length > 0
+        ? `What is meant by ${unclear.map((word) => JSON.stringify(word)).join(', ')}?`
+        : inArea.length === 0
+          ? `There is no ${area.kind} ${where === '' ? 'in this house' : `in ${where}`}. Which devices are meant?`
+          : `None of these can do that. Which devices are meant?`
+    const shown = (inArea.length > 0 ? inArea : elsewhere).slice(0, MAX_CANDIDATES)
+    return asking(asked, { question, confidence: MUST_ASK, candidates: shown.map(deviceChoice) })
+  }
+  const args = { kind: area.kind, ...placeJson(area), ...wish }
+  const list = { tool: 'hs4.devices.list', argsTemplate: { capability: area.kind, ...placeJson(area) } }
+  return {
+    route: 'area_control',
+    confidence: 0.95,
+    steps: [list, ...changing('hs4.areas.set', args, { mode, goal })],
+  }
+}
+
+function placeJson({ location1, location2 }: AreaWish): JsonObject {
+  return { ...(location1 === undefined ? {} : { location1 }), ...(location2 === undefined ? {} : { location2 }) }
+}
+
+function eventRoute(
+  { goal, mode }: Goal,
+  words: ReadonlySet<string>,
+  top: Candidate<ReceivedEvent> | undefined,
+): Route | undefined {
   if (top?.target.id === undefined) return undefined
   const { id } = top.target
   const look: readonly Step[] = [
@@ -114,11 +234,50 @@ function eventRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>):
   return { route: 'event_execution', confidence: confidence(top.score, words, 'event'), steps }
 }
 
-/** A goal that speaks of a camera and names none gets the first: most houses have one. */
+/** Which one is meant: nothing is called exactly that, or several things are. */
+function clarification(
+  asked: Goal,
+  {
+    devices,
+    events,
+    confidence: sure,
+  }: {
+    readonly devices: Resolution<DeviceCandidate>
+    readonly events: Resolution<Candidate<ReceivedEvent>>
+    readonly confidence: number
+  },
+): Route {
+  const near = (score: number): boolean => score >= (devices.candidates[0]?.score ?? 0) - 0.2
+  const candidates = [
+    ...devices.candidates.filter(({ score }) => near(score)).map(({ target }) => deviceChoice(target)),
+    ...events.candidates
+      .filter(({ match, score }) => match === 'exact' || score >= 0.72)
+      .map(({ target: { id, group, name } }) => ({ kind: 'event', id: id ?? null, label: `${group} / ${name}` })),
+  ]
+  const question =
+    candidates.length === 0
+      ? 'Nothing in this house is called anything like that. What is meant?'
+      : 'Nothing says for certain which of these is meant. Which one?'
+  return asking(asked, { question, confidence: sure, candidates: candidates.slice(0, MAX_CANDIDATES) })
+}
+
+function deviceChoice(device: Device): JsonObject {
+  return { kind: device.kind, ref: device.ref, label: deviceLabel(device) }
+}
+
+function asking(
+  { goal }: Goal,
+  more: { readonly question: string; readonly confidence: number; readonly candidates: readonly JsonObject[] },
+): Route {
+  const steps = [{ tool: 'hs4.resolve.devices', argsTemplate: { query: cut(goal, 200), limit: 5 } }]
+  return { route: 'clarification', steps, ...more }
+}
+
+/** A goal that speaks of a camera and names none means the only one there is. */
 function cameraRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
   const [named] = resolveCameras(resolver, goal).candidates
-  const [first] = resolver.cameras.values()
-  const camera = named?.target ?? (hits(words, 'camera') > 0 ? first : undefined)
+  const [only, ...others] = resolver.cameras.values()
+  const camera = named?.target ?? (hits(words, 'camera') > 0 && others.length === 0 ? only : undefined)
   if (camera === undefined) return undefined
   const { camId, supportsPanTilt } = camera
   const look: readonly Step[] = [
@@ -183,23 +342,6 @@ function changing(tool: string, args: JsonObject, { mode, goal }: Pick<Goal, 'mo
   if (mode === 'dry_run')
     return [dry, { tool: 'hs4.change.prepare', argsTemplate: { toolName: tool, args: { ...args, ...claims } } }]
   return [dry, { tool, argsTemplate: { ...args, ...claims } }]
-}
-
-/** What the words ask of this device, in a form that it takes; `undefined` when they ask nothing it can do. */
-function wishIn(device: Device, goal: string): JsonObject | undefined {
-  const words = tokensOf(normalise(goal))
-  // The first number in the goal, with the signs people put behind it.
-  const number = /(-?\d{1,5}(?:[.,]\d{1,2})?)\s*(?:%|percent|degrees|°|prozent|grad)?/i.exec(goal)?.[1]
-  const value = number === undefined ? undefined : Number(number.replace(',', '.'))
-  if (value !== undefined && chooseControl(device.controls, { kind: 'value', value }).ok) return { value }
-  const named = device.controls
-    .filter(
-      ({ range, label }) => range === undefined && tokensOf(normalise(label)).every((word) => words.includes(word)),
-    )
-    // `Unlock` holds no `lock` as a word, and `On Last Level` is asked for by all of its words or not at all.
-    .toSorted((left, right) => right.label.length - left.label.length)[0]
-  const choice: ControlChoice | undefined = named && { pair: named, value: named.value, text: undefined }
-  return choice === undefined || choice.pair.label === '' ? undefined : { label: choice.pair.label }
 }
 
 function confidence(score: number, words: ReadonlySet<string>, kind: keyof typeof WORDS): number {

@@ -12,6 +12,7 @@ import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { helpRoutes } from './help-route.ts'
 import { currentNames } from './resolve-tools.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const NOTHING = buildResolver({ house: EMPTY_HOUSE, events: [], cameras: [], aliases: [] })
 
@@ -23,7 +24,7 @@ export function helpRoute(homeseer: Homeseer): Capability {
     title: 'How to reach a goal',
     description:
       'Says which tools to call, in which order and with which arguments, to reach a goal in this house. `mode` bounds what the route may contain.',
-    input: z.strictObject({
+    input: tolerantInput({
       goal: z.string().min(3).max(500),
       mode: z.enum(['read_only', 'dry_run', 'mutate']).default('dry_run'),
     }),
@@ -32,8 +33,8 @@ export function helpRoute(homeseer: Homeseer): Capability {
         z.looseObject({ rank: z.int(), route: z.string(), confidence: z.number(), steps: z.array(z.looseObject({})) }),
       ),
     }),
-  }).handledBy(async ({ goal, mode }) => {
-    const current = await currentNames(homeseer)
+  }).handledBy(async ({ goal, mode }, call) => {
+    const current = await currentNames(homeseer, call)
     // Without HomeSeer there is still something to do: find out why.
     const resolver = current.ok ? current.value.resolver : NOTHING
     // Only this family's: the contract's help is about HomeSeer.
@@ -44,10 +45,11 @@ export function helpRoute(homeseer: Homeseer): Capability {
     return answer({
       goal,
       mode,
-      routes: routes.map(({ route, confidence, steps }, index) => ({
+      routes: routes.map(({ route, confidence, steps, question, candidates }, index) => ({
         rank: index + 1,
         route,
         confidence,
+        ...(question === undefined ? {} : { question, candidates: [...(candidates ?? [])] }),
         steps: steps.map((step) => ({ ...step })),
       })),
       ...(current.ok ? {} : { warnings: [current.fault.message] }),

@@ -42,8 +42,8 @@ export interface HomeseerAssessment {
   readonly target: string
   readonly label: string
   readonly touched: Touched
-  /** Devices that it sets beside its target, now or from now on: the owner's word on each holds for it, too. */
-  readonly reaches?: readonly number[]
+  /** Devices and events that it reaches beside its target, as rules name them: the owner's word on each holds. */
+  readonly reaches?: readonly string[]
   /** What may drift while a person thinks stands under `before`. */
   readonly preview: JsonObject
 }
@@ -70,6 +70,9 @@ export function deviceTarget(ref: number): string {
   return `homeseer:ref:${ref}`
 }
 
+/** What a caller claims about its own call, and can therefore put right. */
+export const CLAIM_RULES: ReadonlySet<string> = new Set(['confirm', 'intent', 'reason'])
+
 export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan>(
   rules: Rules,
   definition: HomeseerChangeDefinition<Input, Plan>,
@@ -84,7 +87,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Claims
       return {
         effect,
         target,
-        touches: reaches.map(deviceTarget),
+        touches: reaches,
         label,
         dryRun: isDry(rules, input),
         preview,
@@ -93,11 +96,17 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Claims
       }
     },
     // A caller who may not change anything does not learn from mistakes what is in the house.
-    assessMistake: (input, context) => ({
-      dryRun: isDry(rules, input),
-      reasons: refusals(rules, input, alwaysTouched),
-      refusal: refusal?.(input, context, undefined) ?? {},
-    }),
+    assessMistake: (input, context, mistake) => {
+      const reasons = refusals(rules, input, alwaysTouched)
+      // Who only forgot to say so hears of the mistake, too: all complaints come at once.
+      const isForgetful = reasons.length > 0 && reasons.every(({ rule }) => CLAIM_RULES.has(rule))
+      const also = isForgetful ? { alsoWrong: mistake.message } : {}
+      return {
+        dryRun: isDry(rules, input),
+        reasons,
+        refusal: { ...refusal?.(input, context, undefined), ...also },
+      }
+    },
     rehearse: (plan, input, context) => answer(rehearse(plan, input, context)),
   })
 }

@@ -10,9 +10,10 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Device } from '../catalog/device.ts'
+import { exposedPart } from '../catalog/exposure.ts'
 import { withRelatives, type House } from '../catalog/house.ts'
 import type { MirrorEntry } from '../wire/mirror.ts'
-import type { Homeseer } from './dependencies.ts'
+import { isoTime, type Homeseer } from './dependencies.ts'
 import { deviceView, type Seen, type ViewOptions } from './device-view.ts'
 import { hs4Fault, readFault } from './faults.ts'
 
@@ -28,9 +29,9 @@ export async function readHouse(homeseer: Homeseer, fresh = false): Promise<Resu
   return knownHouse(homeseer)
 }
 
-async function knownHouse({ catalog }: Homeseer): Promise<Result<House, Fault>> {
+async function knownHouse({ catalog, exposes }: Homeseer): Promise<Result<House, Fault>> {
   const house = await catalog.house()
-  return house.ok ? ok(house.value) : fail(readFault(house.fault, READING))
+  return house.ok ? ok(exposedPart(house.value, exposes)) : fail(readFault(house.fault, READING))
 }
 
 /**
@@ -57,9 +58,12 @@ export async function readHouseWith(
 }
 
 /** The house, in which it is known what some devices can be told. */
-export async function readControls({ catalog }: Homeseer, refs: readonly number[]): Promise<Result<House, Fault>> {
+export async function readControls(
+  { catalog, exposes }: Homeseer,
+  refs: readonly number[],
+): Promise<Result<House, Fault>> {
   const house = await catalog.houseFor(refs)
-  return house.ok ? ok(house.value) : fail(readFault(house.fault, 'reading the controls'))
+  return house.ok ? ok(exposedPart(house.value, exposes)) : fail(readFault(house.fault, 'reading the controls'))
 }
 
 /** Lists by what devices can do lack those of which nobody knows it; so they say how many these are. */
@@ -94,7 +98,11 @@ export function seenNow({ link: { mirror } }: Homeseer, ref: number): Seen | und
 }
 
 export function viewOf(homeseer: Homeseer, device: Device, options: ViewOptions): JsonObject {
-  return deviceView(device, seenNow(homeseer, device.ref), options)
+  const last = homeseer.arrivals.last(device.ref)
+  const view = deviceView(device, seenNow(homeseer, device.ref), options)
+  if (last === undefined) return view
+  const { wanted, atMs, outcome, afterMs } = last
+  return { ...view, lastCommand: { wanted, at: isoTime(atMs), outcome, ...(afterMs === undefined ? {} : { afterMs }) } }
 }
 
 /** The device as it must be known to weigh a change of it, or a sentence with a way to find the right one. */

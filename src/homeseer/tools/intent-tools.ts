@@ -28,11 +28,12 @@ import { answer, type Homeseer } from './dependencies.ts'
 import { SET_WISH } from './device-set.ts'
 import { deviceLabel } from './device-view.ts'
 import { homeseerFamily } from './envelope.ts'
-import { hs4Fault, type NextCall } from './faults.ts'
+import { hs4Fault, NEXT, nextJson, type NextCall } from './faults.ts'
 import { acts, candidateJson, currentNames, disambiguation, doubtOf, queryArgument } from './resolve-tools.ts'
 import { chooseScenePath, PATHS } from './scene-path.ts'
 import { wishJson } from './set-wish.ts'
-import { INTENT_GUARD, stage, type Wanted } from './staging.ts'
+import { INTENT_GUARD, runnableArgs, stage, type Wanted } from './staging.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const common = {
   family: homeseerFamily,
@@ -58,10 +59,10 @@ function setByName(homeseer: Homeseer): Capability {
     title: 'Set a device by its name',
     description:
       'Finds the device that is called like this, prepares the change and, with `execute`, carries it out. Acts only on the exact name of exactly one device; otherwise asks.',
-    input: z.strictObject({ query: queryArgument, ...SET_WISH, ...INTENT_GUARD }),
+    input: tolerantInput({ query: queryArgument, ...SET_WISH, ...INTENT_GUARD }),
     output,
     act: async (_plan, input, call) => {
-      const current = await currentNames(homeseer, (names) => acts(resolveDevices(names, input.query)))
+      const current = await currentNames(homeseer, call, (names) => acts(resolveDevices(names, input.query)))
       if (!current.ok) return current
       const found = resolveDevices(current.value.resolver, input.query)
       const { source } = input
@@ -90,14 +91,16 @@ function runByName(homeseer: Homeseer): Capability {
     title: 'Run an event by its name',
     description:
       'Finds the event that is called like this, prepares its run and, with `execute`, runs it. Acts only on the exact name of exactly one event; otherwise asks.',
-    input: z.strictObject({
+    input: tolerantInput({
       query: queryArgument,
       groupHint: z.string().max(200).exactOptional(),
       ...INTENT_GUARD,
     }),
     output,
     act: async (_plan, input, call) => {
-      const current = await currentNames(homeseer, (names) => acts(resolveEvents(names, input.query, input.groupHint)))
+      const current = await currentNames(homeseer, call, (names) =>
+        acts(resolveEvents(names, input.query, input.groupHint)),
+      )
       if (!current.ok) return current
       const found = resolveEvents(current.value.resolver, input.query, input.groupHint)
       return proceed(homeseer, call, { ...eventParts(input.query, found), claims: input, query: input.query })
@@ -111,8 +114,8 @@ function activateScene(homeseer: Homeseer): Capability {
     name: 'hs4.intent.scene_activate',
     title: 'Activate a scene',
     description:
-      'Finds the event or the device that brings about what is wanted, prepares it and, with `execute`, carries it out. Where an event and a device fit equally well it is the device, unless `preferPath` says otherwise; `selection` tells. Acts only on exact names; otherwise asks.',
-    input: z.strictObject({
+      'Finds the event or the device that brings about what is wanted, prepares it and, with `execute`, carries it out. `selection` tells which path was taken. Where an event and a device bear the same name it asks, unless `preferPath` says which. Acts only on exact names; otherwise asks.',
+    input: tolerantInput({
       objective: queryArgument,
       fallbackDeviceValue: z
         .number()
@@ -126,6 +129,7 @@ function activateScene(homeseer: Homeseer): Capability {
     act: async (_plan, input, call) => {
       const current = await currentNames(
         homeseer,
+        call,
         (names) => acts(resolveEvents(names, input.objective)) || acts(resolveDevices(names, input.objective)),
       )
       if (!current.ok) return current
@@ -138,6 +142,15 @@ function activateScene(homeseer: Homeseer): Capability {
         topEventScore: events.candidates[0]?.score,
         topDeviceScore: devices.candidates[0]?.score,
       })
+      const isNamed = ({ verdict }: Resolution<unknown>): boolean =>
+        verdict.kind === 'act' || (verdict.kind === 'ask' && verdict.reason === 'several-exact')
+      // An event and a device of one name, or two events: which is meant only a person can say.
+      if (input.preferPath === 'auto' && isNamed(events) && isNamed(devices))
+        return answer({
+          ...sceneChoices(input, { events, devices }),
+          path: selection.selectedPath,
+          selection: { ...selection, preferPath: input.preferPath, eventMinScore: input.eventMinScore },
+        })
       const selected = { selection: { ...selection, preferPath: input.preferPath, eventMinScore: input.eventMinScore } }
       if (selection.selectedPath === 'event') {
         const parts = eventParts(input.objective, events)
@@ -146,11 +159,13 @@ function activateScene(homeseer: Homeseer): Capability {
           ...parts.describe(one),
           ...selected,
         })
-        return proceed(homeseer, call, { ...parts, describe, claims: input, query: input.objective })
+        const { preferPath, objective: query } = input
+        return proceed(homeseer, call, { ...parts, describe, claims: input, query, preferPath })
       }
       return proceed(homeseer, call, {
         kind: 'device',
         query: input.objective,
+        preferPath: input.preferPath,
         found: devices,
         claims: input,
         ...deviceWords,
@@ -169,6 +184,36 @@ function activateScene(homeseer: Homeseer): Capability {
   })
 }
 
+/** Everything that bears exactly the name, events first: `preferPath` tells them apart. */
+function sceneChoices(
+  input: Wanted['claims'] & { readonly objective: string; readonly fallbackDeviceValue?: number },
+  found: {
+    readonly events: Resolution<Candidate<ReceivedEvent>>
+    readonly devices: Resolution<DeviceCandidate>
+  },
+): JsonObject {
+  const { objective: query } = input
+  const exact = <One extends Candidate<unknown>>({ candidates }: Resolution<One>) =>
+    candidates.filter(({ match }) => match === 'exact')
+  const choice = (id: number, label: string, call: { readonly name: string; readonly args: JsonObject }): Choice => ({
+    id,
+    label,
+    call: { name: call.name, args: runnableArgs(call.args, { claims: input, query, summary: `${query} → ${label}` }) },
+  })
+  const parts = eventParts(query, found.events)
+  return choicesJson(`Several things are called exactly that. Ask which one is meant. (${JSON.stringify(query)})`, [
+    ...exact(found.events).map((one) => choice(parts.idOf(one), `Event ${parts.labelOf(one)}`, parts.callFor(one))),
+    ...exact(found.devices)
+      .filter(({ target }) => !target.wrapper)
+      .map((one) =>
+        choice(one.target.ref, `Device ${deviceWords.labelOf(one)}`, {
+          name: 'hs4.devices.set',
+          args: { ref: one.target.ref, ...sceneWish(one.target, input.fallbackDeviceValue) },
+        }),
+      ),
+  ])
+}
+
 /** 100 is what the contract says, and what no Z-Wave dimmer takes. */
 function sceneWish({ controls }: DeviceCandidate['target'], value: number | undefined): JsonObject {
   if (value !== undefined) return { value }
@@ -181,6 +226,8 @@ interface Intent<One extends Candidate<unknown>> {
   readonly query: string
   readonly found: Resolution<One>
   readonly claims: Wanted['claims']
+  /** Of a scene: which path the caller wanted. */
+  readonly preferPath?: string
   readonly idOf: (one: One) => number
   readonly labelOf: (one: One) => string
   readonly describe: (one: One) => JsonObject
@@ -192,27 +239,70 @@ async function proceed<One extends Candidate<unknown>>(
   call: HandlerContext,
   intent: Intent<One>,
 ): Promise<Outcome> {
-  const { found, query, kind, idOf, labelOf, callFor, describe } = intent
+  const { found, query, kind, idOf, labelOf, describe } = intent
   const [top] = found.candidates
   // With `preferPath` event or device_fallback this is the contract's NOT_FOUND: the other path is not tried.
   if (top === undefined) return fail(nothingCalled(intent))
   if (found.verdict.kind === 'act') return prepareAndCommit(homeseer, call, { intent, one: top })
   const choices: readonly Choice[] = found.candidates
     .slice(0, TOP)
-    .map((one) => ({ id: idOf(one), label: labelOf(one), call: callFor(one) }))
+    .map((one) => ({ id: idOf(one), label: labelOf(one), call: runnableCall(intent, one) }))
   const choice = chosen(call, choices)
   // The name as it was said, quoted: a person may see from it that it was heard wrongly.
   const said = `(${JSON.stringify(query)})`
   if (choice === undefined && canAsk(call))
     return askPerson(`${doubtOf(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
-  if (choice === undefined || choice === 'declined')
-    return answer({ ...choicesJson(`${disambiguation(found.verdict) ?? ''} ${said}`, choices), ...describe(top) })
+  if (choice === undefined || choice === 'declined') {
+    const prepared = await prepareLikely(homeseer, call, { intent, one: top })
+    return answer({
+      ...choicesJson(`${disambiguation(found.verdict) ?? ''} ${said}`, choices, prepared),
+      ...describe(top),
+    })
+  }
   // The choice is one of these candidates: `chosen` takes none that is not offered.
   const one = found.candidates.find((candidate) => idOf(candidate) === choice.id) ?? top
   const outcome = await prepareAndCommit(homeseer, call, { intent, one })
   // After it worked: a name that led to a refusal is not worth keeping.
   if (outcome.ok) await remember(homeseer, call, { kind, id: choice.id, text: query })
   return outcome
+}
+
+function runnableCall<One extends Candidate<unknown>>(intent: Intent<One>, one: One): NextCall {
+  const { claims, query } = intent
+  const { name, args } = intent.callFor(one)
+  return { name, args: runnableArgs(args, { claims, query, summary: `${query} → ${intent.labelOf(one)}` }) }
+}
+
+/** Whoever named a wrapper is told the call for the endpoint that acts. */
+function endpointCall<One extends Candidate<unknown>>(intent: Intent<One>, one: One): NextCall | undefined {
+  const asDevice = (candidate: Candidate<unknown>): readonly DeviceCandidate[] =>
+    'actionability' in candidate ? [candidate as DeviceCandidate] : []
+  const [device] = asDevice(one)
+  if (device === undefined) return undefined
+  const { candidates } = intent.found
+  const warning = wrapperWarning(device, candidates.flatMap(asDevice))
+  const endpoint = candidates.find((candidate) => asDevice(candidate)[0]?.target.ref === warning?.suggestedRef)
+  return endpoint === undefined ? undefined : runnableCall(intent, endpoint)
+}
+
+/** Spec 4 promises a prepared envelope. A likely name gets one that somebody has to commit; several equal ones none. */
+async function prepareLikely<One extends Candidate<unknown>>(
+  homeseer: Homeseer,
+  call: HandlerContext,
+  { intent, one }: { readonly intent: Intent<One>; readonly one: One },
+): Promise<JsonObject | null> {
+  const { verdict } = intent.found
+  if (verdict.kind !== 'ask' || verdict.reason !== 'fuzzy' || one.confidence === 'low') return null
+  const { claims, query, callFor, labelOf } = intent
+  const { name: toolName, args } = callFor(one)
+  const staged = await stage(homeseer, call, {
+    toolName,
+    args,
+    claims: { ...claims, execute: false },
+    query,
+    summary: `${query} → ${labelOf(one)}`,
+  })
+  return staged.ok ? staged.value.prepared : null
 }
 
 async function prepareAndCommit<One extends Candidate<unknown>>(
@@ -225,22 +315,30 @@ async function prepareAndCommit<One extends Candidate<unknown>>(
   const described = intent.describe(one)
   const staged = await stage(homeseer, call, { toolName, args, claims, query, summary: `${query} → ${labelOf(one)}` })
   // Also of a refusal the caller hears which device was meant.
-  if (!staged.ok) return fail({ ...staged.fault, details: { ...staged.fault.details, ...described } })
+  if (!staged.ok) {
+    const better = endpointCall(intent, one)
+    const next = better === undefined ? {} : { [NEXT]: [nextJson(better)] }
+    return fail({ ...staged.fault, details: { ...staged.fault.details, ...next, ...described } })
+  }
   return answer({ ...staged.value, ...described })
 }
 
-/** What a person said and confirmed is a name from now on, unless it is somebody else's name already. */
+/**
+ * What was said and confirmed is the caller's own name for it from now on, unless it is something else's name already.
+ * Everybody's it becomes only where the owner of the house says it: an agent can answer its own question.
+ */
 async function remember(
   homeseer: Homeseer,
   call: Call,
   name: { readonly kind: AliasKind; readonly id: number; readonly text: string },
 ): Promise<void> {
   const { learned, configuredAliases } = homeseer
-  const current = learned === undefined ? undefined : await currentNames(homeseer)
+  const current = learned === undefined ? undefined : await currentNames(homeseer, call)
   if (learned === undefined || current?.ok !== true) return
   const { deviceNames, eventNames } = current.value.resolver
   const others = [...configuredAliases, ...deviceNames.aliases, ...eventNames.aliases]
-  await learned.learn({ ...name, confirmedBy: callerKey(call.caller) }, others)
+  const shared = call.caller.kind === 'principal' && call.caller.role === 'admin'
+  await learned.learn({ ...name, confirmedBy: callerKey(call.caller), shared }, others)
 }
 
 const deviceWords = {
@@ -299,10 +397,10 @@ function warningsOf(one: DeviceCandidate, { candidates }: Resolution<DeviceCandi
   return warning === undefined ? {} : { warnings: [{ ...warning }] }
 }
 
-function nothingCalled({ kind, query }: Pick<Intent<never>, 'kind' | 'query'>): Fault {
+function nothingCalled({ kind, query, preferPath }: Pick<Intent<never>, 'kind' | 'query' | 'preferPath'>): Fault {
   const list = kind === 'event' ? 'hs4.events.list' : 'hs4.devices.list'
   return hs4Fault('NOT_FOUND', `No ${kind} in this house is called anything like ${JSON.stringify(query)}.`, {
-    details: { query },
+    details: { query, ...(preferPath === undefined ? {} : { preferPath }) },
     next: [{ name: list, args: { limit: 50 } }],
   })
 }

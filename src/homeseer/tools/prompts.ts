@@ -11,6 +11,7 @@ import { answer } from './dependencies.ts'
 import { AGENT_CONTRACT } from './agent-contract.ts'
 import { homeseerFamily } from './envelope.ts'
 import { ADMIN_DOMAINS } from './rules.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const words = z.string().min(1).max(1_000)
 const maybe = z.string().max(1_000).exactOptional()
@@ -201,7 +202,7 @@ function prompt<Shape extends z.ZodRawShape>(definition: Prompt<Shape>): Capabil
     description,
     face: { kind: 'prompt', arguments: definition.arguments },
     // The output of a shape that is still a type parameter; `text` gets it back with its type.
-    input: z.strictObject(shape) as unknown as z.ZodType<Record<string, never>, unknown>,
+    input: tolerantInput(shape) as unknown as z.ZodType<Record<string, never>, unknown>,
     output: z.looseObject({ messages: z.array(z.looseObject({})) }),
   }).handledBy(async (input) => {
     const said = text(input as unknown as z.output<z.ZodObject<Shape>>)

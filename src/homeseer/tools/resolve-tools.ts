@@ -4,7 +4,8 @@
  * Reads through the link.
  */
 import { z } from 'zod'
-import type { Outcome } from '../../bus/call.ts'
+import type { Call, Outcome } from '../../bus/call.ts'
+import { callerKey } from '../../bus/caller-key.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -25,6 +26,7 @@ import type { CurrentResolver } from '../resolve/resolver-client.ts'
 import { answer, isoTime, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -47,11 +49,13 @@ export function resolveTools(homeseer: Homeseer): readonly Capability[] {
 /** What names mean at this moment, or why nobody knows. Where they are not `clear`, the house is read anew first. */
 export async function currentNames(
   { resolver }: Homeseer,
+  call: Pick<Call, 'caller'> | undefined,
   clear: (names: Resolver) => boolean = () => true,
 ): Promise<Result<CurrentResolver, Fault>> {
-  const known = await resolver.current()
+  const caller = call === undefined ? undefined : callerKey(call.caller)
+  const known = await resolver.current(caller)
   // Before anybody is asked, or hears no: the name may be newer than what we know.
-  const current = known.ok && !clear(known.value.resolver) ? await resolver.renewed() : known
+  const current = known.ok && !clear(known.value.resolver) ? await resolver.renewed(caller) : known
   return current.ok ? ok(current.value) : fail(readFault(current.fault, 'reading names'))
 }
 
@@ -131,11 +135,11 @@ interface Answering<One> {
 
 /** What all three answer: who may be meant, best first, and whether one may act on it. */
 async function found<One extends Candidate<unknown>>(
-  homeseer: Homeseer,
+  { homeseer, call }: { readonly homeseer: Homeseer; readonly call: Call },
   { query, limit: most, includeEvidence: withEvidence }: Question,
   { resolve, item, more }: Answering<One>,
 ): Promise<Outcome> {
-  const current = await currentNames(homeseer, (names) => acts(resolve(names)))
+  const current = await currentNames(homeseer, call, (names) => acts(resolve(names)))
   if (!current.ok) return current
   const { candidates, total, verdict } = resolve(current.value.resolver)
   const hint = disambiguation(verdict)
@@ -159,18 +163,20 @@ function devices(homeseer: Homeseer): Capability {
     title: 'Find devices by name',
     description:
       'Finds the devices that somebody may mean, best first. Endpoints that can be told something go before roots and masters. `verdict.kind` is `act` only when exactly one device is called exactly that; otherwise ask.',
-    input: z.strictObject({ query: queryArgument, limit, includeEvidence }),
+    input: tolerantInput({ query: queryArgument, limit, includeEvidence }),
     output,
-  }).handledBy((input) =>
-    found(homeseer, input, {
+  }).handledBy((input, call) =>
+    found({ homeseer, call }, input, {
       resolve: (names) => resolveDevices(names, input.query),
-      more: (best) => ({ recommendedRef: best?.target.ref ?? null }),
+      // Below medium confidence nothing is recommended: it is a question.
+      more: (best) => ({ recommendedRef: best === undefined || best.confidence === 'low' ? null : best.target.ref }),
       item: (one, index) => ({
         ref: one.target.ref,
         name: one.target.name,
         location: one.target.location,
         location2: one.target.location2,
-        recommended: index === 0,
+        kind: one.target.kind,
+        recommended: index === 0 && one.confidence !== 'low',
         actionability: actionabilityJson(one),
       }),
     }),
@@ -189,15 +195,15 @@ function events(homeseer: Homeseer): Capability {
     title: 'Find events by name',
     description:
       'Finds the events that somebody may mean, best first; `groupHint` keeps those whose group contains it.',
-    input: z.strictObject({
+    input: tolerantInput({
       query: queryArgument,
       groupHint: z.string().max(200).exactOptional(),
       limit,
       includeEvidence,
     }),
     output,
-  }).handledBy(({ groupHint, ...input }) =>
-    found(homeseer, input, {
+  }).handledBy(({ groupHint, ...input }, call) =>
+    found({ homeseer, call }, input, {
       resolve: (names) => resolveEvents(names, input.query, groupHint),
       more: () => ({ groupHint: groupHint ?? null }),
       item: ({ target: { id, group, name } }) => ({ id: id ?? null, group, name }),
@@ -211,10 +217,10 @@ function cameras(homeseer: Homeseer): Capability {
     name: 'hs4.resolve.cameras',
     title: 'Find cameras by name',
     description: 'Finds the cameras that somebody may mean, best first.',
-    input: z.strictObject({ query: queryArgument, limit, includeEvidence }),
+    input: tolerantInput({ query: queryArgument, limit, includeEvidence }),
     output,
-  }).handledBy((input) =>
-    found(homeseer, input, {
+  }).handledBy((input, call) =>
+    found({ homeseer, call }, input, {
       resolve: (names) => resolveCameras(names, input.query),
       item: ({ target: { camId, name } }) => ({ camId, name }),
     }),

@@ -5,6 +5,7 @@
  * Reads through the link.
  */
 import { z } from 'zod'
+import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/tool.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -25,13 +26,14 @@ import { controlsUnknown, readHouse, viewOf } from './house-client.ts'
 import { textOf } from './json-text.ts'
 import { policyState } from './policy-state.ts'
 import { currentNames, refreshJson } from './resolve-tools.ts'
+import { tolerantInput } from './tolerant-input.ts'
 
 /** `path` is what stands behind `hs4://`. */
 export interface ResourceDefinition {
   readonly path: string
   readonly title: string
   readonly description: string
-  readonly read: (homeseer: Homeseer, mayReadAudit: MayReadAudit) => Promise<Result<Json, Fault>>
+  readonly read: (homeseer: Homeseer, call: Call, mayRead: MayReadAudit) => Promise<Result<Json, Fault>>
 }
 
 /** The state of devices: announced whenever something changes. */
@@ -55,11 +57,11 @@ export function resource(homeseer: Homeseer, { path, title, description, read }:
     title,
     description,
     face: { kind: 'resource', uri, mimeType: 'application/json' },
-    input: z.strictObject({}),
+    input: tolerantInput({}),
     output: z.looseObject({}),
   })
-  return tool.handledBy(async (_, { caller }) =>
-    answerOf(await read(homeseer, (record) => homeseer.guard.mayRead(caller, record, tool.offer))),
+  return tool.handledBy(async (_, call) =>
+    answerOf(await read(homeseer, call, (record) => homeseer.guard.mayRead(call.caller, record, tool.offer))),
   )
 }
 
@@ -121,13 +123,14 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     path: 'audit/recent',
     title: 'Recent calls',
     description: 'The last 200 calls of the HomeSeer tools.',
-    read: async ({ audit }, mayRead) => ok({ entries: [...(await audit.query({ limit: 200 }, mayRead)).entries] }),
+    read: async ({ audit }, _call, mayRead) =>
+      ok({ entries: [...(await audit.query({ limit: 200 }, mayRead)).entries] }),
   },
   {
     path: 'state/summary',
     title: 'Summary',
     description: 'The house in a few numbers: for a model that has little room.',
-    read: summaryJson,
+    read: (homeseer, _call, mayRead) => summaryJson(homeseer, mayRead),
   },
   {
     path: 'catalog/aliases',
@@ -145,7 +148,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     path: 'admin/audit/diff',
     title: 'Recent acts of administration',
     description: 'What acts of administration changed lately: before, after, difference.',
-    read: async ({ audit }, mayRead) => {
+    read: async ({ audit }, _call, mayRead) => {
       const { entries } = await audit.query({ limit: 500 }, mayRead)
       const changes = entries.filter((one) => textOf(one['tool']).startsWith('hs4.admin.') && one['diff'] !== undefined)
       return ok({ entries: [...changes] })
@@ -153,24 +156,26 @@ export const RESOURCES: readonly ResourceDefinition[] = [
   },
 ]
 
-/** No cap: a resource is read whole or not at all. */
-const EVERYTHING = 20_000
+/** Where the rest of a large house is: a resource that fills a model's head helps nobody. */
+const MORE = 'hs4.devices.list pages over all devices (`cursor`).'
 
 async function catalogJson(homeseer: Homeseer, full: boolean): Promise<Result<Json, Fault>> {
   const house = await readHouse(homeseer, full)
   if (!house.ok) return house
   const options = { includeControls: full, includeRaw: full }
+  const { devices } = house.value
+  const { maxDevices } = homeseer.config
   return ok({
     generatedAt: isoTime(homeseer.clock.now()),
-    total: house.value.devices.length,
-    devices: house.value.devices.map((device) => viewOf(homeseer, device, options)),
+    total: devices.length,
+    truncated: devices.length > maxDevices,
+    ...(devices.length > maxDevices ? { more: MORE } : {}),
+    devices: devices.slice(0, maxDevices).map((device) => viewOf(homeseer, device, options)),
   })
 }
 
 async function statusJson(homeseer: Homeseer, full: boolean): Promise<Result<Json, Fault>> {
-  // Whole, like the catalog; the owner's cap bounds what tools answer.
-  const uncapped = { ...homeseer, config: { ...homeseer.config, maxDevices: EVERYTHING } }
-  return statusData(uncapped, {
+  return statusData(homeseer, {
     // The thin variant is answered from the mirror, the full one by HomeSeer (spec 4, Resource behavior).
     compress: !full,
     everything: full,
@@ -232,8 +237,9 @@ async function summaryJson(homeseer: Homeseer, mayRead: MayReadAudit): Promise<R
 }
 
 /** Names that follow from HomeSeer are computed, so they are as new as this answer. */
-async function aliasesJson(homeseer: Homeseer): Promise<Result<Json, Fault>> {
-  const current = await currentNames(homeseer)
+async function aliasesJson(homeseer: Homeseer, call: Call): Promise<Result<Json, Fault>> {
+  // With the caller's own names, and nobody else's.
+  const current = await currentNames(homeseer, call)
   if (!current.ok) return current
   const { deviceNames, eventNames, cameraNames } = current.value.resolver
   const aliases: readonly Alias[] = [...deviceNames.aliases, ...eventNames.aliases, ...cameraNames.aliases]

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { homeseerSection } from '../../config/homeseer.ts'
-import { ADMIN_DOMAINS, isDry, refusals, rulesOf, scriptIdOf, type Claims } from './rules.ts'
+import { ADMIN_DOMAINS, isDry, refusals, rulesOf, type Claims } from './rules.ts'
 
 const CLAIMED: Claims = { confirm: true, intent: 'light', reason: 'dark' }
 const OPEN = { enabled: true, ...Object.fromEntries(ADMIN_DOMAINS.map((domain) => [domain, true])) }
@@ -92,15 +92,5 @@ describe('rules', () => {
         expect(refused).toBe(!/[\p{L}\p{N}]/u.test(text))
       }),
     )
-  })
-
-  it.each([
-    ['evening.vb', 'evening.vb'],
-    ['Evening.VB  now', 'evening.vb'],
-    ['hs.Shutdown(0)', 'hs.shutdown'],
-    ['evening.vb & hs.Shutdown(0)', 'evening.vb & hs.shutdown'],
-    ['  (', ''],
-  ])('know the script of %j as %j', (command, id) => {
-    expect(scriptIdOf(command)).toBe(id)
   })
 })

@@ -13,6 +13,7 @@
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Reason } from '../../core/fault.ts'
 import { allowExactly, allowNames, allowNumbers, type Allows } from './allow-list.ts'
+import { listedName } from './exact-call.ts'
 
 /** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
@@ -58,6 +59,8 @@ export interface Touched {
   readonly refs?: readonly number[]
   /** `undefined` stands for an event that has no id and therefore is on no list. */
   readonly eventIds?: readonly (number | undefined)[]
+  /** What it sets in motion is not known to the end: it might change any device. */
+  readonly mayTouchAnything?: boolean
   readonly cameraIds?: readonly number[]
   readonly scriptId?: string
   readonly pluginFunction?: string
@@ -78,8 +81,8 @@ export function rulesOf(config: HomeseerConfig): Rules {
     devices: allowNumbers(allow.devices),
     events: allowNumbers(allow.events),
     cameras: allowNumbers(allow.cameras),
-    scripts: allowNames(allow.scripts),
-    pluginFunctions: allowNames(allow.pluginFunctions),
+    scripts: allowNames(allow.scripts?.map(listedName)),
+    pluginFunctions: allowNames(allow.pluginFunctions?.map(listedName)),
     admin: {
       enabled: admin.enabled,
       domains: new Set(ADMIN_DOMAINS.filter((domain) => admin[domain])),
@@ -108,13 +111,6 @@ export function refusals(rules: Rules, claims: Claims, touched: Touched): readon
   ]
 }
 
-/** The id of a script: what stands before the first bracket, else the first word. */
-export function scriptIdOf(command: string): string {
-  const [before = ''] = command.split('(')
-  const id = command.includes('(') ? before : (command.trim().split(/\s+/)[0] ?? '')
-  return id.trim().toLowerCase()
-}
-
 /** `read_only` first: nothing that follows could be put right by the caller then. */
 function claimReasons(rules: Rules, { confirm, intent, reason }: Claims): readonly Reason[] {
   const reasons: Reason[] = []
@@ -135,6 +131,7 @@ function listReasons(rules: Rules, touched: Touched): readonly Reason[] {
   const { admin } = rules
   return [
     ...outside(rules.devices, touched.refs, 'device-list', 'device'),
+    ...unsure(rules, touched),
     ...outside(rules.events, touched.eventIds, 'event-list', 'event'),
     ...outside(rules.cameras, touched.cameraIds, 'camera-list', 'camera'),
     ...outside(rules.scripts, one(touched.scriptId), 'script-list', 'script'),
@@ -144,6 +141,13 @@ function listReasons(rules: Rules, touched: Touched): readonly Reason[] {
     ...outside(admin.interfaces, touched.interfaceIds, 'interface-list', 'interface'),
     ...outside(admin.categories, touched.categoryIds, 'category-list', 'category'),
   ]
+}
+
+/** A list of devices would be no list if something could pass it by not saying what it does. */
+function unsure({ devices }: Rules, { mayTouchAnything = false }: Touched): readonly Reason[] {
+  if (devices === undefined || !mayTouchAnything) return []
+  const message = "Nobody can say that this changes no device that is not on the owner's list."
+  return [{ rule: 'device-list', message }]
 }
 
 /** What has no id cannot be on a list, and is refused wherever there is one. */
@@ -167,11 +171,14 @@ function adminReasons(admin: AdminRules, claims: Claims, domain: AdminDomain): r
   const { maintenanceWindowId: window = '', changeTicket = '' } = claims
   const reasons: Reason[] = []
   if (!admin.enabled)
-    reasons.push({ rule: 'admin-enabled', message: 'Administration is switched off (HS4_ADMIN_ENABLED).' })
+    reasons.push({
+      rule: 'admin-enabled',
+      message: 'Administration is switched off (homeseer.admin.enabled, or HS4_ADMIN_ENABLED).',
+    })
   if (!admin.domains.has(domain))
     reasons.push({
       rule: 'admin-domain',
-      message: `Administration of ${domain} is switched off (HS4_ADMIN_${domain.toUpperCase()}_ENABLED).`,
+      message: `Administration of ${domain} is switched off (homeseer.admin.${domain}, or HS4_ADMIN_${domain.toUpperCase()}_ENABLED).`,
     })
   // Also for a dry run: a plan is made for a window (spec 4, Admin Guard).
   if (!saysSomething(window))

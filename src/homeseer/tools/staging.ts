@@ -11,7 +11,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Homeseer } from './dependencies.ts'
 import { NEXT, nextJson } from './faults.ts'
-import { BASE_GUARD, MAX_WORDS } from './homeseer-change.ts'
+import { BASE_GUARD, CLAIM_RULES, MAX_WORDS } from './homeseer-change.ts'
 import { cut } from './json-text.ts'
 import { isDry, type Claims } from './rules.ts'
 
@@ -42,7 +42,8 @@ export async function stage(
   context: HandlerContext,
   wanted: Wanted,
 ): Promise<Result<Staged, Fault>> {
-  const { toolName, claims, summary } = wanted
+  const { toolName, summary } = wanted
+  const claims = withWords(wanted)
   const args = { ...wanted.args, ...claimsJson(claims) }
   const prepared = await ask(context, 'hs4.change.prepare', { toolName, args, summary: { text: summary } })
   if (!prepared.ok) return prepared
@@ -54,6 +55,19 @@ export async function stage(
   return ok({ execute: committed.value['committed'] === true, prepared: prepared.value, committed: committed.value })
 }
 
+/** What is to be done and why follows from what was asked for, unless the caller says it in words of its own. */
+function withWords({ claims, summary, query }: Pick<Wanted, 'claims' | 'summary' | 'query'>): Wanted['claims'] {
+  const { intent = summary, reason = `Asked for: ${query}` } = claims
+  return { ...claims, intent: cut(intent, MAX_WORDS), reason: cut(reason, MAX_WORDS) }
+}
+
+/** The call as it can be made: with the claims that the caller made; as a plan where none of them confirms it. */
+export function runnableArgs(args: JsonObject, wanted: Pick<Wanted, 'claims' | 'summary' | 'query'>): JsonObject {
+  const { confirm, intent, reason } = withWords(wanted)
+  const words = { ...(intent === undefined ? {} : { intent }), ...(reason === undefined ? {} : { reason }) }
+  return confirm === true ? { ...args, confirm, ...words } : { ...args, dryRun: true }
+}
+
 async function ask(context: HandlerContext, name: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
   const outcome = await context.call(name, body, { isLocal: true })
   if (!outcome.ok) return outcome
@@ -63,15 +77,12 @@ async function ask(context: HandlerContext, name: string, body: JsonObject): Pro
   return ok(data)
 }
 
-/** What a caller claims about its own call, and can therefore put right. */
-const CLAIM_RULES: ReadonlySet<string> = new Set(['confirm', 'intent', 'reason'])
-
 /** A token keeps the claims it was prepared with, so committing it again is refused again: the call itself is named. */
 function withDirectCall(fault: Fault, { toolName, args, claims, summary, query }: Wanted): Fault {
   const { reasons = [] } = fault
   if (fault.kind !== 'not-permitted' || !reasons.every(({ rule }) => CLAIM_RULES.has(rule))) return fault
-  const { intent = summary, reason = `Asked for: ${query}` } = claims
-  const claimed = { confirm: true, intent: cut(intent, MAX_WORDS), reason: cut(reason, MAX_WORDS) }
+  const { intent = summary, reason = query } = withWords({ claims, summary, query })
+  const claimed = { confirm: true, intent, reason }
   return {
     ...fault,
     details: { [NEXT]: [nextJson({ name: toolName, args: { ...args, ...claimed } })], ...fault.details },

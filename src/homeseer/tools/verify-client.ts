@@ -4,24 +4,36 @@
  *   send ─▶ [push or pause ▸ fresh read] × attempts ─▶ there? ─▶ settle ▸ read again ─▶ still there ─▶ matched
  *
  * What counts is the device's own report, read afresh. That HomeSeer pushed the change and that its time of last change
- * moved is told beside it, as evidence that the report is not an old one. A device that is on its way, a lock between
- * its bolts, gets more time; one that jumps back is found by looking twice.
+ * moved is told beside it, as evidence that the report is not an old one. One that jumps back is found by looking twice.
+ * A device that is on its way gets more time, and one that came to rest at a number that no button has, with a push or a
+ * newer time to prove that it moved, has arrived: it shows another number than it was told.
+ *
+ *   reached       it is there
+ *   still_moving  it moved, and is not there yet
+ *   unreported    nothing was heard yet of a device that takes its time
+ *   elsewhere     it is where it was, or somewhere else
  *
  * Does I/O (through the mirror).
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject } from '../../core/json.ts'
 import type { LinkFault } from '../wire/fault.ts'
-import { outcomeOf, type Expectation, type Observation } from '../catalog/outcome.ts'
+import { isUnknownValue, outcomeOf, type Expectation, type Observation } from '../catalog/outcome.ts'
 import type { MirrorClient } from '../wire/mirror-client.ts'
 import type { LiveValue, MirrorEntry } from '../wire/mirror.ts'
 import { isoTime } from './dependencies.ts'
 
-/** From the configuration: `homeseer.verifyAttempts` and `verifyIntervalMs`. */
+/** From the configuration (`homeseer.verifyAttempts`, `verifyIntervalMs`) and the kind of device. */
 interface VerifyRules {
   readonly attempts: number
   readonly intervalMs: number
+  /** It may report nothing until it has arrived. */
+  readonly slow: boolean
+  /** Whether rest at an unknown number can be an arrival; a bolt that rests between its ends is stuck. */
+  readonly mayShowOther: boolean
 }
+
+export type VerifiedOutcome = 'reached' | 'still_moving' | 'unreported' | 'elsewhere'
 
 export interface Watch {
   /** Whether a push said so since the watch began. */
@@ -31,6 +43,7 @@ export interface Watch {
 
 export interface Verification {
   readonly matched: boolean
+  readonly outcome: VerifiedOutcome
   readonly attempts: number
   readonly observed: LiveValue | undefined
   readonly lastChangeMoved: boolean
@@ -41,6 +54,8 @@ export interface Verification {
 
 /** A device on its way gets as many more looks. */
 const MOVING_FACTOR = 3
+/** So many looks at the same number are rest. */
+const REST_LOOKS = 3
 /** A relay that falls back does so within this; a person does not notice it. */
 const SETTLE_MS = 200
 
@@ -71,6 +86,8 @@ export async function verify(task: VerifyTask): Promise<Verification> {
   let observed: LiveValue | undefined
   let fault: LinkFault | undefined
   let attempts = 0
+  let last: 'reached' | 'moving' | 'elsewhere' = 'elsewhere'
+  let looksAtRest = 0
   for (let left = rules.attempts; left > 0 && !signal.aborted; left--) {
     // A push ends the wait early; without push this is the pause between two looks.
     await mirror.waitFor(ref, ({ live }) => outcomeOf(expected, start, observationOf(live)) === 'reached', {
@@ -79,19 +96,39 @@ export async function verify(task: VerifyTask): Promise<Verification> {
     })
     attempts++
     const look = await lookAt(task)
+    looksAtRest = look.live !== undefined && look.live.value === observed?.value ? looksAtRest + 1 : 1
     observed = look.live ?? observed
     fault = look.fault
+    last = look.outcome
+    const isResting = look.outcome === 'moving' && looksAtRest >= REST_LOOKS && rules.mayShowOther
+    if (isResting && isUnknownValue(expected, observed?.value) && hasMoved(task, observed))
+      return said(task, { outcome: 'reached', attempts, observed, fault })
     // Moving looks do not count, up to the factor: a garage door needs longer than a lamp, and a stuck one must end.
-    if (look.outcome === 'moving' && attempts < rules.attempts * MOVING_FACTOR) left++
+    if (look.outcome === 'moving' && !rules.slow && attempts < rules.attempts * MOVING_FACTOR) left++
     if (look.outcome !== 'reached') continue
-    if (wasThere) return said(task, { matched: true, attempts, observed, fault })
+    if (wasThere) return said(task, { outcome: 'reached', attempts, observed, fault })
     await wait(SETTLE_MS, undefined, { signal }).catch(() => undefined)
     const second = await lookAt(task)
     observed = second.live ?? observed
     fault = second.fault
-    if (second.outcome === 'reached') return said(task, { matched: true, attempts: attempts + 1, observed, fault })
+    last = second.outcome
+    if (second.outcome === 'reached') return said(task, { outcome: 'reached', attempts: attempts + 1, observed, fault })
   }
-  return said(task, { matched: false, attempts, observed, fault })
+  const isUnmoved = observed !== undefined && observed.value === before.value
+  const unreported = rules.slow && isUnmoved && !hasMoved(task, observed) ? 'unreported' : 'elsewhere'
+  return said(task, { outcome: last === 'moving' ? 'still_moving' : unreported, attempts, observed, fault })
+}
+
+/** After its caller was answered: whether the device gets there after all, told once and never asked about. */
+export async function awaitArrival(
+  { mirror, ref, expected, before }: Pick<VerifyTask, 'mirror' | 'ref' | 'expected' | 'before'>,
+  timeoutMs: number,
+): Promise<boolean> {
+  const start = observationOf(before)
+  const isThere = ({ live }: { readonly live: LiveValue }) =>
+    outcomeOf(expected, start, observationOf(live)) === 'reached'
+  const entry = await mirror.waitFor(ref, isThere, { timeoutMs })
+  return entry !== undefined && isThere(entry)
 }
 
 async function lookAt({ mirror, ref, expected, before, signal }: VerifyTask): Promise<{
@@ -110,14 +147,22 @@ async function lookAt({ mirror, ref, expected, before, signal }: VerifyTask): Pr
 
 function said(
   task: VerifyTask,
-  found: Pick<Verification, 'matched' | 'attempts' | 'observed' | 'fault'>,
+  found: Pick<Verification, 'outcome' | 'attempts' | 'observed' | 'fault'>,
 ): Verification {
-  const { lastChangeMs } = found.observed ?? {}
   return {
     ...found,
-    lastChangeMoved: lastChangeMs !== undefined && lastChangeMs !== task.before.lastChangeMs,
+    matched: found.outcome === 'reached',
+    lastChangeMoved: isNewer(task, found.observed),
     pushHeard: task.watch.pushHeard(),
   }
+}
+
+function hasMoved(task: VerifyTask, observed: LiveValue | undefined): boolean {
+  return task.watch.pushHeard() || isNewer(task, observed)
+}
+
+function isNewer({ before }: VerifyTask, observed: LiveValue | undefined): boolean {
+  return observed?.lastChangeMs !== undefined && observed.lastChangeMs !== before.lastChangeMs
 }
 
 /** What HomeSeer answered when it was asked last, whatever was pushed since: a push is somebody's word. */
@@ -137,12 +182,13 @@ function isOther(before: LiveValue, now: LiveValue): boolean {
 
 /** Spec 4's `verification`; `checks` beside the verdict say what it rests on. */
 export function verificationJson(
-  { matched, attempts, observed, lastChangeMoved, pushHeard, fault }: Verification,
+  { matched, outcome, attempts, observed, lastChangeMoved, pushHeard, fault }: Verification,
   { wanted, before }: { readonly wanted: JsonObject; readonly before: LiveValue },
 ): JsonObject {
   return {
     performed: true,
     matched,
+    outcome,
     attempts,
     expected: wanted,
     before: { value: before.value ?? null, status: before.status ?? null },
@@ -157,7 +203,7 @@ export function verificationJson(
           },
     checks: {
       deviceFound: observed !== undefined,
-      valueMatch: matched,
+      valueMatch: matched && observed?.value === wanted['value'],
       changed: observed !== undefined && isOther(before, observed),
       lastChangeMoved,
       pushHeard,

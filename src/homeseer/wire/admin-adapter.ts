@@ -4,16 +4,18 @@
  *   POST /runscript.html   hs.RunScriptFunc("hearthbus_admin.cs","Handle","hb1.<request>",true,false)
  *   ["response","hb1.<reply>"]
  *
- *   request  {"v":1,"id":"…","op":"users.create","args":{…}}          both base64url, so that no text of a caller can
+ *   request  {"v":1,"id":"…","op":"users.create","args":{…},"at":ms}  both base64url, so that no text of a caller can
  *   reply    {"v":1,"id":"…","ok":true,"data":{…}}                    end the string it travels in
  *            {"v":1,"id":"…","ok":false,"code":"not-found","message":"…"}
  *
  * A reply counts only with the mark, the version and the id of its question. Anything else means that no adapter is
  * installed, however friendly the text. The adapter performs an id once: a repeated id gets the first reply again.
- * docs/protocols/homeseer.md lists the operations.
+ * With a key, `.` and the HMAC-SHA-256 of the packed request follow it; the adapter refuses what bears no signature of
+ * its gateway, or an old one. docs/protocols/homeseer.md lists the operations.
  *
  * Pure.
  */
+import { createHmac } from 'node:crypto'
 import { base64url, fromBase64url, fromUtf8, utf8 } from '../../core/bytes.ts'
 import { isJsonObject, receivedJson, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -27,6 +29,13 @@ export interface AdapterRequest {
   readonly id: string
   readonly op: string
   readonly args: JsonObject
+  /** When it was made: a signed request that is minutes old is a replay. */
+  readonly atMs?: number
+}
+
+export interface AdapterOptions {
+  readonly page?: string | undefined
+  readonly key?: string | undefined
 }
 
 const ADAPTER_CODES = ['unknown-operation', 'invalid', 'not-found', 'conflict', 'failed'] as const
@@ -46,6 +55,7 @@ export const ADAPTER_READS = [
   'interfaces.diagnostics',
   'cameras.list',
   'events.get',
+  'events.export',
   'system.config.get',
   'system.backup.list',
   'config.categories.list',
@@ -88,27 +98,39 @@ const ADAPTER_SCRIPT = 'hearthbus_admin.cs'
 const MARK = 'hb1.'
 const VERSION = 1
 const COMMAND = new RegExp(
-  `^\\s*&?hs\\.RunScriptFunc\\("${ADAPTER_SCRIPT.replace('.', '\\.')}","Handle","(${MARK.replace('.', '\\.')}[\\w-]+)",true,false\\)\\s*$`,
+  `^\\s*&?hs\\.RunScriptFunc\\("${ADAPTER_SCRIPT.replace('.', '\\.')}","Handle","(${MARK.replace('.', '\\.')}[\\w-]+(?:\\.[0-9a-f]{64})?)",true,false\\)\\s*$`,
 )
 
-export function askAdapter(request: AdapterRequest, page: string = SCRIPT_PAGE): Exchange<AdapterReply> {
+export function askAdapter(
+  request: AdapterRequest,
+  { page = SCRIPT_PAGE, key }: AdapterOptions = {},
+): Exchange<AdapterReply> {
   const reads = (ADAPTER_READS as readonly string[]).includes(request.op)
   return {
-    ...runScript(encodeAdapterCommand(request), page),
+    ...runScript(encodeAdapterCommand(request, key), page),
     name: `adapter ${request.op}`,
     effect: reads ? 'reads' : 'writes',
     decode: (reply) => decodeAdapterReply(reply, request.id),
   }
 }
 
-export function encodeAdapterCommand(request: AdapterRequest): string {
-  return `hs.RunScriptFunc("${ADAPTER_SCRIPT}","Handle","${pack({ ...request })}",true,false)`
+export function encodeAdapterCommand({ id, op, args, atMs }: AdapterRequest, key?: string): string {
+  const packed = pack({ id, op, args, ...(atMs === undefined ? {} : { at: atMs }) })
+  const signed = key === undefined ? packed : `${packed}.${signature(packed, key)}`
+  return `hs.RunScriptFunc("${ADAPTER_SCRIPT}","Handle","${signed}",true,false)`
+}
+
+function signature(packed: string, key: string): string {
+  return createHmac('sha256', key).update(packed).digest('hex')
 }
 
 /** `undefined` for a command that is not the adapter's; a broken request inside it is a fault. */
-export function decodeAdapterCommand(command: string): Result<AdapterRequest, 'broken'> | undefined {
-  const packed = COMMAND.exec(command)?.[1]
-  if (packed === undefined) return undefined
+export function decodeAdapterCommand(command: string, key?: string): Result<AdapterRequest, 'broken'> | undefined {
+  const whole = COMMAND.exec(command)?.[1]
+  if (whole === undefined) return undefined
+  const [, body = '', signed] = /^(hb1\.[\w-]+)(?:\.([0-9a-f]{64}))?$/.exec(whole) ?? []
+  if (key !== undefined && signed !== signature(body, key)) return fail('broken')
+  const packed = body
   const request = unpack(packed)
   const id = textField(request ?? {}, 'id')
   const op = textField(request ?? {}, 'op')

@@ -2,16 +2,15 @@
  * Device record: one device or feature as `getstatus` shows it. HomeSeer's member names are kept in the codec only;
  * inside the program a record has our names and units.
  *
- *   {"Name":"HomeSeer Devices","Version":"1.0","TempFormatF":false,"Devices":[{"ref":412,"name":…},…]}
+ *   {"Name":"HomeSeer Devices","Version":"1.1","TempFormatF":false,"Devices":[{"ref":412,"name":…},…]}
  *
  * Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { decodePairs, encodePair, type ControlPair } from './control-pair.ts'
+import { decodePairs, type ControlPair } from './control-pair.ts'
 import {
   decodeWireDate,
-  encodeWireDate,
   booleanField,
   nameField,
   numberField,
@@ -40,7 +39,6 @@ export interface DeviceRecord {
   /** A root's children; a child's root. */
   readonly associatedRefs: readonly number[]
   readonly deviceType: DeviceType
-  readonly deviceImage: string
   readonly statusImage: string
   readonly userNote: string
   readonly userAccess: string
@@ -114,7 +112,6 @@ function decodeDevice(record: JsonObject): ReceivedDevice | undefined {
       type: numberField(type, 'Device_Type') ?? 0,
       subType: numberField(type, 'Device_SubType') ?? 0,
     },
-    deviceImage: textField(record, 'device_image') ?? '',
     statusImage: textField(record, 'status_image') ?? '',
     userNote: textField(record, 'UserNote') ?? '',
     userAccess: textField(record, 'UserAccess') ?? '',
@@ -124,48 +121,4 @@ function decodeDevice(record: JsonObject): ReceivedDevice | undefined {
     controls: decodePairs(record),
     raw: record,
   }
-}
-
-export interface DeviceForm {
-  /** Leaves out members that are not set: empty strings, nulls and false. */
-  readonly compress: boolean
-  readonly zone?: string
-}
-
-export function encodeDevice(device: DeviceRecord, form: DeviceForm): JsonObject {
-  const record: JsonObject = {
-    ref: device.ref,
-    name: device.name,
-    location: device.location,
-    location2: device.location2,
-    value: device.value ?? 0,
-    status: device.status,
-    device_type_string: device.typeString,
-    last_change: encodeWireDate(device.lastChangeMs, form.zone),
-    relationship: device.relationship,
-    hide_from_view: device.hidden,
-    associated_devices: device.associatedRefs,
-    device_type: {
-      Device_API: device.deviceType.api,
-      Device_API_Description: '',
-      Device_Type: device.deviceType.type,
-      Device_Type_Description: '',
-      Device_SubType: device.deviceType.subType,
-      Device_SubType_Description: '',
-    },
-    device_image: device.deviceImage,
-    UserNote: device.userNote,
-    UserAccess: device.userAccess,
-    status_image: device.statusImage,
-    voice_command: device.voiceCommand,
-    misc: device.misc,
-    interface_name: device.interfaceName,
-    ...(device.controls === undefined ? {} : { ControlPairs: device.controls.map(encodePair) }),
-  }
-  return form.compress ? withoutUnset(record) : record
-}
-
-function withoutUnset(record: JsonObject): JsonObject {
-  const kept = Object.entries(record).filter(([, value]) => value !== '' && value !== null && value !== false)
-  return Object.fromEntries(kept.map(([name, value]) => [name, isJsonObject(value) ? withoutUnset(value) : value]))
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeParameters, encodeParameters, type Exchange } from './exchange.ts'
+import { encodeParameters, type Exchange } from './exchange.ts'
 import { getCameraSnapshot, getControl, getLocations, getStatus, getVersion } from './read-request.ts'
 import { decodeReply } from './reply.ts'
 import { utf8 } from '../../core/bytes.ts'
@@ -140,16 +140,14 @@ describe('write request', () => {
 })
 
 describe('parameters', () => {
-  it('come back as they were, a plus as a plus', () => {
-    const parameters = fc.uniqueArray(fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.string()), {
-      selector: ([n]) => n,
+  it('are read back by the decoder of the platform, a plus as a plus', () => {
+    const parameters = fc.uniqueArray(fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.string({ unit: 'grapheme' })), {
+      selector: ([name]) => name,
     })
     fc.assert(
       fc.property(parameters, (pairs) => {
-        expect([...(decodeParameters(encodeParameters(pairs)) ?? [])]).toEqual(pairs)
+        expect([...new URLSearchParams(encodeParameters(pairs))]).toEqual(pairs)
       }),
     )
-    expect(decodeParameters('REQUEST=a+b&request=second')?.get('request')).toBe('a+b')
-    expect(decodeParameters('a=%zz')).toBeUndefined()
   })
 })

@@ -61,19 +61,6 @@ export function encodeParameters(parameters: readonly Parameter[]): string {
   return parameters.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
 }
 
-/** The first value of each name, names in lower case, because HomeSeer does not mind their case. */
-export function decodeParameters(text: string): ReadonlyMap<string, string> | undefined {
-  const parameters = new Map<string, string>()
-  for (const part of text.split('&')) {
-    const [name = '', ...rest] = part.split('=')
-    const key = decodePart(name)?.toLowerCase()
-    const value = decodePart(rest.join('='))
-    if (key === undefined || value === undefined) return undefined
-    if (key !== '' && !parameters.has(key)) parameters.set(key, value)
-  }
-  return parameters
-}
-
 /** An exchange this room has no words of its own for; the answer is data as it came. */
 export function otherRequest(
   request: string,
@@ -91,12 +78,4 @@ function decodeAnything(reply: Reply): Result<Json, ReplyFault> {
 
 function parameterText(value: Exclude<ParameterValue, undefined>): string {
   return Array.isArray(value) ? value.join(',') : String(value)
-}
-
-function decodePart(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
 }

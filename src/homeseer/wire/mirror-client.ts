@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import type { ReceivedDevice } from './device.ts'
+import type { ReceivedDevice, StatusReply } from './device.ts'
 import type { LinkFault } from './fault.ts'
 import type { JsonClient } from './json-client.ts'
 import {
@@ -28,6 +28,8 @@ export interface MirrorClientOptions {
   readonly clock: Clock
 }
 
+export type StatusHead = Pick<StatusReply, 'name' | 'version' | 'fahrenheit'>
+
 export type MirrorListener = (changes: readonly MirrorChange[]) => void
 
 export interface WaitOptions {
@@ -45,6 +47,7 @@ export class MirrorClient {
   #mirror: Mirror
   #timer: NodeJS.Timeout | undefined
   #poll: Promise<Result<void, LinkFault>> | undefined
+  #head: StatusHead | undefined
   readonly #stopping = new AbortController()
 
   constructor({ json, rules, clock }: MirrorClientOptions) {
@@ -62,6 +65,11 @@ export class MirrorClient {
     this.#stopping.abort()
     clearTimeout(this.#timer)
     this.#listeners.clear()
+  }
+
+  /** What HomeSeer said of itself in its last answer. */
+  get head(): StatusHead | undefined {
+    return this.#head
   }
 
   get entries(): ReadonlyMap<number, MirrorEntry> {
@@ -193,6 +201,8 @@ export class MirrorClient {
       this.#input({ kind: 'unanswered', source, atMs })
       return result
     }
+    const { name, version, fahrenheit } = result.value
+    this.#head = { name, version, fahrenheit }
     this.#input({ kind: 'answered', source, devices: result.value.devices, refs, askedMs, atMs })
     return ok(result.value.devices)
   }

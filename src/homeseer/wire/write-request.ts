@@ -101,6 +101,10 @@ export function panCamera(camId: number, direction: PanDirection): Exchange<void
   return acknowledged('pancamera', jsonForm('pancamera', { camid: camId, direction }))
 }
 
+export function speak(phrase: string, host?: string): Exchange<void> {
+  return acknowledged('speak', jsonForm('speak', { phrase, host }))
+}
+
 export interface PluginCall {
   readonly plugin: string
   readonly functionName: string

@@ -7,8 +7,9 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { booleanField, field, numberField, objectField, textField, textsField } from '../../homeseer/wire/field.ts'
 import { changed, refuse, type OperationResult, type Operations } from './admin-result.ts'
+import { eventGroupsFile, eventsFile } from './automation.ts'
 import type { World } from './world.ts'
-import type { SimCamera, SimEvent } from './system.ts'
+import { simEvent, type SimCamera, type SimEvent } from './system.ts'
 
 /** Names and arguments are those of the admin adapter's protocol (homeseer/wire/admin-adapter.ts). */
 export const CONTENT_OPERATIONS: Operations = {
@@ -33,6 +34,8 @@ export const CONTENT_OPERATIONS: Operations = {
       },
     })),
 
+  'events.export': ({ system }) =>
+    ok({ events: eventsFile(system), groups: eventGroupsFile(system), modifiedMs: Date.UTC(2026, 0, 4) }),
   'events.get': ({ system }, args) => {
     const event = findWanted(system.events, args)
     return event === undefined ? refuse('not-found', 'no such event') : ok({ event: shownEvent(event) })
@@ -112,9 +115,7 @@ function createEvent({ system }: World, args: JsonObject): OperationResult {
   if (group === '' || name === '') return refuse('invalid', 'an event needs a group and a name')
   if (findWanted(system.events, args) !== undefined) return refuse('conflict', `there is ${group} / ${name}`)
   const id = Math.max(0, ...system.events.map((event) => event.id)) + 1
-  const marks = { voiceCommand: '', enabled: true, security: false }
-  const blank = { id, group, name, ...marks, trigger: undefined, actions: [], script: undefined }
-  const event = withDefinition(blank, objectField(args, 'definition'))
+  const event = withDefinition(simEvent({ id, group, name }), objectField(args, 'definition'))
   if (!system.groupRefs.has(group)) system.groupRefs.set(group, 880_011_223 + system.groupRefs.size)
   system.events = [...system.events, event]
   return changed(null, shownEvent(event))

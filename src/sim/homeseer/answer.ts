@@ -16,6 +16,11 @@ export function dataAnswer(value: Json): Answer {
   return { status: 200, body: `${JSON.stringify(value)}\r\n` }
 }
 
+/** JSON that is text already, because its numbers have a form of their own. */
+export function textAnswer(json: string): Answer {
+  return { status: 200, body: `${json}\r\n` }
+}
+
 /** HomeSeer answers control with a bare word, not with JSON. */
 export function wordAnswer(word: 'ok' | 'error'): Answer {
   return { status: 200, body: `${word}\r\n` }

@@ -5,6 +5,7 @@
  */
 import type { Json } from '../../core/json.ts'
 import { noteDeed, type SimEvent, type System } from './system.ts'
+import type { SimTrigger } from './trigger.ts'
 import type { World } from './world.ts'
 
 /** By name alone the first of that name is taken: HomeSeer does not ask which. */
@@ -19,10 +20,14 @@ export function findEvent(
   return system.events.find((event) => same(event.name, name) && (group === undefined || same(event.group, group)))
 }
 
+/** Events that run each other in a circle end somewhere. */
+const MAX_NESTED = 8
+
 /** An event acts with HomeSeer's own rights, whoever runs it. One that is switched off is not run. */
-export function runEvent({ house, system }: Pick<World, 'house' | 'system'>, event: SimEvent, nowMs: number): boolean {
+export function runEvent(world: Pick<World, 'house' | 'system'>, event: SimEvent, nowMs: number, nested = 0): boolean {
+  const { house, system } = world
   noteDeed(system, { kind: 'event', id: event.id, done: event.enabled })
-  if (!event.enabled) return false
+  if (!event.enabled || nested > MAX_NESTED) return false
   for (const { ref, value } of event.actions) {
     const done = house.controlByValue(ref, value, { user: 'default', nowMs })
     noteDeed(system, { kind: 'control', ref, value, done })
@@ -30,6 +35,10 @@ export function runEvent({ house, system }: Pick<World, 'house' | 'system'>, eve
   if (event.script !== undefined) {
     const done = system.scripts.has(event.script)
     noteDeed(system, { kind: 'script', command: event.script, done })
+  }
+  for (const id of event.runs) {
+    const next = system.events.find((one) => one.id === id)
+    if (next !== undefined) runEvent(world, next, nowMs, nested + 1)
   }
   return true
 }
@@ -46,8 +55,13 @@ export function eventsFile(system: System): Json {
     Voice_Rec_Tag: event.voiceCommand,
     Flag_Enabled: event.enabled,
     Flag_Security: event.security,
-    Triggers: { TrigGroups: event.trigger === undefined ? {} : { K0: { $values: [triggerOf(event.trigger)] } } },
+    Triggers: {
+      TrigGroups: Object.fromEntries(
+        event.triggers.map((group, index) => [`K${index}`, { $values: group.map(triggerOf) }]),
+      ),
+    },
     ConditionalActions: [{ mvarConditions: [], mvarActions: actionsOf(event) }],
+    ...event.members,
   }))
 }
 
@@ -56,15 +70,31 @@ export function eventGroupsFile(system: System): Json {
   return [...system.groupRefs].map(([Group, Ref]) => ({ Group, Ref }))
 }
 
-function triggerOf({ ref, value }: { readonly ref: number; readonly value: number }): Json {
+/** HomeSeer's own number for "no end given". */
+const NO_END = -99_999.987_65
+
+/** Only `equals` (7) has been seen in public; the other numbers are the simulator's own. */
+const SUB_TYPES: Readonly<Record<SimTrigger['kind'], number>> = {
+  'any-change': 0,
+  above: 1,
+  below: 2,
+  range: 3,
+  'not-equals': 4,
+  set: 5,
+  'has-been': 6,
+  equals: 7,
+}
+
+function triggerOf({ ref, kind, value = 0, end }: SimTrigger, index: number): Json {
   return {
     $type: 'Scheduler.Classes.EvTrig_DEVICE_VALUE, Scheduler',
-    ev_trig_dvRef: ref,
-    TriggerSubType: 7,
+    ...(ref === undefined ? { AnyDevice: true } : { ev_trig_dvRef: ref }),
+    TriggerSubType: SUB_TYPES[kind],
     mvarOperationSelected: true,
+    ...(kind === 'any-change' ? { AnyValue: true } : {}),
+    ...(index > 0 ? { Condition: true } : {}),
     mvarValue_or_Start: value,
-    // HomeSeer's own number for "no end given".
-    ValEnd_Spec: -99_999.987_65,
+    ValEnd_Spec: end ?? NO_END,
   }
 }
 
@@ -89,5 +119,12 @@ function actionsOf(event: SimEvent): Json {
   return {
     ...(event.actions.length === 0 ? {} : { K0: control }),
     ...(event.script === undefined ? {} : { K1: script }),
+    // The name of the type and of its member are the simulator's own.
+    ...Object.fromEntries(
+      event.runs.map((id, index) => [
+        `K${index + 2}`,
+        { $type: 'Scheduler.Classes.EvACT_EVENT, Scheduler', delay: '00:00:00', mvarEventRef: id },
+      ]),
+    ),
   }
 }

@@ -3,7 +3,7 @@
  *
  * Does I/O.
  */
-import { writeFile } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../../core/folder-store.ts'
 import { eventGroupsFile, eventsFile } from './automation.ts'
@@ -15,11 +15,11 @@ export interface EventFilePlaces {
 }
 
 /** `HomeSeerData_2.json` is a directory, in spite of its name. */
-export async function writeEventFiles(directory: string, system: System): Promise<EventFilePlaces> {
+export function writeEventFiles(directory: string, system: System): EventFilePlaces {
   const data = join(directory, 'HomeSeerData_2.json')
   const places = { events: join(data, 'events.json'), groups: join(data, 'eventgroups.json') }
   makeFolder(data)
-  await writeFile(places.events, JSON.stringify(eventsFile(system)))
-  await writeFile(places.groups, JSON.stringify(eventGroupsFile(system)))
+  writeFileSync(places.events, JSON.stringify(eventsFile(system)))
+  writeFileSync(places.groups, JSON.stringify(eventGroupsFile(system)))
   return places
 }

@@ -6,8 +6,10 @@
  */
 import {
   BINARY_SWITCH,
+  BLIND,
   COLOUR_PICKER,
   DIMMED,
+  DIMMED_BLIND,
   DIMMER,
   GARAGE,
   LOCK,
@@ -53,6 +55,11 @@ export const HOME_REFS = {
   flappingPlug: 197,
   movieNight: 198,
   eveningDevice: 199,
+  stairLight: 201,
+  heatingMode: 202,
+  colourScene: 203,
+  bedroomBlind: 204,
+  radiatorValve: 205,
 } as const
 
 /** Bits of `misc`: can only be read; asks before it acts by voice; is a light that dims. */
@@ -62,7 +69,15 @@ const DIMMABLE_LIGHT = 0x6000
 
 /** A house in which every device is a trap for some client; the numbers are those of the list they come from. */
 export function hardCases(): readonly Part[] {
-  return [...lights(), ...ways(), ...climate(), ...oddities(), ...troublemakers(), ...namesakes()].map(part)
+  return [
+    ...lights(),
+    ...ways(),
+    ...climate(),
+    ...oddities(),
+    ...troublemakers(),
+    ...namesakes(),
+    ...otherNumbers(),
+  ].map(part)
 }
 
 /** A root with its features, linked both ways as HomeSeer links them. */
@@ -231,6 +246,70 @@ function namesakes(): readonly PartOptions[] {
     { ref: 191, name: 'Lamp', location: 'Bedroom', location2: 'Below', pairs: BINARY_SWITCH },
     { ref: 198, name: 'Movie Night', location: 'Living Room', location2: 'Ground', pairs: BINARY_SWITCH },
     { ref: 199, name: 'Evening', location: 'Living Room', location2: 'Ground', pairs: BINARY_SWITCH },
+  ]
+}
+
+/** Cases 23 to 25: told one number and showing another; showing nothing; a blind under way; a battery that sleeps. */
+function otherNumbers(): readonly PartOptions[] {
+  const upstairs = { location: 'Landing', location2: 'First' }
+  return [
+    {
+      ref: 201,
+      name: 'Stair Light',
+      ...upstairs,
+      pairs: BINARY_SWITCH,
+      shows: new Map([[255, 99]]),
+      display: {
+        texts: new Map([
+          [0, 'Off'],
+          [99, 'On'],
+        ]),
+      },
+      misc: 0x2000,
+    },
+    {
+      ref: 202,
+      name: 'Heating Mode',
+      ...upstairs,
+      pairs: THERMOSTAT_MODE,
+      shows: new Map([[1, 17]]),
+      display: {
+        texts: new Map([
+          [0, 'Off'],
+          [17, 'Heating'],
+        ]),
+      },
+    },
+    {
+      ref: 203,
+      name: 'Colour Scene',
+      ...upstairs,
+      pairs: [{ label: 'Activate', value: 1, use: 'On' }],
+      behaviour: { kind: 'silent' },
+    },
+    {
+      ref: 204,
+      name: 'Bedroom Blind',
+      location: 'Bedroom',
+      location2: 'First',
+      typeString: 'Z-Wave Window Covering',
+      interfaceName: 'Z-Wave',
+      pairs: BLIND,
+      display: DIMMED_BLIND,
+      behaviour: { kind: 'gliding', forMs: 8_000, reportEveryMs: 1_000 },
+    },
+    ...zwave(
+      { ref: 206, name: 'Radiator', location: 'Bedroom', location2: 'First' },
+      {
+        ref: 205,
+        name: 'Radiator Setpoint',
+        pairs: setpoint('HeatSetPoint', 5, 28),
+        display: { suffix: ' C', decimals: 1 },
+        value: 18,
+        behaviour: { kind: 'sleepy', wakesEveryMs: 300_000 },
+      },
+      battery(207, 71),
+    ),
   ]
 }
 

@@ -17,7 +17,8 @@ import { hardCases, manySensors } from './home.ts'
 import { House, type HouseChange } from './house.ts'
 import { startHttpServer } from './http-server.ts'
 import type { Part } from './part.ts'
-import { newSystem, type System } from './system.ts'
+import { Scheduler } from './scheduler.ts'
+import { newSystem, type SimEvent, type System } from './system.ts'
 import { WebhookSender } from './webhook-client.ts'
 import { newWorld } from './world.ts'
 
@@ -28,6 +29,8 @@ export interface HomeseerSimulatorOptions {
   readonly asciiPort: number
   /** The devices; the house of hard cases when not given. */
   readonly parts?: readonly Part[]
+  /** The events; a weekend's worth of them when not given. */
+  readonly events?: readonly SimEvent[]
   /** Sensors to add, for paging and load. */
   readonly sensors?: number
   /** Where changes are posted to. */
@@ -56,10 +59,20 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
   const faults = noFaults()
   const parts = [...(options.parts ?? hardCases()), ...manySensors(options.sensors ?? 0)]
   const house = new House(parts, faults)
-  const system = newSystem()
-  const alarm = newAlarm(house)
+  const system = newSystem(options.events)
   const world = newWorld(house, system, faults)
-  const { settle } = alarm
+  const scheduler = new Scheduler(world)
+  const alarm = newAlarm(house, scheduler)
+  const { dataDirectory } = options
+  const eventFiles = dataDirectory === undefined ? undefined : writeEventFiles(dataDirectory, system)
+  let savedEvents = system.events
+  const settle = () => {
+    alarm.settle()
+    // HomeSeer saves its events when they change.
+    if (dataDirectory === undefined || system.events === savedEvents) return
+    savedEvents = system.events
+    writeEventFiles(dataDirectory, system)
+  }
   const http = await startHttpServer(world, { host: options.host, port: options.httpPort, settle })
   const ascii = await startAsciiServer(world, { host: options.host, port: options.asciiPort, settle }).catch(
     async (error: unknown) => {
@@ -70,6 +83,8 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
   )
   const hooks = new WebhookSender(options.webhooks ?? [])
   house.onChange((change) => publish(change))
+  // After the push: HomeSeer tells of a change and then sees what it sets off.
+  house.onWrite((change, nowMs) => scheduler.written(change, nowMs))
 
   function publish(change: HouseChange): void {
     for (const refs of world.changedSince.values()) refs.add(change.ref)
@@ -79,8 +94,6 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
     if (record !== undefined) hooks.send({ ...record, value: change.value }, system.zone)
   }
 
-  const eventFiles =
-    options.dataDirectory === undefined ? undefined : await writeEventFiles(options.dataDirectory, system)
   return {
     httpPort: portOf(http.server),
     asciiPort: portOf(ascii.server),
@@ -106,12 +119,13 @@ function portOf(server: NetServer | HttpServer): number {
 }
 
 /** Lets what is due happen, and wakes up for what is not yet: one timer for the whole house. */
-function newAlarm(house: House): { readonly settle: () => void; readonly stop: () => void } {
+function newAlarm(house: House, scheduler: Scheduler): { readonly settle: () => void; readonly stop: () => void } {
   let timer: NodeJS.Timeout | undefined
   const settle = () => {
     clearTimeout(timer)
     house.advance(Date.now())
-    const dueMs = house.nextDueMs
+    scheduler.advance(Date.now())
+    const dueMs = Math.min(house.nextDueMs, scheduler.nextDueMs)
     if (dueMs !== Number.POSITIVE_INFINITY) timer = setTimeout(settle, Math.max(0, dueMs - Date.now()))
   }
   return { settle, stop: () => clearTimeout(timer) }

@@ -59,6 +59,7 @@ export class House {
   readonly #fitted = new Map<number, Fitted>()
   readonly #faults: HouseFaults
   readonly #listeners = new Set<(change: HouseChange) => void>()
+  readonly #writeListeners = new Set<(change: HouseChange, nowMs: number) => void>()
   #later: Later[] = []
 
   constructor(parts: readonly Part[], faults: HouseFaults) {
@@ -118,6 +119,11 @@ export class House {
 
   onChange(listener: (change: HouseChange) => void): void {
     this.#listeners.add(listener)
+  }
+
+  /** Every write of a value, also of the one that was there: triggers of events hear both. */
+  onWrite(listener: (change: HouseChange, nowMs: number) => void): void {
+    this.#writeListeners.add(listener)
   }
 
   /** False is HomeSeer's bare `error`: no such device, no such value, or not for this user. */
@@ -231,7 +237,11 @@ export class House {
   #course(fitted: Fitted, to: Position, nowMs: number): readonly { readonly dueMs: number; readonly to: Position }[] {
     const { behaviour } = fitted.part
     if (behaviour.kind === 'stuck' || this.#faults.stuck.has(fitted.record.ref)) return []
+    if (behaviour.kind === 'silent') return []
     if (behaviour.kind === 'slow') return [{ dueMs: nowMs + behaviour.afterMs, to }]
+    if (behaviour.kind === 'sleepy')
+      return [{ dueMs: Math.ceil((nowMs + 1) / behaviour.wakesEveryMs) * behaviour.wakesEveryMs, to }]
+    if (behaviour.kind === 'gliding') return glide(fitted.hardware.value, to, { ...behaviour, nowMs })
     if (behaviour.kind === 'flapping')
       return [
         { dueMs: nowMs, to },
@@ -257,9 +267,9 @@ export class House {
     fitted.stored = position
     const same = previous.value === position.value && previous.text === position.text
     if (!same && (fitted.record.misc & SET_KEEPS_LAST_CHANGE) === 0) fitted.lastChangeMs = nowMs
-    if (same) return
     const change = { ref: fitted.record.ref, value: position.value, previous: previous.value }
-    for (const listener of this.#listeners) listener(change)
+    if (!same) for (const listener of this.#listeners) listener(change)
+    for (const listener of this.#writeListeners) listener(change, nowMs)
   }
 }
 
@@ -282,8 +292,25 @@ function takesText(pair: ControlPair): boolean {
   return pair.type === CONTROL_TYPE.textBox || pair.type === CONTROL_TYPE.colourPicker
 }
 
-/** On to the last level is a command, not a position. */
+/** Reports from the way, the last of them the place itself. */
+function glide(
+  from: number,
+  to: Position,
+  way: { readonly forMs: number; readonly reportEveryMs: number; readonly nowMs: number },
+): readonly { readonly dueMs: number; readonly to: Position }[] {
+  const { forMs, reportEveryMs, nowMs } = way
+  const reports = Math.max(1, Math.floor(forMs / reportEveryMs))
+  const course = Array.from({ length: reports }, (_, index) => ({
+    dueMs: nowMs + (index + 1) * reportEveryMs,
+    to: { value: Math.round(from + ((to.value - from) * (index + 1)) / (reports + 1)), text: undefined },
+  }))
+  return [...course, { dueMs: nowMs + forMs + reportEveryMs, to }]
+}
+
+/** On to the last level is a command, not a position; and some devices show another number than they were told. */
 function landing(pair: ControlPair, position: Position, fitted: Fitted): Position {
+  const shown = fitted.part.shows.get(position.value)
+  if (shown !== undefined) return { value: shown, text: undefined }
   const full = fitted.part.pairs.find((one) => one.use === 'On')?.value
   if (pair.use !== 'OnAlternate' || full === undefined) return position
   return { value: fitted.lastLevel ?? full, text: undefined }

@@ -7,10 +7,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as wait } from 'node:timers/promises'
 import { listen } from '../../core/listen-server.ts'
 import { isJsonObject, jsonIn } from '../../core/json.ts'
-import { decodeParameters } from '../../homeseer/wire/exchange.ts'
 import { BACKUP_PAGE, SCRIPT_PAGE } from '../../homeseer/wire/script.ts'
 import { BAD_REQUEST, pageAnswer, responseAnswer, wordAnswer, type Answer } from './answer.ts'
 import { identify } from './login.ts'
+import { readQuery } from './query.ts'
 import { answerRead } from './read-api.ts'
 import { answerBackupPage, answerScriptPage } from './script-page.ts'
 import type { SimUser } from './system.ts'
@@ -73,8 +73,7 @@ function route(world: World, request: IncomingMessage, body: string): Answer {
   const [path = '', query = ''] = splitOnce(request.url ?? '', '?')
   const page = path.toLowerCase()
   const form = request.method === 'POST' && page !== '/json' ? `${query}&${body}` : query
-  const parameters = decodeParameters(form)
-  if (parameters === undefined) return { status: 400, body: 'error\r\n' }
+  const parameters = readQuery(form)
   if (page !== '/json' && page !== SCRIPT_PAGE && page !== BACKUP_PAGE) return pageAnswer(404, 'Not found')
   const user = identify(world.system, {
     authorization: request.headers.authorization,

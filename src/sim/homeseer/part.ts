@@ -18,6 +18,12 @@ type Behaviour =
   | { readonly kind: 'flapping'; readonly backAfterMs: number }
   /** Reports a value between two rest positions first: locks say 254. */
   | { readonly kind: 'travelling'; readonly through: number; readonly forMs: number }
+  /** A blind: underway for seconds, and says where it is now and then. */
+  | { readonly kind: 'gliding'; readonly forMs: number; readonly reportEveryMs: number }
+  /** On batteries: hears of it when it wakes up next. */
+  | { readonly kind: 'sleepy'; readonly wakesEveryMs: number }
+  /** Does it and never reports anything: a scene, a button of a remote. */
+  | { readonly kind: 'silent' }
 
 /** How a value is shown: a text for some values, a number with unit for the rest. */
 export interface Display {
@@ -33,6 +39,8 @@ export interface Part {
   readonly pairs: readonly ControlPair[]
   readonly display: Display
   readonly behaviour: Behaviour
+  /** What it shows when it was told something, where that is another number. */
+  readonly shows: ReadonlyMap<number, number>
   readonly value: number
   readonly text: string | undefined
 }
@@ -43,6 +51,7 @@ export interface PartOptions extends Partial<Omit<Part['record'], 'ref' | 'name'
   readonly pairs?: readonly PairOptions[]
   readonly display?: Partial<Display>
   readonly behaviour?: Behaviour
+  readonly shows?: ReadonlyMap<number, number>
   readonly value?: number
   readonly text?: string
 }
@@ -60,7 +69,7 @@ const HS4_DEVICE_API = 512
 const HS4_FEATURE_API = 513
 
 export function part(options: PartOptions): Part {
-  const { pairs = [], display, behaviour, value, text, ...record } = options
+  const { pairs = [], display, behaviour, shows = new Map(), value, text, ...record } = options
   // Standalone, as HS3 left them.
   const relationship = record.relationship ?? 3
   return {
@@ -72,7 +81,6 @@ export function part(options: PartOptions): Part {
       hidden: false,
       associatedRefs: [],
       deviceType: { api: relationship === 2 ? HS4_DEVICE_API : HS4_FEATURE_API, type: 0, subType: 0 },
-      deviceImage: '',
       statusImage: '',
       userNote: '',
       userAccess: 'Any',
@@ -94,6 +102,7 @@ export function part(options: PartOptions): Part {
     })),
     display: { texts: new Map(pairs.filter(isButton).map(({ value, label }) => [value, label])), ...PLAIN, ...display },
     behaviour: behaviour ?? { kind: 'prompt' },
+    shows,
     value: value ?? 0,
     text,
   }
@@ -142,6 +151,18 @@ export const GARAGE: readonly PairOptions[] = [
   { label: 'Closed', value: 0, use: 'Off' },
   { label: 'Open', value: 100, use: 'On' },
 ]
+
+export const BLIND: readonly PairOptions[] = [
+  { label: 'Close', value: 0 },
+  {
+    label: '(value)% Open',
+    value: 1,
+    type: CONTROL_TYPE.rangeSlider,
+    range: { start: 1, end: 98, decimals: 0, prefix: '', suffix: '% Open' },
+  },
+  { label: 'Open', value: 99 },
+]
+export const DIMMED_BLIND: Partial<Display> = { suffix: '% Open' }
 
 export function setpoint(use: 'HeatSetPoint' | 'CoolSetPoint', from: number, to: number): readonly PairOptions[] {
   const range = { start: from, end: to, decimals: 1, prefix: '', suffix: ' C' }

@@ -8,11 +8,12 @@ import type { Json } from '../../core/json.ts'
 import { encodeCamera } from '../../homeseer/wire/camera.ts'
 import { encodePair } from '../../homeseer/wire/control-pair.ts'
 import { encodeWireDate } from '../../homeseer/wire/field.ts'
-import { encodeDevice, type DeviceRecord } from '../../homeseer/wire/device.ts'
+import type { DeviceRecord } from '../../homeseer/wire/device.ts'
 import { encodeEvent } from '../../homeseer/wire/event.ts'
 import { encodePlugin } from '../../homeseer/wire/plugin.ts'
 import { encodeJpeg } from '../jpeg.ts'
-import { BAD_REQUEST, dataAnswer, responseAnswer, type Answer } from './answer.ts'
+import { BAD_REQUEST, dataAnswer, responseAnswer, textAnswer, type Answer } from './answer.ts'
+import { encodeStatus } from './device-answer.ts'
 import type { SimCamera, SimUser } from './system.ts'
 import { lookUp } from './table.ts'
 import type { World } from './world.ts'
@@ -35,14 +36,14 @@ export function answerRead(world: World, request: string, question: Question): A
 
 const READS: Readonly<Record<string, ReadRequest>> = {
   hsversion: ({ system }) => responseAnswer(system.version),
-  getstatus: (world, { parameters }) => dataAnswer(statusReply(world, chosenRecords(world, parameters), parameters)),
+  getstatus: (world, { parameters }) => statusAnswer(world, chosenRecords(world, parameters), parameters),
   getcontrol: getControl,
   getcontrol2: ({ house }, { parameters }) => controlList(house, refsOf(parameters) ?? house.refs),
   getevents: ({ system }) =>
     dataAnswer({
       Name: 'HomeSeer Events',
       Version: '1.0',
-      Events: system.events.map((event) => encodeEvent({ ...event, voiceEnabled: event.voiceCommand !== '' })),
+      Events: eventList(system),
     }),
   getlocations: ({ house }) => {
     const records = house.refs.map((ref) => house.record(ref)).filter((record) => record !== undefined)
@@ -91,18 +92,20 @@ const READS: Readonly<Record<string, ReadRequest>> = {
   },
 }
 
-export function statusReply(
+export function statusAnswer(
   world: World,
   records: readonly DeviceRecord[],
   parameters: ReadonlyMap<string, string>,
-): Json {
+): Answer {
   const compress = isTrue(parameters.get('compress'))
-  return {
-    Name: 'HomeSeer Devices',
-    Version: '1.0',
-    TempFormatF: false,
-    Devices: records.map((record) => encodeDevice(record, { compress, zone: world.system.zone })),
-  }
+  // Documented: events come along with everything, unless they are excluded.
+  const withEvents = isTrue(parameters.get('everything')) && !isTrue(parameters.get('excludeevents'))
+  const events = withEvents ? { events: eventList(world.system) } : {}
+  return textAnswer(encodeStatus(records, { compress, zone: world.system.zone, ...events }))
+}
+
+function eventList({ events }: World['system']): readonly Json[] {
+  return events.map((event) => encodeEvent({ ...event, voiceEnabled: event.voiceCommand !== '' }))
 }
 
 /** With `everything` the location filters are not honoured: documented behaviour, and a trap. */

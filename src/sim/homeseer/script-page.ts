@@ -33,7 +33,7 @@ export function answerScriptPage(world: World, { parameters, user, nowMs }: Ques
     return pageAnswer(200, 'Run script')
   // Status 200 all the same: the page has no other.
   if (!isAdmin(user)) return dataAnswer(['response', 'Error: not authorized'])
-  const request = world.faults.adapterMissing ? undefined : decodeAdapterCommand(command)
+  const request = world.faults.adapterMissing ? undefined : decodeAdapterCommand(command, world.system.adapterKey)
   if (request === undefined) return dataAnswer(['response', runPlainScript(world, command)])
   if (!request.ok) return dataAnswer(['response', 'Error: the request cannot be read'])
   return dataAnswer(['response', encodeAdapterReply(performOnce(world, request.value, nowMs))])

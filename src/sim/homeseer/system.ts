@@ -4,9 +4,10 @@
  *
  * Pure: plain data.
  */
-import type { Json } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
 import type { CameraRecord } from '../../homeseer/wire/camera.ts'
 import type { PluginRecord } from '../../homeseer/wire/plugin.ts'
+import type { SimTrigger } from './trigger.ts'
 
 /** Rights are bits: guest 1, admin 2, local 4, normal 8. */
 export interface SimUser {
@@ -28,9 +29,14 @@ export interface SimEvent {
   readonly voiceCommand: string
   readonly enabled: boolean
   readonly security: boolean
-  readonly trigger: { readonly ref: number; readonly value: number } | undefined
+  /** Alternatives; within one the first starts it and the others are conditions. */
+  readonly triggers: readonly (readonly SimTrigger[])[]
   readonly actions: readonly { readonly ref: number; readonly value: number; readonly label: string }[]
+  /** Other events that it runs. */
+  readonly runs: readonly number[]
   readonly script: string | undefined
+  /** What else its record in the file holds: things that other versions write. */
+  readonly members?: JsonObject
 }
 
 export interface SimCamera extends CameraRecord {
@@ -97,6 +103,8 @@ export interface System {
   backups: readonly { readonly id: string; readonly label: string; readonly madeMs: number }[]
   /** Scripts the runscript page finds. */
   readonly scripts: Set<string>
+  /** What the adapter on this HomeSeer demands a signature with; `undefined`: nothing. */
+  adapterKey: string | undefined
   running: 'running' | 'restarting' | 'shut down'
   readonly deeds: Deed[]
 }
@@ -112,8 +120,7 @@ export function noteDeed(system: System, deed: Deed): boolean {
 }
 
 /** As after the factory setup and a weekend of its owner. */
-export function newSystem(): System {
-  const events = demoEvents()
+export function newSystem(events: readonly SimEvent[] = demoEvents()): System {
   const groups = [...new Set(events.map((event) => event.group))]
   return {
     version: '4.2.22.4',
@@ -140,8 +147,23 @@ export function newSystem(): System {
     counters: new Map([['doorbell', 4]]),
     backups: [{ id: 'backup-1', label: 'Sunday', madeMs: Date.UTC(2026, 0, 4) }],
     scripts: new Set(['evening.vb', 'announce.vb']),
+    adapterKey: undefined,
     running: 'running',
     deeds: [],
+  }
+}
+
+/** An event that does nothing, and what is said of it beside. */
+export function simEvent(event: Partial<SimEvent> & Pick<SimEvent, 'id' | 'group' | 'name'>): SimEvent {
+  return {
+    voiceCommand: '',
+    enabled: true,
+    security: false,
+    triggers: [],
+    actions: [],
+    runs: [],
+    script: undefined,
+    ...event,
   }
 }
 
@@ -168,23 +190,13 @@ function demoUsers(): readonly SimUser[] {
  * Cases 19 and 20: a group named like a device, an event named like a device, one name in two groups; a script, a
  * security flag, an event that is switched off.
  */
-function demoEvents(): readonly SimEvent[] {
-  const event = (id: number, group: string, name: string, more: Partial<SimEvent> = {}) => ({
-    id,
-    group,
-    name,
-    voiceCommand: '',
-    enabled: true,
-    security: false,
-    trigger: undefined,
-    actions: [],
-    script: undefined,
-    ...more,
-  })
+export function demoEvents(): readonly SimEvent[] {
+  const event = (id: number, group: string, name: string, more: Partial<SimEvent> = {}) =>
+    simEvent({ id, group, name, ...more })
   return [
     event(31, 'Evening', 'Dim Ground Floor', {
       voiceCommand: 'dim downstairs',
-      trigger: { ref: 170, value: 0 },
+      triggers: [[{ ref: 170, kind: 'equals', value: 0 }]],
       actions: [
         { ref: 101, value: 20, label: 'Dim 20%' },
         { ref: 131, value: 20, label: 'Dim 20%' },

@@ -11,7 +11,7 @@ import { numberField, textField } from '../../homeseer/wire/field.ts'
 import { BAD_REQUEST, dataAnswer, doneAnswer, responseAnswer, wordAnswer, type Answer } from './answer.ts'
 import { findEvent, runEvent } from './automation.ts'
 import { mayControl } from './login.ts'
-import { refsOf, statusReply, type Question } from './read-api.ts'
+import { refsOf, statusAnswer, type Question } from './read-api.ts'
 import { noteDeed, type SimCamera } from './system.ts'
 import { lookUp } from './table.ts'
 import type { World } from './world.ts'
@@ -119,7 +119,7 @@ function control(
     if (!done) return wordAnswer('error')
   }
   const records = refs.map((ref) => house.record(ref)).filter((record) => record !== undefined)
-  return records.length === 0 ? wordAnswer('error') : dataAnswer(statusReply(world, records, parameters))
+  return records.length === 0 ? wordAnswer('error') : statusAnswer(world, records, parameters)
 }
 
 function store({ house, system }: World, { parameters, nowMs }: Question): Answer {

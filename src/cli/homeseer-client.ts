@@ -1,0 +1,70 @@
+/**
+ * HomeSeer command: what devices are taken for, and the owner's correction in one step, which goes into the
+ * configuration file beside everything else that the owner said.
+ *
+ * Does I/O.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { Argument, type Command } from 'commander'
+import { parseDocument } from 'yaml'
+import { configPath } from '../config/config-store.ts'
+import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
+import { classifyHomeseer, type ClassifiedDevice } from '../homeseer/classify-client.ts'
+import { configOf, globalOptions, say } from './command-client.ts'
+import { EXIT, table, type Answer } from './print.ts'
+
+export function addHomeseerCommands(program: Command): void {
+  const homeseer = program.command('homeseer').description('what is known of HomeSeer’s devices')
+  homeseer
+    .command('classify')
+    .description('what every device is taken for and why; with a ref and a kind, what it really is')
+    .addArgument(new Argument('[ref]', 'the device that was recognised wrongly'))
+    .addArgument(new Argument('[kind]', 'what it is').choices(HOMESEER_DEVICE_KINDS))
+    .action(async (ref: string | undefined, kind: string | undefined, _, command: Command) => {
+      if (ref !== undefined) {
+        say(command, kind === undefined || !/^\d{1,12}$/.test(ref) ? WRONG : correct(command, ref, kind))
+        return
+      }
+      const config = configOf(command)
+      if (config === undefined) return
+      const { url } = config.homeseer
+      if (url === undefined) {
+        say(command, { json: null, text: 'homeseer.url is not set: there is no HomeSeer to ask.', exit: EXIT.usage })
+        return
+      }
+      const found = await classifyHomeseer({ ...config.homeseer, url })
+      say(command, found.ok ? classesAnswer(found.value) : { json: null, text: found.fault, exit: EXIT.unreachable })
+    })
+}
+
+const WRONG: Answer = {
+  json: null,
+  text: 'Give the ref of a device and what it is: hearthbus homeseer classify 185 heater',
+  exit: EXIT.usage,
+}
+
+function classesAnswer(devices: readonly ClassifiedDevice[]): Answer {
+  const rows = devices.map(({ ref, name, kind, asks, because }) => [
+    String(ref),
+    name,
+    kind,
+    asks ? 'asks' : '',
+    because,
+  ])
+  return {
+    json: devices.map((device) => ({ ...device })),
+    text: table(['ref', 'name', 'kind', 'person', 'because'], rows),
+  }
+}
+
+/** Comments and order of the file stay as they are. */
+function correct(command: Command, ref: string, kind: string): Answer {
+  const { path } = configPath(globalOptions(command).config, process.env, homedir())
+  const document = parseDocument(existsSync(path) ? readFileSync(path, 'utf8') : '')
+  if (document.errors.length > 0)
+    return { json: null, text: `${path} cannot be read; nothing was changed.`, exit: EXIT.usage }
+  document.setIn(['homeseer', 'classes', ref], kind)
+  writeFileSync(path, document.toString())
+  return { json: { ref: Number(ref), kind, path }, text: `${ref} is ${kind} from the next start on (${path}).` }
+}

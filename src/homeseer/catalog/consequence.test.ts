@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { buildEventGraph, followConsequences, type Consequences } from './consequence.ts'
+import { decodeDefinitions } from './event-definition.ts'
+
+const DEVICE_VALUE = 'Scheduler.Classes.EvTrig_DEVICE_VALUE, Scheduler'
+
+function on(ref: number, more: JsonObject = {}): JsonObject {
+  return { $type: DEVICE_VALUE, ev_trig_dvRef: ref, TriggerSubType: 7, mvarValue_or_Start: 255, ...more }
+}
+
+function sets(...refs: readonly number[]): JsonObject {
+  const devices = Object.fromEntries(
+    refs.map((ref) => [`K${ref}`, { dvRef: ref, ControlLabel: 'On', ControlValue: 1 }]),
+  )
+  return { $type: 'Scheduler.Classes.EvACT_DEVICE, Scheduler', delay: '00:00:00', devices }
+}
+
+function event(evRef: number, triggers: readonly Json[], actions: JsonObject, more: JsonObject = {}): JsonObject {
+  return {
+    evRef,
+    Name: `E${evRef}`,
+    mvarGroupRef: 1,
+    Triggers: { TrigGroups: { K0: { $values: triggers } } },
+    ConditionalActions: [{ mvarConditions: [], mvarActions: actions }],
+    ...more,
+  }
+}
+
+interface Asked {
+  readonly refs?: readonly number[]
+  readonly eventId?: number
+  readonly groups?: Json
+  readonly relatives?: readonly number[]
+  readonly members?: readonly string[]
+}
+
+function follow(events: readonly Json[], asked: Asked): Consequences {
+  const decoded = decodeDefinitions(events, asked.groups ?? [], asked.members)
+  if (!decoded.ok) throw new Error(decoded.fault.detail)
+  const { definitions } = decoded.value
+  const started = definitions.find(({ id }) => id === asked.eventId)
+  return followConsequences(
+    buildEventGraph(definitions),
+    { ...(asked.refs === undefined ? {} : { refs: asked.refs }), ...(started === undefined ? {} : { event: started }) },
+    () => asked.relatives ?? [],
+  )
+}
+
+describe('consequences', () => {
+  it('follow a trigger to what its event sets, and on from there', () => {
+    const events = [event(60, [on(199)], { K0: sets(198) }), event(61, [on(198)], { K0: sets(141) })]
+    expect(follow(events, { refs: [199] })).toMatchObject({ refs: [198, 141], eventIds: [60, 61], doubts: [] })
+    expect(follow(events, { refs: [5] })).toMatchObject({ refs: [], eventIds: [] })
+    expect(follow(events, { eventId: 60 })).toMatchObject({ refs: [198, 141], eventIds: [60, 61] })
+  })
+
+  it.each<[kind: string, trigger: JsonObject]>([
+    ['another value', on(199, { mvarValue_or_Start: 0 })],
+    ['a range', on(199, { TriggerSubType: 3, ValEnd_Spec: 50 })],
+    ['any value', on(199, { AnyValue: true })],
+    ['a kind of comparison that nobody documents', on(199, { TriggerSubType: 4_711 })],
+    ['any device', { $type: DEVICE_VALUE, AnyDevice: true }],
+    ['a plug-in’s trigger', { $type: 'Scheduler.Classes.EvTrig_PLUGIN, Scheduler', DataIn: 'AAEAAAD' }],
+    ['a condition on another device', on(199, { Condition: true })],
+    ['a list of devices in a member that nobody knows', on(7, { mvarOthers: [3, 199] })],
+  ])('take a trigger by %s for one that is met', (_, trigger) => {
+    expect(follow([event(60, [trigger], { K0: sets(141) })], { refs: [199] }).refs).toEqual([141])
+  })
+
+  it('count conditions and switched off events as if they were not there', () => {
+    const conditioned = event(60, [on(199), on(170, { Condition: true })], { K0: sets(141) }, { Flag_Enabled: false })
+    expect(follow([conditioned], { refs: [199] }).refs).toEqual([141])
+  })
+
+  it('do not begin with the clock', () => {
+    const clock = { $type: 'Scheduler.Classes.EvTrig_TIME, Scheduler', mvarTime: '07:00' }
+    expect(follow([event(60, [clock], { K0: sets(141) })], { refs: [199] }).eventIds).toEqual([])
+  })
+
+  it('begin at every member of the physical device', () => {
+    expect(follow([event(60, [on(12)], { K0: sets(141) })], { refs: [11], relatives: [10, 11, 12] }).refs).toEqual([
+      141,
+    ])
+  })
+
+  it('end where events set each other off', () => {
+    const ring = [event(60, [on(1)], { K0: sets(2) }), event(61, [on(2)], { K0: sets(1) })]
+    expect(follow(ring, { refs: [1] })).toMatchObject({ refs: [2], eventIds: [60, 61] })
+    const chain = Array.from({ length: 400 }, (_, index) => event(index + 1, [on(index)], { K0: sets(index + 1) }))
+    expect(follow(chain, { refs: [0] }).doubts).toEqual(['too-far'])
+  })
+
+  it.each<[what: string, broken: JsonObject]>([
+    ['an action of another kind', event(60, [on(199)], { K0: { $type: 'EvACT_EVENT', mvarEventRef: 61 } })],
+    ['a second list of actions', event(60, [on(199)], { K0: sets(1) }, { ElseActions: { K0: sets(141) } })],
+    ['one more member of an action', event(60, [on(199)], { K0: { ...sets(1), Also: { dvRef: 141 } } })],
+    ['one more member of a device', event(60, [on(199)], { K0: { $type: 'x', devices: { K1: { Then: 141 } } } })],
+    ['devices under another key', event(60, [on(199)], { K0: { $type: 'x', devices: { a: { dvRef: 141 } } } })],
+    ['actions as a list', event(60, [on(199)], { $values: [sets(141)] })],
+    ['no list of actions', { evRef: 60, Triggers: { TrigGroups: { K0: { $values: [on(199)] } } } }],
+  ])('leave doubts with %s', (_, broken) => {
+    expect(follow([broken], { refs: [199] }).doubts).toEqual(['unknown-action'])
+  })
+
+  it('leave doubts with the actions of a group, and with scripts', () => {
+    const plain = event(60, [on(199)], { K0: sets(1) })
+    const groups = [{ Group: 'Night', Ref: 1, Global_Actions: [{ K0: sets(141) }] }]
+    expect(follow([plain], { refs: [199], groups }).doubts).toEqual(['unknown-action'])
+    const script = event(60, [on(199)], { K0: { $type: 'EvACT_SCRIPT', mvarScript: 'open.vb' } })
+    expect(follow([script], { refs: [199] }).doubts).toEqual(['runs-script'])
+  })
+
+  it('name the events that an action of another kind may run', () => {
+    const running = event(60, [on(199)], { K0: { $type: 'EvACT_EVENT', mvarEventRef: 61 } })
+    expect(follow([running, event(61, [], { K0: sets(141) })], { refs: [199] })).toMatchObject({
+      refs: [141],
+      eventIds: [60, 61],
+      doubts: ['unknown-action'],
+    })
+  })
+
+  it('mind no member that is empty, a flag, or known to the owner', () => {
+    const more = { Flag_Priority_Event: true, mvarNothing: {}, mvarNone: null, mvarList: { $type: 'x', $values: [] } }
+    expect(follow([event(60, [on(199)], { K0: sets(1) }, more)], { refs: [199] }).doubts).toEqual([])
+    const strange = event(60, [on(199)], { K0: sets(1) }, { mvarColour: 'red' })
+    expect(follow([strange], { refs: [199] }).doubts).toEqual(['unknown-action'])
+    expect(follow([strange], { refs: [199], members: ['mvarColour'] }).doubts).toEqual([])
+  })
+})

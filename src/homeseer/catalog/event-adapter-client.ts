@@ -1,0 +1,51 @@
+/**
+ * Event definitions by the adapter: what HomeSeer keeps on its own disk, told by the script on HomeSeer itself, for
+ * gateways on another machine. Asked for again after a while; the owner chooses this way (`homeseer.eventsFrom`), because
+ * it runs a script on HomeSeer.
+ *
+ * Does I/O (through the link).
+ */
+import type { Clock } from '../../core/clock.ts'
+import { ulid } from '../../core/ids.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { askAdapter } from '../wire/admin-adapter.ts'
+import { field, numberField } from '../wire/field.ts'
+import type { JsonClient } from '../wire/json-client.ts'
+import { decodeDefinitions } from './event-definition.ts'
+import type { EventDefinitionSource, EventFileFault, EventFiles } from './event-file-store.ts'
+
+export interface EventAdapterOptions {
+  readonly json: Pick<JsonClient, 'call'>
+  readonly clock: Clock
+  readonly scriptPage: string
+  readonly key: string | undefined
+  readonly knownMembers: readonly string[]
+}
+
+/** Long enough not to run a script for every lamp, short enough that a new event is soon known. */
+const HOLDS_MS = 30_000
+
+export class EventAdapterClient implements EventDefinitionSource {
+  readonly #options: EventAdapterOptions
+  #kept: { readonly files: EventFiles; readonly untilMs: number } | undefined
+
+  constructor(options: EventAdapterOptions) {
+    this.#options = options
+  }
+
+  async read(): Promise<Result<EventFiles, EventFileFault>> {
+    const { json, clock, scriptPage, key, knownMembers } = this.#options
+    if (this.#kept !== undefined && clock.monotonic() < this.#kept.untilMs) return ok(this.#kept.files)
+    const request = { id: ulid(), op: 'events.export', args: {}, atMs: clock.now() }
+    const asked = await json.call(askAdapter(request, { page: scriptPage, key }))
+    const code = asked.ok ? (asked.value.ok ? undefined : asked.value.code) : asked.fault.kind
+    if (!asked.ok || !asked.value.ok) return fail({ kind: 'unreadable', path: 'adapter', code: code ?? 'refused' })
+    const { data } = asked.value
+    const definitions = decodeDefinitions(field(data, 'events') ?? null, field(data, 'groups') ?? null, knownMembers)
+    if (!definitions.ok) return definitions
+    const modifiedMs = numberField(data, 'modifiedMs') ?? clock.now()
+    const files = { ...definitions.value, eventsModifiedMs: modifiedMs, groupsModifiedMs: modifiedMs }
+    this.#kept = { files, untilMs: clock.monotonic() + HOLDS_MS }
+    return ok(files)
+  }
+}

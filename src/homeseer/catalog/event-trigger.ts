@@ -1,0 +1,113 @@
+/**
+ * Event trigger: what sets an event off, as HomeSeer's file has it, and which devices can.
+ *
+ * The numbers that say how a value is compared are not documented. So a trigger that names a device is taken to be met
+ * by any change of that device, whatever values it names; one that names none and is not a clock, by any change at all.
+ *
+ * Pure.
+ */
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { booleanField, field, numberField, objectField, objectsField, textField } from '../wire/field.ts'
+import { keyedMembers, refField } from './event-key.ts'
+import { numbersIn, unknownMembers } from './event-member.ts'
+
+export interface EventTrigger {
+  readonly index: number
+  readonly type: string
+  readonly deviceRef: number | undefined
+  readonly triggerSubType: number | undefined
+  readonly operationSelected: boolean | undefined
+  readonly anyDevice: boolean | undefined
+  readonly anyValue: boolean | undefined
+  readonly condition: boolean | undefined
+  readonly valueStart: number | undefined
+  readonly valueEnd: number | undefined
+}
+
+/** Which changes can set an event off: of any device, or of these. */
+export interface TriggerReach {
+  readonly anyDevice: boolean
+  readonly refs: readonly number[]
+}
+
+/** HomeSeer's way of writing that a range has no end. */
+const UNSET_END = -99_999.987_65
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'ev_trig_dvRef',
+  'TriggerSubType',
+  'mvarOperationSelected',
+  'AnyDevice',
+  'AnyValue',
+  'Condition',
+  'mvarValue_or_Start',
+  'ValEnd_Spec',
+])
+
+/** No device sets off what waits for the clock or for a hand. */
+const CLOCK = /EvTrig_(TIME|DATE|DAY|DAYNIGHT|SUNRISE|SUNSET|RECURRING|MANUAL)\b/i
+
+export function decodeTriggerGroups(event: JsonObject): readonly (readonly EventTrigger[])[] {
+  return groupsIn(event).map(([, group]) => (objectsField(group, '$values') ?? []).map(decodeTrigger))
+}
+
+export function triggerReach(event: JsonObject): TriggerReach {
+  const triggers = field(event, 'Triggers')
+  // An event without triggers is run by hand; triggers that we cannot find may be any.
+  if (triggers === undefined || triggers === null) return { anyDevice: false, refs: [] }
+  if (!isJsonObject(triggers)) return { anyDevice: true, refs: [] }
+  const groups = groupsIn(event)
+  const members = Object.keys(objectField(triggers, 'TrigGroups') ?? {}).filter((name) => name !== '$type')
+  const isFound =
+    unknownMembers(triggers, new Set(['TrigGroups'])).length === 0 &&
+    groups.length === members.length &&
+    groups.every(([, group]) => isGroup(group))
+  const reaches = groups.flatMap(([, group]) => (objectsField(group, '$values') ?? []).map(reachOf))
+  return {
+    anyDevice: !isFound || reaches.some(({ anyDevice }) => anyDevice),
+    refs: [...new Set(reaches.flatMap(({ refs }) => refs))].sort((left, right) => left - right),
+  }
+}
+
+function groupsIn(event: JsonObject): readonly (readonly [string, JsonObject])[] {
+  return keyedMembers(objectField(objectField(event, 'Triggers') ?? {}, 'TrigGroups'))
+}
+
+/** All of its triggers are objects, and it holds nothing beside them. */
+function isGroup(group: JsonObject): boolean {
+  const values = field(group, '$values')
+  return (
+    Array.isArray(values) &&
+    (values as readonly Json[]).every(isJsonObject) &&
+    unknownMembers(group, new Set()).length === 0
+  )
+}
+
+function reachOf(trigger: JsonObject): TriggerReach {
+  const ref = refField(trigger, 'ev_trig_dvRef')
+  if (booleanField(trigger, 'AnyDevice') === true) return { anyDevice: true, refs: [] }
+  if (ref === undefined) return { anyDevice: !CLOCK.test(textField(trigger, '$type') ?? ''), refs: [] }
+  // What else it holds may name further devices.
+  const more = unknownMembers(trigger, KNOWN).flatMap((name) => [...numbersIn(trigger[name])])
+  return { anyDevice: false, refs: [ref, ...more] }
+}
+
+function decodeTrigger(trigger: JsonObject, index: number): EventTrigger {
+  return {
+    index,
+    type: textField(trigger, '$type') ?? '',
+    deviceRef: refField(trigger, 'ev_trig_dvRef'),
+    triggerSubType: numberField(trigger, 'TriggerSubType'),
+    operationSelected: booleanField(trigger, 'mvarOperationSelected'),
+    anyDevice: booleanField(trigger, 'AnyDevice'),
+    anyValue: booleanField(trigger, 'AnyValue'),
+    condition: booleanField(trigger, 'Condition'),
+    valueStart: setNumber(trigger, 'mvarValue_or_Start'),
+    valueEnd: setNumber(trigger, 'ValEnd_Spec'),
+  }
+}
+
+function setNumber(record: JsonObject, name: string): number | undefined {
+  const value = numberField(record, name)
+  return value !== undefined && Math.abs(value - UNSET_END) > 0.001 ? value : undefined
+}

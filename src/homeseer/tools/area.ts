@@ -1,0 +1,61 @@
+/**
+ * Area: all devices of one kind in a room, on a floor or in the house.
+ *
+ * Pure.
+ */
+import type { Device } from '../catalog/device.ts'
+import type { House } from '../catalog/house.ts'
+import { conceptsOf, KIND_CONCEPTS } from '../resolve/concept.ts'
+
+export interface AreaWish {
+  readonly kind: string
+  readonly location1?: string | undefined
+  readonly location2?: string | undefined
+}
+
+/** Features that can be told something; roots and masters stand for these. */
+export function devicesIn({ devices }: House, { kind, location1, location2 }: AreaWish): readonly Device[] {
+  const same = (place: string, wanted: string | undefined) =>
+    wanted === undefined || place.trim().toLowerCase() === wanted.trim().toLowerCase()
+  return devices.filter(
+    (device) =>
+      device.kind === kind &&
+      device.controls.length > 0 &&
+      !device.wrapper &&
+      same(device.location, location1) &&
+      same(device.location2, location2),
+  )
+}
+
+/** Words that are part of places and name none. */
+const PLACE_WORDS = new Set(['floor', 'room', 'house', 'home', 'haus'])
+
+/**
+ * The kind and place that words name. `unclear` are words that are neither: whoever says them means something that is not
+ * understood.
+ */
+export function areaIn(
+  house: House,
+  goal: string,
+): { readonly area: AreaWish | undefined; readonly unclear: readonly string[] } {
+  const concepts = conceptsOf(goal).filter((concept) => !PLACE_WORDS.has(concept) && !/^\d+$/.test(concept))
+  const kinds = concepts.filter((concept) => Object.hasOwn(KIND_CONCEPTS, concept))
+  const kind = KIND_CONCEPTS[kinds[0] ?? '']?.[0]
+  const placeOf = (concept: string, placeName: (device: Device) => string) =>
+    house.devices.map(placeName).find((place) => place !== '' && conceptsOf(place).includes(concept))
+  const rest = concepts.filter((concept) => !kinds.includes(concept))
+  const rooms = rest.map((concept) => placeOf(concept, ({ location }) => location))
+  const floors = rest.map((concept) => placeOf(concept, ({ location2 }) => location2))
+  const unclear = rest.filter((_, index) => rooms[index] === undefined && floors[index] === undefined)
+  if (kind === undefined) return { area: undefined, unclear }
+  const room = rooms.find((place) => place !== undefined)
+  const floor = floors.find((place) => place !== undefined)
+  return {
+    area: {
+      kind,
+      ...(room === undefined ? {} : { location1: room }),
+      ...(floor === undefined ? {} : { location2: floor }),
+    },
+    unclear,
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * Consequences: everything that a change would set in motion in this house, and why that may need a person's consent.
+ *
+ *   event definitions ▸ chain of events ▸ devices that it reaches ▸ their classes
+ *
+ * Not knowing is asking: where HomeSeer's definitions cannot be read, or hold what is not understood, the change is
+ * sensitive.
+ *
+ * Reads through the link and the event definitions.
+ */
+import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import {
+  buildEventGraph,
+  followConsequences,
+  NO_CONSEQUENCES,
+  type ConsequenceDoubt,
+  type Consequences,
+  type EventGraph,
+} from '../catalog/consequence.ts'
+import type { EventDefinition } from '../catalog/event-definition.ts'
+import type { EventFiles } from '../catalog/event-file-store.ts'
+import { rootRef, type House } from '../catalog/house.ts'
+import type { ReceivedEvent } from '../wire/event.ts'
+import type { Homeseer } from './dependencies.ts'
+import { deviceLabel } from './device-view.ts'
+import { readFault } from './faults.ts'
+import { deviceTarget } from './homeseer-change.ts'
+import { cut } from './json-text.ts'
+import type { Touched } from './rules.ts'
+
+export type ConsequenceReason =
+  | 'touches-sensitive-device'
+  | 'security-flag'
+  /** Nobody can read what HomeSeer's events do and when. */
+  | 'events-unread'
+  | ConsequenceDoubt
+
+export interface AssessedConsequences {
+  readonly consequences: Consequences
+  /** Why a person has to be asked; empty: because of nothing that it sets in motion. */
+  readonly reasons: readonly ConsequenceReason[]
+  readonly house: House
+  /** Of the event that was asked for, where it is known. */
+  readonly definition?: EventDefinition | undefined
+}
+
+/** Devices that are asked about before a chain is assessed. */
+const MAX_ASKED = 20
+const MAX_LABEL = 200
+
+/** What follows when devices are written, by control or in HomeSeer's memory alone. */
+export async function assessWrite(
+  homeseer: Homeseer,
+  refs: readonly number[],
+): Promise<Result<AssessedConsequences, Fault>> {
+  const known = await knownEvents(homeseer)
+  const house = await homeseer.catalog.houseFor(refs)
+  if (!house.ok) return fail(readFault(house.fault, 'reading the devices'))
+  if (known.files === undefined) {
+    const isAsked = known.hasEvents && homeseer.config.unreadEvents === 'ask'
+    return ok({ consequences: NO_CONSEQUENCES, reasons: isAsked ? ['events-unread'] : [], house: house.value })
+  }
+  const followed = followConsequences(graphOf(known.files), { refs }, relativesIn(house.value))
+  return reasoned(homeseer, known.isWhole ? followed : doubted(followed, 'unknown-event'))
+}
+
+/** What follows when an event is run. */
+export async function assessEvent(
+  homeseer: Homeseer,
+  event: ReceivedEvent,
+): Promise<Result<AssessedConsequences, Fault>> {
+  const { files } = await knownEvents(homeseer)
+  const house = await homeseer.catalog.house()
+  if (!house.ok) return fail(readFault(house.fault, 'reading the devices'))
+  const definition = files?.definitions.find(({ id }) => id === event.id)
+  if (files === undefined) return ok({ consequences: NO_CONSEQUENCES, reasons: ['events-unread'], house: house.value })
+  if (definition === undefined)
+    return ok({ consequences: NO_CONSEQUENCES, reasons: ['unknown-event'], house: house.value })
+  const followed = followConsequences(graphOf(files), { event: definition }, relativesIn(house.value))
+  const assessed = await reasoned(homeseer, followed)
+  return assessed.ok ? ok({ ...assessed.value, definition }) : assessed
+}
+
+interface KnownEvents {
+  /** `undefined` where they cannot be read, or are too old to be believed. */
+  readonly files: EventFiles | undefined
+  readonly hasEvents: boolean
+  /** Every event that HomeSeer has is in the files, and every record of them is one. */
+  readonly isWhole: boolean
+}
+
+async function knownEvents({ eventFiles, catalog, config, clock }: Homeseer): Promise<KnownEvents> {
+  const [files, live] = await Promise.all([eventFiles.read(), catalog.events()])
+  const hasEvents = !live.ok || live.value.length > 0
+  if (!files.ok) return { files: undefined, hasEvents, isWhole: false }
+  const { eventsMaxAgeHours: hours } = config
+  const isStale = hours !== undefined && clock.now() - files.value.eventsModifiedMs > hours * 3_600_000
+  const ids = new Set(files.value.definitions.map(({ id }) => id))
+  const listed = live.ok ? live.value : []
+  const isWhole = files.value.unread === 0 && listed.every(({ id }) => id !== undefined && ids.has(id))
+  return { files: isStale ? undefined : files.value, hasEvents, isWhole }
+}
+
+/** The same files give the same graph; they are read anew only when they change. */
+const graphs = new WeakMap<EventFiles, EventGraph>()
+
+function graphOf(files: EventFiles): EventGraph {
+  const known = graphs.get(files)
+  if (known !== undefined) return known
+  const graph = buildEventGraph(files.definitions)
+  graphs.set(files, graph)
+  return graph
+}
+
+function relativesIn(house: House): (ref: number) => readonly number[] {
+  return (ref) => {
+    const device = house.byRef.get(ref)
+    if (device === undefined) return []
+    const root = rootRef(device)
+    return [root, ...(house.byRef.get(root)?.childRefs ?? [])]
+  }
+}
+
+function doubted(consequences: Consequences, doubt: ConsequenceDoubt): Consequences {
+  return { ...consequences, doubts: [...new Set([...consequences.doubts, doubt])] }
+}
+
+async function reasoned(homeseer: Homeseer, consequences: Consequences): Promise<Result<AssessedConsequences, Fault>> {
+  const seen = await houseFor(homeseer, consequences.refs)
+  if (!seen.ok) return seen
+  const { house, unasked } = seen.value
+  const reached = consequences.refs.map((ref) => house.byRef.get(ref))
+  // What nobody was asked about may be a lock by now, and a device that nobody can see may be one.
+  const isUnsure = unasked > 0 || reached.includes(undefined)
+  const whole = isUnsure ? doubted(consequences, 'unknown-action') : consequences
+  const touches = reached.some((device) => device !== undefined && device.sensitivity.length > 0)
+  return ok({
+    consequences: whole,
+    house,
+    reasons: [
+      ...(touches ? ['touches-sensitive-device' as const] : []),
+      ...(whole.security ? ['security-flag' as const] : []),
+      ...whole.doubts,
+    ],
+  })
+}
+
+interface SeenHouse {
+  readonly house: House
+  /** Devices that may have got controls since, and were too many to ask. */
+  readonly unasked: number
+}
+
+/** What a chain sets and has no controls that we know of has got them since: a lock is known by its controls. */
+async function houseFor({ catalog }: Homeseer, refs: readonly number[]): Promise<Result<SeenHouse, Fault>> {
+  const known = await catalog.houseFor(refs)
+  if (!known.ok) return fail(readFault(known.fault, 'reading the devices'))
+  const bare = refs.filter((ref) => known.value.byRef.get(ref)?.controls.length === 0)
+  if (bare.length === 0) return ok({ house: known.value, unasked: 0 })
+  const asked = await Promise.all(bare.slice(0, MAX_ASKED).map((ref) => catalog.freshControls(ref)))
+  const failed = asked.find((answer) => !answer.ok)
+  if (failed !== undefined && !failed.ok) return fail(readFault(failed.fault, 'reading the controls'))
+  const renewed = await catalog.house()
+  if (!renewed.ok) return fail(readFault(renewed.fault, 'reading the devices'))
+  return ok({ house: renewed.value, unasked: bare.length - asked.length })
+}
+
+/** What a chain touches, for the owner's lists. */
+export function touchedBy({ consequences: { refs, eventIds, doubts } }: AssessedConsequences): Touched {
+  return {
+    refs,
+    ...(eventIds.length === 0 ? {} : { eventIds }),
+    ...(doubts.length === 0 ? {} : { mayTouchAnything: true }),
+  }
+}
+
+/** As the owner's rules name them: devices and events; all devices where nobody can say which. */
+export function reachedTargets({
+  consequences: { refs, eventIds, doubts },
+  house,
+}: AssessedConsequences): readonly string[] {
+  const devices = doubts.length === 0 ? refs : house.devices.map(({ ref }) => ref)
+  return [...devices.map(deviceTarget), ...eventIds.map(eventTarget)]
+}
+
+export function eventTarget(id: number | string): string {
+  return `homeseer:event:${id}`
+}
+
+/** For the person who approves, and for the record: step by step what would happen. */
+export function consequencesJson({ consequences, reasons, house }: AssessedConsequences): JsonObject {
+  const named = (ref: number): string => {
+    const device = house.byRef.get(ref)
+    return device === undefined ? `device ${ref}, which nobody here knows` : `${deviceLabel(device)}, ref ${ref}`
+  }
+  if (consequences.steps.length === 0 && reasons.length === 0) return {}
+  return {
+    setsInMotion: {
+      reasons: [...reasons],
+      events: consequences.steps.slice(0, 20).map(({ eventId, group, name, because, sets, unknown }) => ({
+        event: `${group} / ${name}, id ${eventId}`,
+        ...(because === undefined
+          ? {}
+          : { because: 'ref' in because ? named(because.ref) : `event ${because.eventId}` }),
+        sets: sets.map(named),
+        ...(unknown.length === 0 ? {} : { notUnderstood: unknown.slice(0, 10) }),
+      })),
+      devices: consequences.refs.map(named),
+    },
+  }
+}
+
+/** The label of a change names what it reaches, so that it stands in the ledger and in every question. */
+export function labelWith(label: string, { consequences: { refs }, reasons, house }: AssessedConsequences): string {
+  const sensitive = refs.filter((ref) => (house.byRef.get(ref)?.sensitivity.length ?? 1) > 0)
+  const named = [...sensitive, ...refs.filter((ref) => !sensitive.includes(ref))]
+    .slice(0, 5)
+    .map((ref) => `${house.byRef.get(ref)?.name ?? 'device'} (${ref})`)
+  const unread = reasons.includes('events-unread') ? ['whatever HomeSeer’s events do'] : []
+  const doubt = reasons.some((one) => one === 'unknown-action' || one === 'unknown-event' || one === 'runs-script')
+  const reached = [...named, ...unread, ...(doubt ? ['perhaps more'] : [])]
+  return reached.length === 0 ? label : cut(`${label}, and by events ${reached.join(', ')}`, MAX_LABEL)
+}

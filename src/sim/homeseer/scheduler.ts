@@ -1,0 +1,77 @@
+/**
+ * Scheduler: runs the events of the simulated HomeSeer whose triggers are met, as HomeSeer does whoever wrote the value:
+ * a person, a plug-in, an agent, another event, or a mere rewrite of what is remembered.
+ *
+ * Holds memory; time is an argument.
+ */
+import { runEvent } from './automation.ts'
+import type { SimEvent } from './system.ts'
+import { holds, isStartedBy, type SimTrigger, type Written } from './trigger.ts'
+import type { World } from './world.ts'
+
+interface Waiting {
+  readonly event: SimEvent
+  readonly group: readonly SimTrigger[]
+  readonly dueMs: number
+}
+
+/** Two events that set each other off would keep the machine busy for good. */
+const RETRIGGER_MS = 100
+
+export class Scheduler {
+  readonly #world: Pick<World, 'house' | 'system'>
+  readonly #lastRunMs = new Map<number, number>()
+  #waiting: readonly Waiting[] = []
+
+  constructor(world: Pick<World, 'house' | 'system'>) {
+    this.#world = world
+  }
+
+  written(write: Written, nowMs: number): void {
+    const { system } = this.#world
+    // What had to stay so for a while has not, if it was written to something else.
+    this.#waiting = this.#waiting.filter(({ group: [first] }) => first?.ref !== write.ref || holds(first, write.value))
+    for (const event of system.events)
+      for (const group of event.triggers) {
+        const [first, ...conditions] = group
+        if (first === undefined) continue
+        if (first.kind === 'has-been') this.#begin({ event, group, write, nowMs })
+        else if (isStartedBy(first, write) && this.#allHold(conditions)) this.#run(event, nowMs)
+      }
+  }
+
+  advance(nowMs: number): void {
+    const due = this.#waiting.filter(({ dueMs }) => dueMs <= nowMs)
+    this.#waiting = this.#waiting.filter(({ dueMs }) => dueMs > nowMs)
+    for (const { event, group } of due) if (this.#allHold(group)) this.#run(event, nowMs)
+  }
+
+  get nextDueMs(): number {
+    return this.#waiting.reduce((soonest, { dueMs }) => Math.min(soonest, dueMs), Number.POSITIVE_INFINITY)
+  }
+
+  #begin(start: {
+    readonly event: SimEvent
+    readonly group: readonly SimTrigger[]
+    readonly write: Written
+    readonly nowMs: number
+  }): void {
+    const { event, group, write, nowMs } = start
+    const [first] = group
+    if (first === undefined || first.ref !== write.ref || !holds(first, write.value)) return
+    if (this.#waiting.some((waiting) => waiting.group === group)) return
+    this.#waiting = [...this.#waiting, { event, group, dueMs: nowMs + (first.forMs ?? 0) }]
+  }
+
+  #allHold(conditions: readonly SimTrigger[]): boolean {
+    const { house } = this.#world
+    return conditions.every((one) => one.ref === undefined || holds(one, house.stored(one.ref)?.value))
+  }
+
+  #run(event: SimEvent, nowMs: number): void {
+    const last = this.#lastRunMs.get(event.id) ?? Number.NEGATIVE_INFINITY
+    if (!event.enabled || nowMs - last < RETRIGGER_MS) return
+    this.#lastRunMs.set(event.id, nowMs)
+    runEvent(this.#world, event, nowMs)
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Trigger: when an event of the simulated HomeSeer runs by itself.
+ *
+ *   a value is written (control, memory, a hand on the switch) ─▶ groups of triggers ─▶ one group fits ─▶ run
+ *
+ * Groups are alternatives. Within a group the first trigger starts it and the others are conditions on how things stand
+ * at that moment. `set` fires whenever a value is written, changed or not; `has-been` fires when a value has stayed for
+ * a while.
+ *
+ * Pure.
+ */
+export interface SimTrigger {
+  /** `undefined` is any device. */
+  readonly ref: number | undefined
+  readonly kind: 'equals' | 'not-equals' | 'above' | 'below' | 'range' | 'any-change' | 'set' | 'has-been'
+  readonly value?: number
+  readonly end?: number
+  /** For `has-been`. */
+  readonly forMs?: number
+}
+
+export interface Written {
+  readonly ref: number
+  readonly value: number
+  readonly previous: number
+}
+
+/** Whether this very write starts it. Those that wait are not started by a write. */
+export function isStartedBy(trigger: SimTrigger, { ref, value, previous }: Written): boolean {
+  if (trigger.ref !== undefined && trigger.ref !== ref) return false
+  if (trigger.kind === 'set') return trigger.value === undefined || trigger.value === value
+  if (trigger.kind === 'has-been' || value === previous) return false
+  return trigger.kind === 'any-change' || holds(trigger, value)
+}
+
+/** Whether it is so now: for the conditions of a group, and for what has to stay so. */
+export function holds(trigger: SimTrigger, value: number | undefined): boolean {
+  const { value: wanted = 0, end = wanted } = trigger
+  if (value === undefined) return false
+  switch (trigger.kind) {
+    case 'not-equals':
+      return value !== wanted
+    case 'above':
+      return value > wanted
+    case 'below':
+      return value < wanted
+    case 'range':
+      return value >= wanted && value <= end
+    case 'any-change':
+      return true
+    default:
+      return value === wanted
+  }
+}

@@ -1,7 +1,7 @@
 /**
  * Announce tools: saying something in the house, and looking through a camera.
  *
- * Writes and reads through the families' own tools.
+ * Reads and writes through the families' own tools.
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'

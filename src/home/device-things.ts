@@ -82,11 +82,11 @@ function roomIn(name: string, rooms: Rooms): string | undefined {
 
 function controlOf(slug: string, { tool, wish, argument }: Part['controls'][number]): ThingControl {
   const name = `device.${slug}.${tool}`
-  if (argument === undefined) return { wish, call: () => ({ tool: name, arguments: {} }) }
+  if (argument === undefined) return { wish, callFor: () => ({ tool: name, arguments: {} }) }
   return {
     wish,
     minimum: 0,
     maximum: 100,
-    call: (value) => ({ tool: name, arguments: { [argument]: Math.round(value ?? 0) } }),
+    callFor: (value) => ({ tool: name, arguments: { [argument]: Math.round(value ?? 0) } }),
   }
 }

@@ -2,7 +2,7 @@
  * Heating tools: how warm a room shall be, now or for a time, its weekly program, a holiday, hot water. Each is one call
  * of `ebus.v1.settings.set`, which knows the limits of this house, reads back and says how to take it back.
  *
- * Writes through the family's own tool.
+ * Reads and writes through the family's own tool.
  */
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'

@@ -177,12 +177,15 @@ const KIND_ENDINGS = entriesOf(KIND_WORDS)
 function parts(word: string): readonly string[] {
   const single = singular(word)
   if (kindOfWord(single) !== undefined || knownRoom(single) !== undefined) return [single]
-  const ending = KIND_ENDINGS.find((kind) => single.length > kind.length + 2 && single.endsWith(kind))
-  if (ending === undefined) return [single]
-  const first = single.slice(0, -ending.length)
-  // The letters that German puts between the halves of a compound.
-  const head = [first, first.replace(/n$/, ''), first.replace(/s$/, '')].find((each) => knownRoom(each) !== undefined)
-  return [head ?? first, ending]
+  for (const form of [single, ...plurals(single)]) {
+    const ending = KIND_ENDINGS.find((kind) => form.length > kind.length + 2 && form.endsWith(kind))
+    if (ending === undefined) continue
+    const first = form.slice(0, -ending.length)
+    // The letters that German puts between the halves of a compound.
+    const head = [first, first.replace(/n$/, ''), first.replace(/s$/, '')].find((each) => knownRoom(each) !== undefined)
+    return [head ?? first, ending]
+  }
+  return [single]
 }
 
 function singular(word: string): string {

@@ -135,13 +135,17 @@ function controlOf(ref: number, pair: JsonObject): readonly ThingControl[] {
         wish,
         ...(minimum === undefined ? {} : { minimum }),
         ...(maximum === undefined ? {} : { maximum }),
-        call: (wanted) => setCall(ref, { value: wanted ?? maximum ?? 0 }),
+        callFor: (wanted) => setCall(ref, { value: wanted ?? maximum ?? 0 }),
       },
     ]
   // A text box or a colour takes what only a person can say; it is not offered here.
   if (value === undefined) return []
   return [
-    { wish: wish === 'level' || wish === 'temperature' ? 'label' : wish, label, call: () => setCall(ref, { value }) },
+    {
+      wish: wish === 'level' || wish === 'temperature' ? 'label' : wish,
+      label,
+      callFor: () => setCall(ref, { value }),
+    },
   ]
 }
 

@@ -184,6 +184,10 @@ function sayChange(row: JsonObject): JsonObject {
   }
 }
 
+function isUndoable(tool: Json | undefined): boolean {
+  return typeof tool === 'string' && UNDOABLE.has(tool)
+}
+
 interface Undoing {
   readonly calls: readonly JsonObject[]
   readonly id: string
@@ -218,8 +222,7 @@ async function undo(
 function undoable({ ledger }: HomeParts, traceId: string, { caller }: HandlerContext): Undoing | string {
   const entries = ledger.entriesOfTrace(traceId)
   const enter = entries.find(
-    (entry) =>
-      entry.kind === 'call.enter' && UNDOABLE.has(String(entry['tool'])) && entry['principal'] === callerKey(caller),
+    (entry) => entry.kind === 'call.enter' && isUndoable(entry['tool']) && entry['principal'] === callerKey(caller),
   )
   const exit = enter && entries.find((entry) => entry.kind === 'call.exit' && entry['call'] === enter.seq)
   if (enter === undefined || exit === undefined)
@@ -231,10 +234,10 @@ function lastUndoable(parts: HomeParts, context: HandlerContext): Undoing | stri
   const { ledger, clock } = parts
   const before = { at: new Date(clock.now() + HOUR_MS).toISOString(), seq: Number.MAX_SAFE_INTEGER }
   for (const { entry, end } of ledger.changes({ since: '', before, limit: LOOKED_AT })) {
-    if (entry?.kind !== 'call.enter' || !UNDOABLE.has(String(entry['tool']))) continue
+    if (entry?.kind !== 'call.enter' || !isUndoable(entry['tool'])) continue
     if (entry['principal'] !== callerKey(context.caller) || end?.['outcome'] !== 'ok') continue
     const calls = callsIn(ledger.body(end.seq))
-    if (calls.length > 0) return { id: String(entry['trace_id']), calls }
+    if (calls.length > 0) return { id: 'last', calls }
   }
   return 'There is no change of yours that could be taken back.'
 }

@@ -1,7 +1,7 @@
 /**
  * Scene tools: HomeSeer's events as scenes: what there is, what each would do as far as that can be told, and running one.
  *
- * Writes through the family's own tools.
+ * Reads and writes through the family's own tools.
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
@@ -85,9 +85,7 @@ export function sceneTools(parts: HomeParts): readonly Capability[] {
           wish.preview
             ? `${capitalise(name)} would run. ${await sayWhatItDoes(only, context)}`
             : `${capitalise(name)} was run.`,
-          {
-            ...(wish.preview ? {} : { id: context.traceId }),
-          },
+          wish.preview ? {} : { id: context.traceId },
         )
       },
     }),

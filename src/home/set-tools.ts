@@ -3,7 +3,7 @@
  *
  * An answer has an `id`: `undo` brings back what was before, as far as that is known.
  *
- * Writes through the families' own tools.
+ * Reads and writes through the families' own tools.
  */
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'

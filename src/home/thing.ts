@@ -38,7 +38,7 @@ export interface ThingControl {
   readonly minimum?: number
   readonly maximum?: number
   /** `value`: the number that was wished for, where the control takes one. */
-  readonly call: (value: number | undefined) => ThingCall
+  readonly callFor: (value: number | undefined) => ThingCall
 }
 
 export interface ThingCall {

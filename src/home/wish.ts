@@ -25,13 +25,13 @@ export function chooseControl(thing: Thing, to: string | number | boolean): Resu
   const text = String(to).trim()
   const word = wishWord(text)
   const byWord = word === undefined ? undefined : controlFor(thing, word)
-  if (byWord !== undefined) return ok({ call: byWord.call(undefined), told: word ?? text })
+  if (byWord !== undefined) return ok({ call: byWord.callFor(undefined), told: word ?? text })
   const number = NUMBER.exec(text)?.[1]?.replace(',', '.')
   const value = number === undefined ? FRACTIONS[fold(text)] : Number(number)
   const ranged = value === undefined ? undefined : rangedControl(thing, value)
-  if (ranged !== undefined) return ok({ call: ranged.call(value), told: text })
+  if (ranged !== undefined) return ok({ call: ranged.callFor(value), told: text })
   const labelled = thing.controls.find(({ label }) => label !== undefined && fold(label) === fold(text))
-  if (labelled !== undefined) return ok({ call: labelled.call(undefined), told: labelled.label ?? text })
+  if (labelled !== undefined) return ok({ call: labelled.callFor(undefined), told: labelled.label ?? text })
   return fail(thing.controls.map(describeControl))
 }
 
@@ -42,7 +42,7 @@ function controlFor(thing: Thing, word: WishWord): ThingControl | undefined {
   const level = thing.controls.find(({ wish }) => wish === 'level')
   if (level === undefined || (word !== 'on' && word !== 'off')) return undefined
   const value = word === 'on' ? (level.maximum ?? 100) : (level.minimum ?? 0)
-  return { ...level, call: () => level.call(value) }
+  return { ...level, callFor: () => level.callFor(value) }
 }
 
 function rangedControl(thing: Thing, value: number): ThingControl | undefined {

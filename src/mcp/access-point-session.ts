@@ -160,9 +160,10 @@ function spokenResult({ content, structuredContent }: JsonObject): JsonObject {
 /** A question is asked with what can be answered. */
 function withChoices(sentence: string, { ask, things, scenes }: JsonObject): string {
   const choices = [things, scenes].flatMap((list) => (Array.isArray(list) ? list.filter(isJsonObject) : []))
-  const names = choices.map(({ name, room }) =>
-    typeof room === 'string' ? `${String(name)} in ${room}` : String(name),
-  )
+  const names = choices.flatMap(({ name, room }) => {
+    if (typeof name !== 'string') return []
+    return [typeof room === 'string' ? `${name} in ${room}` : name]
+  })
   return typeof ask === 'string' && names.length > 0 ? `${sentence} ${ask} ${names.slice(0, 6).join(', ')}.` : sentence
 }
 

@@ -3,7 +3,7 @@
  * German. Each outcome is read from the simulated hardware or from the family's own tools, not from the answer alone.
  */
 import type { Client } from '@modelcontextprotocol/client'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
@@ -17,7 +17,10 @@ beforeAll(async () => {
   gateway = await startGatewayProcess(home, ['--demo'])
   client = await connectHttp(gateway.url, 'modern', '/mcp/home')
   contract = await connectHttp(gateway.url, 'legacy', '/mcp')
-  await expect.poll(async () => JSON.stringify(await ask('home_overview')), { timeout: 120_000 }).toContain('is wanted')
+  await vi.waitFor(async () => expect(JSON.stringify(await ask('home_overview'))).toContain('is wanted'), {
+    timeout: 120_000,
+    interval: 500,
+  })
 })
 afterAll(async () => {
   await client.close()

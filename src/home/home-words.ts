@@ -151,19 +151,6 @@ export function knownRoom(name: string): string | undefined {
   return Object.entries(ROOM_WORDS).find(([, words]) => words.includes(folded))?.[0]
 }
 
-/** Rooms whose words stand in a text, and the text without them. */
-export function roomsIn(text: string): { readonly rooms: readonly string[]; readonly rest: string } {
-  let rest = ` ${fold(text)} `
-  const rooms: string[] = []
-  const phrases = entriesOf(ROOM_WORDS).flatMap(([room, words]) => words.map((word) => [room, word] as const))
-  for (const [room, word] of phrases.toSorted(([, left], [, right]) => right.length - left.length)) {
-    if (!rest.includes(` ${word} `)) continue
-    rooms.push(room)
-    rest = rest.replace(` ${word} `, '  ')
-  }
-  return { rooms: [...new Set(rooms)], rest: rest.trim() }
-}
-
 export function kindOfWord(word: string): ThingKind | undefined {
   return entriesOf(KIND_WORDS).find(([, words]) => words.includes(word))?.[0]
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
   gateway = await startGatewayProcess(home, ['--demo'])
   client = await connectHttp(gateway.url, 'modern', '/mcp/home')
   contract = await connectHttp(gateway.url, 'legacy', '/mcp')
-  await vi.waitFor(async () => expect(JSON.stringify(await ask('home_overview'))).toContain('is wanted'), {
+  await vi.waitUntil(async () => JSON.stringify(await ask('home_overview')).includes('is wanted'), {
     timeout: 120_000,
     interval: 500,
   })
@@ -84,7 +84,7 @@ describe('wishes', () => {
     expect(await shown(120)).toBe('On')
     const { structuredContent } = await contract.callTool({ name: 'undo', arguments: { id: 'nothing', why: 'a test' } })
     expect(JSON.stringify(structuredContent)).toContain('no change')
-    expect(await ask('undo', { id: String(done['id']), why: 'a wish of the test' })).toMatchObject({
+    expect(await ask('undo', { id: done['id'] ?? '', why: 'a wish of the test' })).toMatchObject({
       say: '1 change was taken back.',
     })
     expect(await shown(120)).toBe('Off')
@@ -108,7 +108,7 @@ describe('wishes', () => {
     expect(result.isError).not.toBe(true)
     const { approval, say } = result.structuredContent as { approval: JsonObject; say: string }
     expect(say).toContain('Nothing was done yet')
-    expect(await ask('approval', { id: String(approval['id']) })).toMatchObject({ approval: { state: 'requested' } })
+    expect(await ask('approval', { id: approval['id'] ?? '' })).toMatchObject({ approval: { state: 'requested' } })
     expect(await shown(141)).toBe('Locked')
   })
 
@@ -124,7 +124,7 @@ describe('wishes', () => {
   it('for warmth are set, read back, and can be taken back', async () => {
     const done = await ask('heating_set', { zone: 'Wohnzimmer', to: 22.5, why: 'a wish of the test' })
     expect(done.say).toBe('Set Living to 22.5 °C, read back.')
-    expect(await ask('undo', { id: String(done['id']), why: 'a wish of the test' })).toMatchObject({
+    expect(await ask('undo', { id: done['id'] ?? '', why: 'a wish of the test' })).toMatchObject({
       say: '1 change was taken back.',
     })
     expect((await ask('heating_set', { zone: 'Mars', to: 22, why: 'a wish of the test' })).say).toContain(

@@ -22,6 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ebus: ['core', 'config', 'bus', 'guard', 'ledger'],
   homeseer: ['core', 'config', 'bus', 'guard', 'ledger'],
   devices: ['core', 'config', 'bus', 'guard', 'ledger'],
+  home: ['core', 'config', 'bus', 'guard', 'ledger'],
   mesh: ['core', 'config', 'bus'],
   models: ['core', 'config', 'bus'],
   mcp: ['core', 'config', 'bus', 'call', 'guard', 'ledger'],

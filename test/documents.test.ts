@@ -28,7 +28,7 @@ describe('documents', () => {
 
   it('list every code that a family has for a fault', () => {
     const faults = readFileSync(new URL('../docs/faults.md', import.meta.url), 'utf8')
-    const listed = new Set([...faults.matchAll(/`(\w+)`/g)].map(([, code]) => code))
+    const listed = new Set([...faults.matchAll(/`([\w-]+)`/g)].map(([, code]) => code))
     const codes = [...new Set(familyEnvelopes.flatMap(codesOf)), ...CODES, ...Object.keys(STATUS_OF_CODE)]
     expect(codes.length).toBeGreaterThan(50)
     expect(codes.filter((code) => !listed.has(code))).toEqual([])

@@ -231,7 +231,7 @@ const ajv = new Ajv2020({ strict: false })
 const validators = new Map<string, ReturnType<typeof ajv.compile>>()
 
 function checkShape(offer: Offer, structured: Json): void {
-  const known = validators.get(offer.name) ?? ajv.compile(offer.family.outputSchema(offer))
+  const known = validators.get(offer.name) ?? ajv.compile(offer.family.outputSchema?.(offer) ?? {})
   validators.set(offer.name, known)
   if (!known(structured)) throw new Error(`${offer.name} breaks its output schema: ${ajv.errorsText(known.errors)}`)
 }

@@ -106,8 +106,9 @@ export interface Family {
   ) => { readonly structured: Json; readonly isError: boolean; readonly content?: readonly ContentBlock[] }
   /**
    * The MCP output schema: what `success`, and a failure that is not `isError`, can look like. Its root is an object.
+   * Absent: the family's tools are listed without one, because every answer is a sentence with a few fields.
    */
-  readonly outputSchema: (offer: Offer) => JsonSchema
+  readonly outputSchema?: (offer: Offer) => JsonSchema
 }
 
 /** What a family makes of one call before anything is decided: guard, approver and handler read the same value. */

@@ -18,6 +18,8 @@ import { gatherFacts } from './doctor-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { writeFirstConfig } from './init-store.ts'
 
+const ALWAYS_SERVED: readonly string[] = ['all', 'home']
+
 export function addSettingUpCommands(program: Command): void {
   program
     .command('init')
@@ -35,14 +37,14 @@ export function addSettingUpCommands(program: Command): void {
     .command('connect')
     .description('what to paste into which client')
     .addArgument(new Argument('<client>', 'the program that is to use Hearthbus').choices(CLIENTS))
-    .option('--profile <name>', 'connect to a profile', 'all')
+    .option('--profile <name>', 'connect to a profile; `all`: every tool under the name of its contract', 'home')
     .action(async (client: ClientName, { profile }: { profile: string }, command: Command) => {
       const config = configOf(command)
       if (config === undefined) return
       const running = findGateway(globalOptions(command).data)
       // A profile that nobody serves is better found out here than in a client that says nothing.
       const tools = { path: `/api/tools?profile=${encodeURIComponent(profile)}` }
-      if (running.ok && profile !== 'all' && (await heard(command, tools)) === undefined) return
+      if (running.ok && !ALWAYS_SERVED.includes(profile) && (await heard(command, tools)) === undefined) return
       const url = running.ok ? running.value.note.url : httpAddress(config.listen.host, config.listen.port)
       const self = selfCommand(process.argv[1] ?? '')
       const settings = selfSettings(process.argv.slice(2), process.env, process.cwd())

@@ -85,7 +85,7 @@ describe('config file', () => {
 
   it('refuses a profile that would redefine a built-in one', () => {
     expect(problems('profiles:\n  mine: {}\n  read:\n    include: [task_list]\n')).toEqual([
-      'hearthbus.yaml:4: profiles.read: `all` and `read` are built in and mean what they mean',
+      'hearthbus.yaml:4: profiles.read: `all`, `read` and `voice` are built in and mean what they mean',
     ])
   })
 })

@@ -154,7 +154,10 @@ const profilesSection = z
     z
       .string()
       .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and dashes')
-      .refine((name) => name !== 'all' && name !== 'read', '`all` and `read` are built in and mean what they mean'),
+      .refine(
+        (name) => name !== 'all' && name !== 'read' && name !== 'voice',
+        '`all`, `read` and `voice` are built in and mean what they mean',
+      ),
     z.strictObject({
       include: z.array(namePattern).default(['*']).describe('Tool names; `*` at the end stands for anything.'),
       exclude: z.array(namePattern).default([]).describe('Taken out again.'),
@@ -181,6 +184,10 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   profiles: profilesSection,
+  rooms: z
+    .record(z.string().min(1).max(60), z.array(z.string().min(1).max(60)).max(20))
+    .default({})
+    .describe('Rooms by the name you use, each with what else it is called: `{Lounge: [Wohnzimmer, Zone 1]}`.'),
   ebus: ebusSection,
   homeseer: homeseerSection,
   devices: devicesSection,

@@ -20,6 +20,8 @@ import { deviceToolsMigrations } from '../devices/tools/pin-store.ts'
 import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
 import { ebusMigrations } from '../ebus/values-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
+import { createHome } from '../home/home.ts'
+import { homeFamily } from '../home/home-envelope.ts'
 import { deriveSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import { createRuntime } from '../runtime/runtime.ts'
@@ -48,7 +50,7 @@ export const familyMigrations: readonly Migrations[] = [
 ]
 
 /** How each family spells its answers; a peer's tools answer in them, too, whether or not the family runs here. */
-export const familyEnvelopes: readonly Family[] = [runtimeFamily, devicesFamily, homeseerFamily, ebusFamily]
+export const familyEnvelopes: readonly Family[] = [runtimeFamily, devicesFamily, homeseerFamily, ebusFamily, homeFamily]
 
 /** Nothing is contacted before `start`. A family that the configuration does not ask for is not even loaded. */
 export async function createFamilies(parts: FamilyParts): Promise<Result<readonly Service[], StartFault>> {
@@ -60,6 +62,7 @@ export async function createFamilies(parts: FamilyParts): Promise<Result<readonl
     ...(await devicesServices(parts)),
     ...homeseer.value,
     ...(await ebusServices(parts)),
+    homeService(parts),
   ])
 }
 
@@ -82,6 +85,11 @@ function runtimeService({ config, version, data, spine, database, key, reporters
       dataDirectory: data.root,
     },
   })
+}
+
+function homeService({ config, spine }: FamilyParts): Service {
+  const { bus, guard, ledger } = spine
+  return createHome({ bus, guard, ledger, clock: systemClock, rooms: config.rooms })
 }
 
 async function devicesServices({ config, data, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {

@@ -105,7 +105,7 @@ function settingsView(parts: FaceParts, status: StatusView): SettingsView {
       builtIn: !Object.hasOwn(config.profiles, name),
     })),
     clients: CLIENTS.map((name) => {
-      const facts = { url: status.url, command, settings, profile: 'all', listen: config.listen }
+      const facts = { url: status.url, command, settings, profile: 'home', listen: config.listen }
       const { where, what } = snippetFor(name, facts)
       return { name, where, snippet: what }
     }),

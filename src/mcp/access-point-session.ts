@@ -149,9 +149,22 @@ function leanTools(catalogue: Catalogue): JsonObject[] {
 
 /** The first text of a result, however it ended; an answer without text is its structured content. */
 function spokenResult({ content, structuredContent }: JsonObject): JsonObject {
+  const sentence = isJsonObject(structuredContent) ? structuredContent['say'] : undefined
+  // The tools of the home have a sentence that is made for this.
+  if (typeof sentence === 'string') return spoken(withChoices(sentence, structuredContent as JsonObject))
   const blocks = Array.isArray(content) ? content.filter(isJsonObject) : []
   const text = blocks.find(({ type }) => type === 'text')?.['text']
   return spoken(typeof text === 'string' ? text : JSON.stringify(structuredContent ?? {}))
+}
+
+/** A question is asked with what can be answered. */
+function withChoices(sentence: string, { ask, things, scenes }: JsonObject): string {
+  const choices = [things, scenes].flatMap((list) => (Array.isArray(list) ? list.filter(isJsonObject) : []))
+  const names = choices.flatMap(({ name, room }) => {
+    if (typeof name !== 'string') return []
+    return [typeof room === 'string' ? `${name} in ${room}` : name]
+  })
+  return typeof ask === 'string' && names.length > 0 ? `${sentence} ${ask} ${names.slice(0, 6).join(', ')}.` : sentence
 }
 
 function spoken(text: string): JsonObject {

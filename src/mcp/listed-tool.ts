@@ -29,11 +29,16 @@ export function listedTool(offer: Offer, name: string, nodes: readonly string[])
     title: offer.title,
     description: offer.description,
     inputSchema: withPin(objectSchema(offer.requestSchema), nodes),
-    outputSchema: objectSchema(offer.family.outputSchema(offer)),
+    ...outputSchemaOf(offer),
     annotations: annotationsOf(offer.effect, offer.idempotent),
   }
   kept.set(offer, known.set(name, { nodes: spelt, tool }))
   return tool
+}
+
+function outputSchemaOf(offer: Offer): JsonObject {
+  const schema = offer.family.outputSchema?.(offer)
+  return schema === undefined ? {} : { outputSchema: objectSchema(schema) }
 }
 
 /** MCP demands an object at the root of both schemas and wants it said. */

@@ -1,7 +1,7 @@
 /**
  * Profile: a named subset of what is offered, served at `/mcp/<name>`. 250 tools in one list is nobody's wish.
  *
- * Built in are `all`, `read` and one per family; the configuration adds more. A profile is a view, not a permission:
+ * Built in are `all`, `read`, `voice` and one per family; the configuration adds more. A profile is a view, not a permission:
  * the guard decides what a caller may do.
  *
  * Pure.
@@ -20,7 +20,28 @@ export interface Profile {
 export type ProfileTable = Readonly<Record<string, Profile>>
 
 const EVERYTHING: Profile = { include: ['*'], exclude: [] }
-const BUILT_IN: ProfileTable = { all: EVERYTHING, read: { ...EVERYTHING, effects: ['reads'] } }
+/** For whoever speaks in a room: what can be asked and answered in one sentence. */
+const VOICE: Profile = {
+  include: [
+    'announce',
+    'approval',
+    'attention',
+    'changes',
+    'heating_set',
+    'home_find',
+    'home_overview',
+    'home_scene_run',
+    'home_scenes',
+    'home_set',
+    'home_set_many',
+    'home_state',
+    'hot_water',
+    'undo',
+  ],
+  exclude: [],
+  family: 'home',
+}
+const BUILT_IN: ProfileTable = { all: EVERYTHING, read: { ...EVERYTHING, effects: ['reads'] }, voice: VOICE }
 
 export function profileNames(configured: ProfileTable, families: Iterable<string>): readonly string[] {
   return [...new Set([...Object.keys(BUILT_IN), ...Object.keys(configured), ...families])]

@@ -33,6 +33,12 @@ describe('what a client is told', () => {
     expect(snippetFor('claude-desktop', there).what).toContain('HEARTHBUS_TOKEN')
   })
 
+  it('has no style of names where no name has a dot', () => {
+    expect(snippetFor('other', { ...FACTS, profile: 'home' }).what).toBe(
+      'http://127.0.0.1:7420/mcp/home\nhearthbus mcp --profile home',
+    )
+  })
+
   it('names the house it is to serve', () => {
     const settings = selfSettings(
       ['connect', 'other', '--data', 'house'],

@@ -34,11 +34,17 @@ export function snippetFor(client: ClientName, facts: ConnectFacts): Snippet {
   const { url, command, settings, profile, listen } = facts
   const path = profile === 'all' ? '/mcp' : `/mcp/${profile}`
   const endpoint = `${url}${path}`
-  // Most clients refuse dots in tool names.
-  const underscored = `${endpoint}?names=underscore`
+  // Most clients refuse dots in tool names; those of the home have none.
+  const hasDots = profile !== 'home'
+  const underscored = hasDots ? `${endpoint}?names=underscore` : endpoint
   const stdio = {
     command,
-    args: [...settings, 'mcp', '--names', 'underscore', ...(profile === 'all' ? [] : ['--profile', profile])],
+    args: [
+      ...settings,
+      'mcp',
+      ...(hasDots ? ['--names', 'underscore'] : []),
+      ...(profile === 'all' ? [] : ['--profile', profile]),
+    ],
   }
   const { hostname } = new URL(url)
   const isReachedHere = isLoopback(hostname)

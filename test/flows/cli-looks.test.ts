@@ -59,7 +59,7 @@ describe('a node that asks everybody for a token', () => {
     const { command, args } = (JSON.parse(started.slice(started.indexOf('{'), started.lastIndexOf('}') + 1)) as Desktop)
       .mcpServers.hearthbus
     expect(command).toMatch(/bin\/hearthbus$/)
-    expect(args).toEqual(['--data', home.data, '--config', home.config, 'mcp', '--names', 'underscore'])
+    expect(args).toEqual(['--data', home.data, '--config', home.config, 'mcp', '--profile', 'home'])
     const unknown = await hearthbus(['connect', 'cursor', '--profile', 'nonsense'])
     expect([unknown.code, unknown.said]).toEqual([1, 'There is no profile nonsense. hearthbus profiles lists them.\n'])
   })

@@ -1,0 +1,80 @@
+/**
+ * Announce tools: saying something in the house, and looking through a camera.
+ *
+ * Reads and writes through the families' own tools.
+ */
+import { z } from 'zod'
+import type { Capability } from '../bus/capability.ts'
+import { CALLS_ON, defineChange } from '../bus/change-definition.ts'
+import { defineTool } from '../bus/tool.ts'
+import { fail, ok } from '../core/result.ts'
+import { HOME_TOOL, say } from './dependencies.ts'
+import type { HomeParts } from './dependencies.ts'
+import { fold } from './home-words.ts'
+import { numberAt, objectsAt, textAt } from './json-path.ts'
+import { quote, sayCount, sayList, sayName } from './say.ts'
+
+const look = defineTool({
+  ...HOME_TOOL,
+  name: 'look',
+  title: 'Look through a camera',
+  description: 'The present picture of a camera, by its name.',
+  input: z.strictObject({ camera: z.string().min(1).max(120) }),
+  effect: 'reads',
+})
+
+export function announceTools({ bus }: HomeParts): readonly Capability[] {
+  return [
+    defineChange({
+      ...HOME_TOOL,
+      ...CALLS_ON,
+      effect: 'writes',
+      idempotent: false,
+      name: 'announce',
+      title: 'Announce',
+      description: 'Shows a message with a sound on voice devices: all that are awake, or those named.',
+      input: z.strictObject({
+        text: z.string().min(1).max(300),
+        where: z.array(z.string().max(120)).max(20).default([]),
+      }),
+      act: async (_, { text, where }, context) => {
+        if (bus.offer('devices.announce') === undefined)
+          return say('There is no device here that could announce anything.')
+        const listed = await context.call('devices.list', {})
+        if (!listed.ok) return fail(listed.fault)
+        const awake = objectsAt(listed.value.data, 'devices').filter((device) => device['online'] === true)
+        const meant = awake.filter((device) => where.length === 0 || where.some((name) => isNamed(device, name)))
+        if (meant.length === 0) return say('None of these devices is awake. Nothing was announced.')
+        const devices = meant.map((device) => textAt(device, 'device') ?? '')
+        const outcome = await context.call('devices.announce', { devices, message: text })
+        if (!outcome.ok) return fail(outcome.fault)
+        const names = meant.map((device) => sayName(textAt(device, 'name') ?? ''))
+        return say(
+          `Sent to ${sayCount(meant.length, 'device')}: ${sayList(names)}. Devices do not confirm that it was shown.`,
+        )
+      },
+    }),
+    look.handledBy(async ({ camera }, context) => {
+      if (bus.offer('hs4.cameras.list') === undefined) return say('There is no camera here.')
+      const listed = await context.call('hs4.cameras.list', {})
+      if (!listed.ok) return fail(listed.fault)
+      const cameras = objectsAt(listed.value.data, 'cameras')
+      const named = cameras.filter((each) => fold(textAt(each, 'name') ?? '').includes(fold(camera)))
+      const [only] = named
+      if (named.length !== 1 || only === undefined)
+        return say(`It is not clear which camera ${quote(camera)} is.`, {
+          ask: 'Which one?',
+          cameras: cameras.map((each) => sayName(textAt(each, 'name') ?? '')),
+        })
+      const outcome = await context.call('hs4.cameras.snapshot.get', { camId: numberAt(only, 'camId') ?? 0 })
+      if (!outcome.ok) return fail(outcome.fault)
+      return ok({ ...outcome.value, data: { say: `This is what ${sayName(textAt(only, 'name') ?? '')} sees.` } })
+    }),
+  ]
+}
+
+function isNamed(device: Parameters<typeof textAt>[0], name: string): boolean {
+  return [textAt(device, 'name'), textAt(device, 'device')].some(
+    (own) => own !== undefined && fold(own).includes(fold(name)),
+  )
+}

@@ -1,0 +1,89 @@
+/**
+ * Call tools: everything that is not in the short list: finding a tool by what it does, and calling it, through the same
+ * stages and the same guard.
+ *
+ * Reads and calls through the bus.
+ */
+import { z } from 'zod'
+import type { Capability, Offer } from '../bus/capability.ts'
+import { EFFECTS } from '../bus/capability.ts'
+import { CALLS_ON, defineChange } from '../bus/change-definition.ts'
+import { defineTool } from '../bus/tool.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import { meantBy } from '../core/spelling.ts'
+import { HOME_TOOL, say } from './dependencies.ts'
+import type { HomeParts } from './dependencies.ts'
+import { ToolIndex } from './tool-index.ts'
+import { quote, sayCount } from './say.ts'
+
+const MAX_FOUND = 8
+const MAX_DESCRIPTION = 300
+
+const toolsFind = defineTool({
+  ...HOME_TOOL,
+  name: 'tools_find',
+  title: 'Find a tool',
+  description: 'Searches all tools by words, with their input schemas, for what this short list cannot do.',
+  input: z.strictObject({
+    query: z.string().min(1).max(200),
+    effect: z.enum(EFFECTS).exactOptional(),
+    limit: z.int().min(1).max(MAX_FOUND).default(3),
+  }),
+  effect: 'reads',
+})
+
+export function callTools(parts: HomeParts): readonly Capability[] {
+  const index = new ToolIndex()
+  return [
+    toolsFind.handledBy(async ({ query, effect, limit }, { caller }) => {
+      const offers = parts.bus
+        .offers()
+        .filter(
+          (offer) => offer.face.kind === 'tool' && offer.family.name !== 'home' && parts.guard.visible(caller, offer),
+        )
+      const found = index.search(query, offers).filter((offer) => effect === undefined || offer.effect === effect)
+      if (found.length === 0) return say(`No tool fits ${quote(query)}.`)
+      return say(`${sayCount(Math.min(found.length, limit), 'tool')}. Call one with tools_call.`, {
+        tools: found.slice(0, limit).map(toolJson),
+      })
+    }),
+    defineChange({
+      ...HOME_TOOL,
+      ...CALLS_ON,
+      effect: 'writes',
+      idempotent: false,
+      name: 'tools_call',
+      title: 'Call any tool',
+      description: 'Calls a tool that tools_find named: same guard, same approvals, same record.',
+      input: z.strictObject({
+        name: z.string().min(1).max(160),
+        arguments: z.record(z.string(), z.json()).default({}),
+      }),
+      timeoutSeconds: 120,
+      // Recorded with the call that it makes, where it is known which of them are secrets.
+      secrets: ['arguments', 'data'],
+      act: async (_, { name: given, arguments: body }, context) => {
+        const names = parts.bus.offers().map(({ name }) => name)
+        const name = names.includes(given) ? given : meantBy(given, names)
+        const offer = name === undefined ? undefined : parts.bus.offer(name)
+        if (name === undefined || offer === undefined || offer.family.name === 'home')
+          return say(`There is no tool ${quote(given)} to call from here. tools_find names them.`)
+        const outcome = await context.call(name, body)
+        if (!outcome.ok) return fail(outcome.fault)
+        const { data, ...rest } = outcome.value
+        return ok({ ...rest, data: { say: `${name} answered.`, data } })
+      },
+    }),
+  ]
+}
+
+function toolJson({ name, description, effect, requestSchema }: Offer): JsonObject {
+  return {
+    name,
+    effect,
+    description:
+      description.length <= MAX_DESCRIPTION ? description : `${description.slice(0, MAX_DESCRIPTION).toWellFormed()}…`,
+    input: requestSchema as JsonObject,
+  }
+}

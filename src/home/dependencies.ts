@@ -1,0 +1,34 @@
+/**
+ * Dependencies: what the tools of the home are made with, and how they answer.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { CapabilityBus } from '../bus/bus.ts'
+import type { Outcome } from '../bus/call.ts'
+import type { JsonObject } from '../core/json.ts'
+import { ok } from '../core/result.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Guard } from '../guard/guard.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { homeFamily } from './home-envelope.ts'
+import type { RoomTable } from './room.ts'
+
+export interface HomeParts {
+  readonly bus: Pick<CapabilityBus, 'offer' | 'offers'>
+  readonly guard: Pick<Guard, 'approvals' | 'visible' | 'mayRead'>
+  readonly ledger: Pick<Ledger, 'changes' | 'body' | 'entriesOfTrace'>
+  readonly clock: Clock
+  readonly rooms: RoomTable
+}
+
+/** What every tool of the home has in common. */
+export const HOME_TOOL = { family: homeFamily, output: z.looseObject({ say: z.string() }) } as const
+
+export const why = z.string().min(3).max(300).describe('Why, for the record.')
+export const preview = z.boolean().default(false).describe('Only say what would happen.')
+export const thing = z.string().min(1).max(120).describe('A handle, or what people call it.')
+
+export function say(sentence: string, more: JsonObject = {}): Outcome {
+  return ok({ data: { say: sentence, ...more } })
+}

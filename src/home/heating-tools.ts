@@ -1,0 +1,216 @@
+/**
+ * Heating tools: how warm a room shall be, now or for a time, its weekly program, a holiday, hot water. Each is one call
+ * of `ebus.v1.settings.set`, which knows the limits of this house, reads back and says how to take it back.
+ *
+ * Reads and writes through the family's own tool.
+ */
+import { z } from 'zod'
+import type { Outcome } from '../bus/call.ts'
+import type { Capability } from '../bus/capability.ts'
+import { CALLS_ON, defineChange } from '../bus/change-definition.ts'
+import type { HandlerContext } from '../bus/handler-context.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail } from '../core/result.ts'
+import { HOME_TOOL, preview, say, why } from './dependencies.ts'
+import type { HomeParts } from './dependencies.ts'
+import type { Zone } from './heating.ts'
+import { fold } from './home-words.ts'
+import { at, objectsAt, textAt } from './json-path.ts'
+import { takePicture } from './picture.ts'
+import type { Picture } from './picture.ts'
+import { capitalise, quote, sayDegrees, sayList, sayName } from './say.ts'
+
+const SET = 'ebus.v1.settings.set'
+const zone = z.string().min(1).max(60).exactOptional().describe('The room or zone; can be left out where there is one.')
+const HEATS = { ...HOME_TOOL, ...CALLS_ON, effect: 'writes', idempotent: false, timeoutSeconds: 120 } as const
+const NO_HEATING = 'There is no heating here that could be set.'
+
+export function heatingTools(parts: HomeParts): readonly Capability[] {
+  return [
+    defineChange({
+      ...HEATS,
+      name: 'heating_set',
+      title: 'Set a room’s temperature',
+      description: 'Sets how warm a room shall be: `to` or `by` degrees, for `hours` or `until` a time, or its mode.',
+      input: z.strictObject({
+        zone,
+        to: z.number().min(5).max(35).exactOptional().describe('°C.'),
+        by: z
+          .number()
+          .min(-5)
+          .max(5)
+          .exactOptional()
+          .describe('Degrees warmer or, below zero, cooler than now wanted.'),
+        hours: z.number().min(0.5).max(12).exactOptional(),
+        until: z
+          .string()
+          .regex(/^\d{1,2}:\d{2}$/, 'such as 22:30')
+          .exactOptional(),
+        mode: z.enum(['off', 'auto', 'manual']).exactOptional(),
+        why,
+        preview,
+      }),
+      act: async (_, wish, context) => {
+        const chosen = chooseZone(await takePicture(parts, context), wish.zone)
+        if (!('zone' in chosen)) return chosen.answer
+        const { zone: one } = chosen
+        if (wish.mode !== undefined)
+          return setHeating(
+            parts,
+            { setting: 'mode', zone: one.name, value: wish.mode },
+            { wish, context, what: `${sayName(one.name)} to ${wish.mode}` },
+          )
+        const celsius =
+          wish.to ?? (wish.by === undefined || one.wanted === undefined ? undefined : one.wanted + wish.by)
+        if (celsius === undefined)
+          return say(
+            'Say how warm it shall be: `to` in °C, or `by` where it is known how warm it shall be now. Nothing was done.',
+          )
+        const timed = {
+          ...(wish.hours === undefined ? {} : { hours: wish.hours }),
+          ...(wish.until === undefined ? {} : { until: wish.until }),
+        }
+        const span =
+          wish.hours === undefined ? (wish.until === undefined ? '' : ` until ${wish.until}`) : ` for ${wish.hours} h`
+        const what = `${sayName(one.name)} to ${sayDegrees(celsius)}${span}`
+        return setHeating(
+          parts,
+          { setting: 'room_temperature', zone: one.name, value: celsius, ...timed },
+          { wish, context, what },
+        )
+      },
+    }),
+    defineChange({
+      ...HEATS,
+      timeoutSeconds: 300,
+      name: 'heating_program',
+      title: 'Set a weekly program',
+      description: 'Replaces the heating times of some weekdays of a room.',
+      input: z.strictObject({
+        zone,
+        days: z.array(z.string().max(12)).min(1).max(7).describe('Weekdays by name, such as monday.'),
+        times: z
+          .array(
+            z.strictObject({
+              from: z.string().max(5),
+              to: z.string().max(5),
+              temperature_c: z.number().exactOptional(),
+            }),
+          )
+          .max(12)
+          .describe('Such as {from: "06:00", to: "22:00"}.'),
+        why,
+        preview,
+      }),
+      act: async (_, wish, context) => {
+        const chosen = chooseZone(await takePicture(parts, context), wish.zone)
+        if (!('zone' in chosen)) return chosen.answer
+        const value = { weekdays: wish.days, slots: wish.times }
+        const what = `the program of ${sayName(chosen.zone.name)} on ${sayList(wish.days.map(sayName))}`
+        return setHeating(parts, { setting: 'schedule', zone: chosen.zone.name, value }, { wish, context, what })
+      },
+    }),
+    defineChange({
+      ...HEATS,
+      name: 'heating_holiday',
+      title: 'Set a holiday',
+      description: 'Lowers a room from one day to another (2026-12-20), or cancels that.',
+      input: z.strictObject({
+        zone,
+        from: z.iso.date().exactOptional(),
+        to: z.iso.date().exactOptional(),
+        temperature: z.number().min(5).max(30).exactOptional(),
+        cancel: z.boolean().default(false),
+        why,
+        preview,
+      }),
+      act: async (_, wish, context) => {
+        const chosen = chooseZone(await takePicture(parts, context), wish.zone)
+        if (!('zone' in chosen)) return chosen.answer
+        const { from, to, temperature, cancel } = wish
+        if (!cancel && (from === undefined || to === undefined))
+          return say('Say `from` and `to` as dates, or `cancel`. Nothing was done.')
+        const value = cancel
+          ? 'none'
+          : { from: from ?? '', to: to ?? '', ...(temperature === undefined ? {} : { temperature_c: temperature }) }
+        const what = `the holiday of ${sayName(chosen.zone.name)}${cancel ? ' to none' : ` to ${from} until ${to}`}`
+        return setHeating(parts, { setting: 'holiday', zone: chosen.zone.name, value }, { wish, context, what })
+      },
+    }),
+    defineChange({
+      ...HEATS,
+      name: 'hot_water',
+      title: 'Set the hot water',
+      description: 'Makes hot water now, or sets how hot it is kept.',
+      input: z.strictObject({
+        now: z.boolean().default(false),
+        target: z.number().min(30).max(70).exactOptional(),
+        why,
+        preview,
+      }),
+      act: async (_, wish, context) => {
+        if (!wish.now && wish.target === undefined) return say('Say `now`, or a `target` in °C. Nothing was done.')
+        const body: JsonObject = wish.now
+          ? { setting: 'hot_water', value: 'now' }
+          : { setting: 'hot_water_temperature', value: wish.target ?? 0 }
+        const what = wish.now ? 'hot water to be made now' : `hot water to ${sayDegrees(wish.target ?? 0)}`
+        return setHeating(parts, body, { wish, context, what })
+      },
+    }),
+  ]
+}
+
+function chooseZone(
+  { heating, rooms }: Picture,
+  name: string | undefined,
+): { readonly zone: Zone } | { readonly answer: Outcome } {
+  const zones = heating?.zones ?? []
+  const [first] = zones
+  if (first === undefined) return { answer: say(NO_HEATING) }
+  if (name === undefined)
+    return zones.length === 1
+      ? { zone: first }
+      : {
+          answer: say('Which room? Nothing was done.', {
+            ask: 'Which room?',
+            zones: zones.map((each) => sayName(each.name)),
+          }),
+        }
+  const key = rooms.find(name)?.key
+  const meant = zones.filter(
+    (each) => each.id === name || fold(each.name) === fold(name) || (key !== undefined && each.room === key),
+  )
+  const [only] = meant
+  if (meant.length === 1 && only !== undefined) return { zone: only }
+  return {
+    answer: say(`No zone of the heating is called ${quote(name)}. Nothing was done.`, {
+      ask: 'Which zone?',
+      zones: zones.map((each) => sayName(each.name)),
+    }),
+  }
+}
+
+interface HeatingChange {
+  readonly wish: { readonly preview: boolean }
+  readonly context: HandlerContext
+  /** What is set, as it would be said. */
+  readonly what: string
+}
+
+async function setHeating(
+  { bus }: HomeParts,
+  body: JsonObject,
+  { wish, context, what }: HeatingChange,
+): Promise<Outcome> {
+  if (bus.offer(SET) === undefined) return say(NO_HEATING)
+  const outcome = await context.call(SET, { ...body, ...(wish.preview ? { dryRun: true } : {}) })
+  if (!outcome.ok) return fail(outcome.fault)
+  if (wish.preview) return say(`This would set ${what}. Nothing was done.`)
+  const data = at(outcome.value.data, 'data')
+  const isConfirmed = at(data, 'confirmed') === true
+  const undo = objectsAt(data, 'undo').filter((call) => textAt(call, 'tool') !== undefined)
+  return say(capitalise(isConfirmed ? `set ${what}, read back.` : `told ${what}, but it does not read back so.`), {
+    id: context.traceId,
+    ...(undo.length === 0 ? {} : { undo_many: undo }),
+  })
+}

@@ -1,0 +1,196 @@
+/**
+ * Home words: what people call rooms, kinds of things and what they want of them, in English and German.
+ *
+ * Words are compared in a folded form: lower case, umlauts written out, no accents, plurals cut. A German compound is
+ * taken apart where it ends in a word of these tables: `Küchenlampe` is the lamp of the kitchen.
+ *
+ * Pure.
+ */
+export const THING_KINDS = [
+  'light',
+  'switch',
+  'blind',
+  'door',
+  'lock',
+  'window',
+  'valve',
+  'heater',
+  'thermostat',
+  'fan',
+  'alarm',
+  'camera',
+  'speaker',
+  'screen',
+  'sensor',
+  'other',
+] as const
+export type ThingKind = (typeof THING_KINDS)[number]
+
+const KIND_WORDS: Readonly<Record<ThingKind, readonly string[]>> = {
+  light: ['light', 'lamp', 'bulb', 'lighting', 'dimmer', 'licht', 'lampe', 'leuchte', 'beleuchtung', 'strahler'],
+  switch: ['switch', 'plug', 'outlet', 'socket', 'schalter', 'steckdose'],
+  blind: [
+    'blind',
+    'shade',
+    'shutter',
+    'curtain',
+    'cover',
+    'rollo',
+    'rolladen',
+    'rollladen',
+    'jalousie',
+    'vorhang',
+    'storen',
+  ],
+  door: ['door', 'gate', 'garage door', 'tuer', 'tor', 'pforte', 'garagentor', 'haustuer'],
+  lock: ['lock', 'deadbolt', 'schloss', 'tuerschloss'],
+  window: ['window', 'fenster'],
+  valve: ['valve', 'sprinkler', 'irrigation', 'ventil', 'bewaesserung'],
+  heater: ['heater', 'radiator', 'boiler relay', 'heizluefter', 'heizkoerper', 'heizstab'],
+  thermostat: [
+    'thermostat',
+    'setpoint',
+    'heating',
+    'temperature',
+    'heizung',
+    'thermostat',
+    'temperatur',
+    'solltemperatur',
+  ],
+  fan: ['fan', 'ventilation', 'luefter', 'ventilator', 'lueftung'],
+  alarm: ['alarm', 'siren', 'alarmanlage', 'sirene'],
+  camera: ['camera', 'cam', 'kamera'],
+  speaker: ['speaker', 'volume', 'lautsprecher', 'lautstaerke'],
+  screen: ['screen', 'display', 'bildschirm', 'anzeige'],
+  sensor: ['sensor', 'motion', 'humidity', 'battery', 'fuehler', 'melder', 'batterie', 'feuchte'],
+  other: [],
+}
+
+/** Rooms that have a word of their own in both languages: one of them means all of them. */
+const ROOM_WORDS: Readonly<Record<string, readonly string[]>> = {
+  'living room': [
+    'living room',
+    'living',
+    'livingroom',
+    'lounge',
+    'sitting room',
+    'wohnzimmer',
+    'stube',
+    'wohnbereich',
+  ],
+  kitchen: ['kitchen', 'kueche'],
+  bedroom: ['bedroom', 'bed room', 'master bedroom', 'schlafzimmer'],
+  bathroom: ['bathroom', 'bath', 'bath room', 'bad', 'badezimmer'],
+  hall: ['hall', 'hallway', 'corridor', 'entrance hall', 'flur', 'diele', 'korridor'],
+  office: ['office', 'study', 'home office', 'buero', 'arbeitszimmer'],
+  'dining room': ['dining room', 'dining', 'esszimmer'],
+  nursery: ['nursery', 'kids room', 'children room', 'childrens room', 'kinderzimmer'],
+  'guest room': ['guest room', 'gaestezimmer'],
+  cellar: ['cellar', 'basement', 'keller'],
+  attic: ['attic', 'loft', 'dachboden', 'speicher'],
+  garage: ['garage', 'carport'],
+  garden: ['garden', 'yard', 'garten'],
+  terrace: ['terrace', 'patio', 'terrasse'],
+  balcony: ['balcony', 'balkon'],
+  'laundry room': ['laundry', 'laundry room', 'utility room', 'waschkueche', 'hauswirtschaftsraum'],
+  toilet: ['toilet', 'wc', 'guest toilet', 'gaeste wc'],
+  'ground floor': ['ground', 'ground floor', 'downstairs', 'erdgeschoss', 'eg', 'unten'],
+  'first floor': ['first', 'first floor', 'upstairs', 'obergeschoss', 'og', 'oben'],
+  outside: ['outside', 'outdoors', 'draussen', 'aussen'],
+}
+
+const STOP_WORDS = new Set(
+  'the a an of in on at to for my our please all every any is are der die das den dem des im in am an auf zu von vom fuer mein meine unser unsere bitte alle alles jede ist sind und and'.split(
+    ' ',
+  ),
+)
+
+/** What a thing is to do, by the words for it. */
+export type WishWord = 'on' | 'off' | 'open' | 'close' | 'lock' | 'unlock' | 'stop'
+
+const WISH_WORDS: Readonly<Record<WishWord, readonly string[]>> = {
+  on: ['on', 'true', 'start', 'an', 'ein', 'einschalten', 'anschalten', 'anmachen', 'yes'],
+  off: ['off', 'false', 'aus', 'ausschalten', 'abschalten', 'ausmachen', 'no'],
+  open: ['open', 'up', 'auf', 'offen', 'oeffnen', 'hoch', 'raise'],
+  close: ['close', 'closed', 'down', 'zu', 'schliessen', 'geschlossen', 'runter', 'lower', 'shut'],
+  lock: ['lock', 'locked', 'abschliessen', 'verriegeln', 'zuschliessen'],
+  unlock: ['unlock', 'unlocked', 'aufschliessen', 'entriegeln'],
+  stop: ['stop', 'stopp', 'halt', 'pause'],
+}
+
+export function wishWord(text: string): WishWord | undefined {
+  const folded = fold(text)
+  return entriesOf(WISH_WORDS).find(([, words]) => words.includes(folded))?.[0]
+}
+
+/** Lower case, umlauts written out, accents and punctuation gone. */
+export function fold(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll('ä', 'ae')
+    .replaceAll('ö', 'oe')
+    .replaceAll('ü', 'ue')
+    .replaceAll('ß', 'ss')
+    .normalize('NFKD')
+    .replaceAll(/\p{M}+/gu, '')
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+}
+
+/** The words that mean something, plurals cut, compounds taken apart. */
+export function meaningfulWords(text: string): readonly string[] {
+  return fold(text)
+    .split(' ')
+    .filter((word) => word !== '' && !STOP_WORDS.has(word))
+    .flatMap(parts)
+}
+
+/** Which room is meant by these words in a row; `undefined`: none that has a name in both languages. */
+export function knownRoom(name: string): string | undefined {
+  const folded = fold(name)
+  return Object.entries(ROOM_WORDS).find(([, words]) => words.includes(folded))?.[0]
+}
+
+export function kindOfWord(word: string): ThingKind | undefined {
+  return entriesOf(KIND_WORDS).find(([, words]) => words.includes(word))?.[0]
+}
+
+const KIND_ENDINGS = entriesOf(KIND_WORDS)
+  .flatMap(([, words]) => words)
+  .filter((word) => word.length >= 4 && !word.includes(' '))
+  .toSorted((left, right) => right.length - left.length)
+
+/** `kuechenlampe` ▸ `kueche` `lampe`; `lamps` ▸ `lamp`. */
+function parts(word: string): readonly string[] {
+  const single = singular(word)
+  if (kindOfWord(single) !== undefined || knownRoom(single) !== undefined) return [single]
+  for (const form of [single, ...plurals(single)]) {
+    const ending = KIND_ENDINGS.find((kind) => form.length > kind.length + 2 && form.endsWith(kind))
+    if (ending === undefined) continue
+    const first = form.slice(0, -ending.length)
+    // The letters that German puts between the halves of a compound.
+    const head = [first, first.replace(/n$/, ''), first.replace(/s$/, '')].find((each) => knownRoom(each) !== undefined)
+    return [head ?? first, ending]
+  }
+  return [single]
+}
+
+function singular(word: string): string {
+  for (const form of [word, ...plurals(word)])
+    if (kindOfWord(form) !== undefined || knownRoom(form) !== undefined) return form
+  return word
+}
+
+/** Forms that this may be the plural of. */
+function plurals(word: string): readonly string[] {
+  const forms = [/s$/, /es$/, /n$/, /en$/, /er$/, /e$/]
+    .filter((ending) => ending.test(word))
+    .map((ending) => word.replace(ending, ''))
+  return [...forms, ...forms.map((form) => form.replaceAll('ae', 'a').replaceAll('oe', 'o').replaceAll('ue', 'u'))]
+}
+
+function entriesOf<Key extends string, Value>(
+  record: Readonly<Record<Key, Value>>,
+): readonly (readonly [Key, Value])[] {
+  return Object.entries(record) as [Key, Value][]
+}

@@ -1,0 +1,47 @@
+/**
+ * Home: the whole house for an agent that has little room: at most twenty tools over the families' own, one picture, one
+ * set of handles, sentences for answers.
+ *
+ * Reads and writes through the families' own tools.
+ */
+import type { Service } from '../bus/capability.ts'
+import { announceTools } from './announce-tools.ts'
+import { callTools } from './call-tools.ts'
+import type { HomeParts } from './dependencies.ts'
+import { heatingTools } from './heating-tools.ts'
+import { lookTools } from './look-tools.ts'
+import { recordTools } from './record-tools.ts'
+import { sceneTools } from './scene-tools.ts'
+import { setTools } from './set-tools.ts'
+
+export function createHome(parts: HomeParts): Service {
+  const capabilities = [
+    ...lookTools(parts),
+    ...setTools(parts),
+    ...sceneTools(parts),
+    ...heatingTools(parts),
+    ...announceTools(parts),
+    ...recordTools(parts),
+    ...callTools(parts),
+  ]
+  return {
+    name: 'home',
+    prefixes: [
+      'home_',
+      'heating_',
+      'hot_water',
+      'announce',
+      'look',
+      'later',
+      'changes',
+      'undo',
+      'attention',
+      'approval',
+      'tools_',
+    ],
+    capabilities: () => capabilities,
+    start: async () => undefined,
+    stop: async () => undefined,
+    health: () => ({ status: 'ok', details: {} }),
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Scene tools: HomeSeer's events as scenes: what there is, what each would do as far as that can be told, and running one.
+ *
+ * Reads and writes through the family's own tools.
+ */
+import { z } from 'zod'
+import type { Capability } from '../bus/capability.ts'
+import { CALLS_ON, defineChange } from '../bus/change-definition.ts'
+import type { HandlerContext } from '../bus/handler-context.ts'
+import { defineTool } from '../bus/tool.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import { HOME_TOOL, preview, say, why } from './dependencies.ts'
+import type { HomeParts } from './dependencies.ts'
+import { fold, meaningfulWords } from './home-words.ts'
+import { numberAt, objectsAt, textAt } from './json-path.ts'
+import { capitalise, quote, sayCount, sayList, sayName } from './say.ts'
+import { homeseerClaims } from './set-tools.ts'
+
+interface Scene {
+  readonly id: number
+  readonly name: string
+  readonly group: string
+}
+
+const LIST = 'hs4.events.list'
+const MAX_SHOWN = 20
+
+const homeScenes = defineTool({
+  ...HOME_TOOL,
+  name: 'home_scenes',
+  title: 'Scenes',
+  description: 'Scenes (HomeSeer events) by name; one that fits alone is shown with what it does.',
+  input: z.strictObject({ text: z.string().max(120).exactOptional() }),
+  effect: 'reads',
+})
+
+export function sceneTools(parts: HomeParts): readonly Capability[] {
+  return [
+    homeScenes.handledBy(async ({ text }, context) => {
+      const scenes = await scenesOf(parts, context)
+      if (!scenes.ok) return scenes
+      const found = text === undefined ? scenes.value : matching(text, scenes.value)
+      if (found.length === 0)
+        return say(text === undefined ? 'There are no scenes.' : `No scene is called ${quote(text)}.`)
+      const [only] = found
+      if (found.length === 1 && only !== undefined)
+        return say(await sayWhatItDoes(only, context), { scenes: [sceneJson(only)] })
+      const shown = found.slice(0, MAX_SHOWN)
+      return say(
+        `${sayCount(found.length, 'scene')}: ${sayList(shown.slice(0, 8).map(({ name }) => sayName(name)))}.`,
+        {
+          scenes: shown.map(sceneJson),
+        },
+      )
+    }),
+    defineChange({
+      ...HOME_TOOL,
+      ...CALLS_ON,
+      effect: 'writes',
+      idempotent: false,
+      name: 'home_scene_run',
+      title: 'Run a scene',
+      description:
+        'Runs one scene now, with everything it does. One that opens something, or cannot be read, waits for a person.',
+      input: z.strictObject({ scene: z.string().min(1).max(120).describe('Its handle or exact name.'), why, preview }),
+      act: async (_, { scene, ...wish }, context) => {
+        const scenes = await scenesOf(parts, context)
+        if (!scenes.ok) return scenes
+        const byHandle = scenes.value.filter(({ id }) => scene === handleOf(id))
+        const named = byHandle.length > 0 ? byHandle : scenes.value.filter(({ name }) => fold(name) === fold(scene))
+        const [only] = named
+        if (named.length !== 1 || only === undefined) {
+          const near = named.length > 1 ? named : matching(scene, scenes.value)
+          if (near.length === 0) return say(`No scene is called ${quote(scene)}. Nothing was done.`)
+          return say(`It is not clear which scene ${quote(scene)} is. Nothing was done.`, {
+            ask: 'Which one?',
+            scenes: near.slice(0, MAX_SHOWN).map(sceneJson),
+          })
+        }
+        const outcome = await context.call('hs4.events.run', { id: only.id, ...homeseerClaims(wish) })
+        if (!outcome.ok) return fail(outcome.fault)
+        const name = sayName(only.name)
+        return say(
+          wish.preview
+            ? `${capitalise(name)} would run. ${await sayWhatItDoes(only, context)}`
+            : `${capitalise(name)} was run.`,
+          wish.preview ? {} : { id: context.traceId },
+        )
+      },
+    }),
+  ]
+}
+
+async function scenesOf(
+  { bus }: HomeParts,
+  context: HandlerContext,
+): Promise<
+  | { readonly ok: true; readonly value: readonly Scene[] }
+  | Extract<Awaited<ReturnType<HandlerContext['call']>>, { ok: false }>
+> {
+  if (bus.offer(LIST) === undefined) return ok([])
+  const outcome = await context.call(LIST, {})
+  if (!outcome.ok) return outcome
+  return ok(objectsAt(outcome.value.data, 'items').flatMap(sceneOf))
+}
+
+function sceneOf(event: JsonObject): readonly Scene[] {
+  const id = numberAt(event, 'id')
+  return id === undefined ? [] : [{ id, name: textAt(event, 'name') ?? '', group: textAt(event, 'group') ?? '' }]
+}
+
+function handleOf(id: number): string {
+  return `scene:${id}`
+}
+
+function sceneJson({ id, name, group }: Scene): JsonObject {
+  return { handle: handleOf(id), name: sayName(name), ...(group === '' ? {} : { group: sayName(group) }) }
+}
+
+function matching(text: string, scenes: readonly Scene[]): readonly Scene[] {
+  const words = meaningfulWords(text)
+  return scenes.filter(({ name, group }) => {
+    const own = new Set([...meaningfulWords(name), ...meaningfulWords(group)])
+    return words.length > 0 && words.every((word) => own.has(word))
+  })
+}
+
+async function sayWhatItDoes({ id, name }: Scene, context: HandlerContext): Promise<string> {
+  const outcome = await context.call('hs4.events.definition.get', { id })
+  const actions = outcome.ok ? actionsIn(outcome.value.data) : undefined
+  if (actions === undefined) return `What ${sayName(name)} does cannot be read, so a person is asked before it runs.`
+  return `${capitalise(sayName(name))} has ${sayCount(actions, 'action')}.`
+}
+
+function actionsIn(definition: Json): number | undefined {
+  const actions = objectsAt(definition, 'actions')
+  return actions.length === 0 ? undefined : actions.length
+}

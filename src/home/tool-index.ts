@@ -1,0 +1,79 @@
+/**
+ * Tool index: tools ranked by how well words fit their names, titles, descriptions and arguments (Okapi BM25).
+ *
+ * Built anew when the offers are others than before.
+ *
+ * Holds memory; otherwise pure.
+ */
+import type { Offer } from '../bus/capability.ts'
+import { meaningfulWords } from './home-words.ts'
+
+/** Term saturation and length normalisation, as BM25 is usually run. */
+const K1 = 1.2
+const B = 0.75
+/** A word in a name says more than one in a description. */
+const NAME_WEIGHT = 3
+
+interface Document {
+  readonly offer: Offer
+  readonly counts: ReadonlyMap<string, number>
+  readonly length: number
+}
+
+export class ToolIndex {
+  #key = ''
+  #documents: readonly Document[] = []
+  #frequency = new Map<string, number>()
+  #meanLength = 1
+
+  /** Best first; only what fits at all. */
+  search(query: string, offers: readonly Offer[]): readonly Offer[] {
+    this.#build(offers)
+    const words = [...new Set(wordsOf(query))]
+    return this.#documents
+      .map((document) => ({
+        offer: document.offer,
+        score: words.reduce((sum, word) => sum + this.#score(document, word), 0),
+      }))
+      .filter(({ score }) => score > 0)
+      .toSorted((left, right) => right.score - left.score)
+      .map(({ offer }) => offer)
+  }
+
+  #score({ counts, length }: Document, word: string): number {
+    const count = counts.get(word) ?? 0
+    if (count === 0) return 0
+    const having = this.#frequency.get(word) ?? 0
+    const rarity = Math.log(1 + (this.#documents.length - having + 0.5) / (having + 0.5))
+    return (rarity * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / this.#meanLength))
+  }
+
+  #build(offers: readonly Offer[]): void {
+    const key = offers.map(({ name }) => name).join('\n')
+    if (key === this.#key) return
+    this.#key = key
+    this.#documents = offers.map(documentOf)
+    this.#frequency = new Map()
+    for (const { counts } of this.#documents)
+      for (const word of counts.keys()) this.#frequency.set(word, (this.#frequency.get(word) ?? 0) + 1)
+    const total = this.#documents.reduce((sum, { length }) => sum + length, 0)
+    this.#meanLength = Math.max(1, total / Math.max(1, this.#documents.length))
+  }
+}
+
+function documentOf(offer: Offer): Document {
+  const counts = new Map<string, number>()
+  const count = (text: string, weight: number): void => {
+    for (const word of wordsOf(text)) counts.set(word, (counts.get(word) ?? 0) + weight)
+  }
+  count(offer.name.replaceAll(/[._]/g, ' '), NAME_WEIGHT)
+  count(offer.title, NAME_WEIGHT)
+  count(offer.description, 1)
+  const { properties } = offer.requestSchema
+  if (typeof properties === 'object' && properties !== null) count(Object.keys(properties).join(' '), 1)
+  return { offer, counts, length: [...counts.values()].reduce((sum, each) => sum + each, 0) }
+}
+
+function wordsOf(text: string): readonly string[] {
+  return meaningfulWords(text.replaceAll('_', ' '))
+}

@@ -1,0 +1,146 @@
+/**
+ * The home for an agent that has never seen us: nothing but `/mcp/home`, the virtual house, and wishes in English and
+ * German. Each outcome is read from the simulated hardware or from the family's own tools, not from the answer alone.
+ */
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
+import { connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+
+let home: Home
+let gateway: GatewayProcess
+let client: Client
+let contract: Client
+beforeAll(async () => {
+  home = createHome()
+  gateway = await startGatewayProcess(home, ['--demo'])
+  client = await connectHttp(gateway.url, 'modern', '/mcp/home')
+  contract = await connectHttp(gateway.url, 'legacy', '/mcp')
+  await vi.waitUntil(async () => JSON.stringify(await ask('home_overview')).includes('is wanted'), {
+    timeout: 120_000,
+    interval: 500,
+  })
+})
+afterAll(async () => {
+  await client.close()
+  await contract.close()
+  await gateway.kill()
+  home.remove()
+})
+
+async function ask(name: string, args: JsonObject = {}): Promise<JsonObject & { readonly say: string }> {
+  const { structuredContent } = await client.callTool({ name, arguments: args })
+  return structuredContent as JsonObject & { readonly say: string }
+}
+
+/** What HomeSeer itself says of a device. */
+async function shown(ref: number): Promise<string> {
+  const { structuredContent } = await contract.callTool({
+    name: 'hs4.devices.get',
+    arguments: { refs: [ref], fresh: true },
+  })
+  const text = JSON.stringify(structuredContent)
+  return /"status":"([^"]*)"/.exec(text)?.[1] ?? text
+}
+
+describe('the list', () => {
+  it('has at most twenty tools under names that every client takes, and fits into 4,000 tokens', async () => {
+    const { tools } = await client.listTools()
+    expect(tools.length).toBeLessThanOrEqual(20)
+    for (const { name, outputSchema } of tools) {
+      // With the prefix that Claude Code puts before it.
+      expect(`mcp__hearthbus__${name}`).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+      expect(outputSchema).toBeUndefined()
+    }
+    // A token has three and a half characters of JSON or more with any of the usual tokenizers.
+    expect(JSON.stringify(tools).length / 3.5).toBeLessThan(4_000)
+  })
+})
+
+describe('wishes', () => {
+  it('to know how the home is are one call and a short answer', async () => {
+    const overview = await ask('home_overview')
+    expect(overview['rooms']).toEqual(expect.arrayContaining([expect.objectContaining({ room: 'Hall' })]))
+    // The zone of the heating and the room of HomeSeer are one.
+    const living = (overview['rooms'] as JsonObject[]).find(({ room }) => room === 'Living Room')
+    expect(living?.['heating']).toMatch(/°C/)
+    expect(JSON.stringify(overview).length / 3.5).toBeLessThan(1_500)
+  })
+
+  it.each<[string, string | number, number, string]>([
+    ['kitchen lamp', 'on', 120, 'On'],
+    ['Küchenlampe', 'aus', 120, 'Off'],
+    ['the lamp in the hall', 40, 101, 'Dim 40%'],
+    ['hs:101', 'off', 101, 'Off'],
+  ])('for %j to be %j are done and read back', async (thing, to, ref, status) => {
+    const done = await ask('home_set', { thing, to, why: 'a wish of the test' })
+    expect(done.say).toContain('read back')
+    expect(await shown(ref)).toBe(status)
+  })
+
+  it('are taken back by the id of their answer, and by nobody else’s', async () => {
+    const done = await ask('home_set', { thing: 'kitchen lamp', to: 'on', why: 'a wish of the test' })
+    expect(await shown(120)).toBe('On')
+    const { structuredContent } = await contract.callTool({ name: 'undo', arguments: { id: 'nothing', why: 'a test' } })
+    expect(JSON.stringify(structuredContent)).toContain('no change')
+    expect(await ask('undo', { id: done['id'] ?? '', why: 'a wish of the test' })).toMatchObject({
+      say: '1 change was taken back.',
+    })
+    expect(await shown(120)).toBe('Off')
+  })
+
+  it.each(['lamp', 'the thing upstairs', 'garden gnome', 'what is on?'])(
+    'that are not clear (%j) are questions, and move nothing',
+    async (thing) => {
+      const before = await shown(101)
+      const asked = await ask('home_set', { thing, to: 'on', why: 'a wish of the test' })
+      expect(asked.say).toMatch(/Nothing was done/)
+      expect(await shown(101)).toBe(before)
+    },
+  )
+
+  it('to open a lock wait for a person, and say so without an error', async () => {
+    const result = await client.callTool({
+      name: 'home_set',
+      arguments: { thing: 'front door lock', to: 'unlock', why: 'a guest' },
+    })
+    expect(result.isError).not.toBe(true)
+    const { approval, say } = result.structuredContent as { approval: JsonObject; say: string }
+    expect(say).toContain('Nothing was done yet')
+    expect(await ask('approval', { id: approval['id'] ?? '' })).toMatchObject({ approval: { state: 'requested' } })
+    expect(await shown(141)).toBe('Locked')
+  })
+
+  it('for many things at once never touch a lock, a valve or a heater', async () => {
+    const all = await ask('home_set_many', { kind: 'light', to: 'off', why: 'a wish of the test' })
+    expect(all.say).toMatch(/^Set \d+ lights? of \d+ to “off”\.$/)
+    for (const kind of ['lock', 'valve', 'heater', 'door'])
+      expect((await ask('home_set_many', { kind, to: 'on', why: 'a wish of the test' })).say).toContain(
+        'Nothing was done',
+      )
+  })
+
+  it('for warmth are set, read back, and can be taken back', async () => {
+    const done = await ask('heating_set', { zone: 'Wohnzimmer', to: 22.5, why: 'a wish of the test' })
+    expect(done.say).toBe('Set Living to 22.5 °C, read back.')
+    expect(await ask('undo', { id: done['id'] ?? '', why: 'a wish of the test' })).toMatchObject({
+      say: '1 change was taken back.',
+    })
+    expect((await ask('heating_set', { zone: 'Mars', to: 22, why: 'a wish of the test' })).say).toContain(
+      'Nothing was done',
+    )
+  })
+
+  it('that the short list cannot do are found and called', async () => {
+    const found = await ask('tools_find', { query: 'error numbers of the boiler' })
+    expect(JSON.stringify(found)).toContain('ebus.v1.vaillant.errors.get')
+    expect(await ask('tools_call', { name: 'server_ping' })).toMatchObject({ say: 'server_ping answered.' })
+    expect((await ask('tools_call', { name: 'hs4.devices.unlock' })).say).toContain('There is no tool')
+  })
+
+  it('to know what happened are answered in sentences', async () => {
+    const told = await ask('changes', { since: '1h' })
+    expect(JSON.stringify(told['changes'])).toMatch(/Set a device, Kitchen Lamp/)
+  })
+})

@@ -9,6 +9,9 @@
 import type { Clock } from '../core/clock.ts'
 import type { Alarm, DeadlineWheel } from './deadline-wheel.ts'
 
+/** After a leap of the clock, alarms that were set since do not wait for one that was armed before it. */
+const LONGEST_WAIT_MS = 1_000
+
 export class WheelTimer {
   readonly #wheel: DeadlineWheel
   readonly #clock: Clock
@@ -54,8 +57,7 @@ export class WheelTimer {
   #arm(dueMs: number): void {
     clearTimeout(this.#handle)
     this.#armedForMs = dueMs
-    // setTimeout takes 31 bits; a deadline beyond that is looked at again when they have passed.
-    const waitMs = Math.min(Math.max(1, Math.ceil(dueMs - this.#clock.monotonic())), 2 ** 31 - 1)
+    const waitMs = Math.min(Math.max(1, Math.ceil(dueMs - this.#clock.monotonic())), LONGEST_WAIT_MS)
     this.#handle = setTimeout(this.#fire, waitMs)
     this.#handle.unref()
   }

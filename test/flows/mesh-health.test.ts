@@ -24,6 +24,7 @@ describe.skipIf(NATS_SERVER === '')('a mesh', () => {
     const [cellar, attic] = nodes as [MeshNode, MeshNode]
     await until('all is well', async () => (await mesh(cellar)).status === 'ok')
     expect(await mesh(cellar)).toEqual({
+      version: expect.any(String),
       name: 'mesh',
       status: 'ok',
       details: { community: 'village', members: 1, reached: 1, nats: 'up' },

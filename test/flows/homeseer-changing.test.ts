@@ -168,12 +168,12 @@ describe('a HomeSeer that pushes nothing', () => {
     const { house: simulated } = world.simulator
     using homeseer = await homeseerBehind(/^$/, () => undefined)
     const quiet = { url: homeseer.url, push: { pollSeconds: 86_400 }, statusCacheMs: 0 }
-    await using house = await openHouse(world, { homeseer: quiet })
     const root = { ref: 710, name: 'Tower', relationship: 2 }
     const feature = { name: 'Tower Lamp', relationship: 4, associatedRefs: [710], pairs: BINARY_SWITCH }
     simulated.add(part({ ...root, associatedRefs: [711] }))
     simulated.add(part({ ...feature, ref: 711 }))
     try {
+      await using house = await openHouse(world, { homeseer: quiet })
       expect(await house.call('hs4.devices.list', { limit: 1 })).toMatchObject({ result: { total: 40 } })
       homeseer.asked.length = 0
       const get = () => house.call('hs4.devices.get', { refs: [710] })

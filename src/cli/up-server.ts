@@ -91,7 +91,7 @@ function welcome(
     '',
     `  Console     ${place.console}`,
     `              (${place.signIn}; \`${command} console\` prints a new link)`,
-    `  Agents      ${gateway.url}/mcp          (profiles: /mcp/read, /mcp/<family>)`,
+    `  Agents      ${gateway.url}/mcp/home     (every tool: /mcp; profiles: /mcp/read, /mcp/<family>)`,
     `  Programs    ${gateway.url}/api`,
     `  Records     ${dataRoot}`,
     '',

@@ -11,6 +11,9 @@ import { arrayAt, numberAt, objectsAt, textAt, textsAt } from './json-path.ts'
 import type { Rooms } from './room.ts'
 import type { Thing, ThingCall, ThingControl } from './thing.ts'
 
+/** Kinds of which nobody says that they are on. */
+const NEVER_ON: ReadonlySet<ThingKind> = new Set(['sensor', 'lock', 'thermostat'])
+
 /** HomeSeer's classes that have another name here. */
 const KINDS: Readonly<Record<string, ThingKind>> = {
   light: 'light',
@@ -66,7 +69,7 @@ function thingOf(device: JsonObject, all: ReadonlyMap<number | undefined, JsonOb
     floor: floor === '' ? undefined : floor,
     kind,
     state: status,
-    isOn: kind === 'sensor' || opens || kind === 'lock' ? undefined : isOnBy(words, device),
+    isOn: opens || NEVER_ON.has(kind) ? undefined : isOnBy(words, device),
     isOpen: opens ? (OPEN_WORDS.has(words) ? true : CLOSED_WORDS.has(words) ? false : undefined) : undefined,
     isLocked:
       kind === 'lock' ? (LOCKED_WORDS.has(words) ? true : UNLOCKED_WORDS.has(words) ? false : undefined) : undefined,

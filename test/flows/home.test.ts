@@ -65,6 +65,7 @@ describe('wishes', () => {
     // The zone of the heating and the room of HomeSeer are one.
     const living = (overview['rooms'] as JsonObject[]).find(({ room }) => room === 'Living Room')
     expect(living?.['heating']).toMatch(/°C/)
+    expect(living).not.toHaveProperty('on')
     expect(JSON.stringify(overview).length / 3.5).toBeLessThan(1_500)
   })
 

@@ -32,7 +32,6 @@ export function createHome(parts: HomeParts): Service {
       'hot_water',
       'announce',
       'look',
-      'later',
       'changes',
       'undo',
       'attention',

@@ -18,7 +18,7 @@ import { gatherFacts } from './doctor-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { writeFirstConfig } from './init-store.ts'
 
-const ALWAYS_SERVED: readonly string[] = ['all', 'home']
+const ALWAYS_SERVED: ReadonlySet<string> = new Set(['all', 'home'])
 
 export function addSettingUpCommands(program: Command): void {
   program
@@ -44,7 +44,7 @@ export function addSettingUpCommands(program: Command): void {
       const running = findGateway(globalOptions(command).data)
       // A profile that nobody serves is better found out here than in a client that says nothing.
       const tools = { path: `/api/tools?profile=${encodeURIComponent(profile)}` }
-      if (running.ok && !ALWAYS_SERVED.includes(profile) && (await heard(command, tools)) === undefined) return
+      if (running.ok && !ALWAYS_SERVED.has(profile) && (await heard(command, tools)) === undefined) return
       const url = running.ok ? running.value.note.url : httpAddress(config.listen.host, config.listen.port)
       const self = selfCommand(process.argv[1] ?? '')
       const settings = selfSettings(process.argv.slice(2), process.env, process.cwd())

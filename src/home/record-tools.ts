@@ -202,19 +202,25 @@ async function undo(
   if (typeof found === 'string') return say(found)
   if (found.calls.length === 0)
     return say('What it was before is not known, so it cannot be taken back. Nothing was done.')
+  // Not every family can be asked what a call would do, so a preview calls none of them.
+  if (wish.preview)
+    return say(`${sayCount(found.calls.length, 'change')} would be taken back. Nothing was done.`, {
+      calls: [...found.calls],
+    })
   const failed: string[] = []
+  let done = 0
   for (const call of found.calls) {
     const [tool, body] = [textAt(call, 'tool') ?? '', at(call, 'arguments')]
     if (!isJsonObject(body)) continue
     const outcome = await context.call(tool, tool.startsWith('hs4.') ? { ...body, ...homeseerClaims(wish) } : body)
-    if (!outcome.ok && outcome.fault.kind === 'approval-required') return fail(outcome.fault)
-    if (!outcome.ok) failed.push(outcome.fault.message)
+    if (outcome.ok) done++
+    // That nothing was done yet can only be said while it is true.
+    else if (outcome.fault.kind === 'approval-required' && done === 0) return fail(outcome.fault)
+    else failed.push(outcome.fault.message)
   }
-  const done = found.calls.length - failed.length
-  const verb = wish.preview ? 'would be' : done === 1 ? 'was' : 'were'
-  return say(`${sayCount(done, 'change')} ${verb} taken back.`, {
+  return say(`${sayCount(done, 'change')} ${done === 1 ? 'was' : 'were'} taken back.`, {
     ...(failed.length === 0 ? {} : { failed: failed.slice(0, 8).map(quote) }),
-    ...(wish.preview ? {} : { id: context.traceId }),
+    id: context.traceId,
   })
 }
 

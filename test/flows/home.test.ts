@@ -125,6 +125,11 @@ describe('wishes', () => {
   it('for warmth are set, read back, and can be taken back', async () => {
     const done = await ask('heating_set', { zone: 'Wohnzimmer', to: 22.5, why: 'a wish of the test' })
     expect(done.say).toBe('Set Living to 22.5 °C, read back.')
+    // What is only asked about changes nothing.
+    await ask('undo', { id: done['id'] ?? '', why: 'a wish of the test', preview: true })
+    await ask('heating_set', { zone: 'Wohnzimmer', to: 18, why: 'a wish of the test', preview: true })
+    const { structuredContent: zones } = await contract.callTool({ name: 'ebus.v1.semantic.zones.get', arguments: {} })
+    expect(JSON.stringify(zones)).toContain('22.5')
     expect(await ask('undo', { id: done['id'] ?? '', why: 'a wish of the test' })).toMatchObject({
       say: '1 change was taken back.',
     })

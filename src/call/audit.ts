@@ -11,7 +11,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Call, Caller, Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import { chanceBytes } from '../core/chance.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -4,7 +4,7 @@
  *
  *   call · stream · handleCall ─▶ ticket (deadline, signal) ─▶ admit( … proceed ─▶ dispatch … ) ─▶ trace, tally
  *
- * Pure: clock, chance, the chain and the way to other nodes come from outside; the timer behind it is timer-client.ts.
+ * Pure: clock, chance, the chain and the way to other nodes come from outside; the timer behind it is deadline-timer.ts.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'

@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
-import { createLimits, isRest } from './limits.ts'
-import type { LimitsConfig } from './limits.ts'
-import { actsOfDay, countAct, dayReliefMs, fullBucket, takeOne, waitForOneMs } from './rate.ts'
-import type { Bucket, DayCount } from './rate.ts'
+import { createLimits, isRest, actsOfDay, countAct, dayReliefMs, fullBucket, takeOne, waitForOneMs } from './limits.ts'
+import type { LimitsConfig, Bucket, DayCount } from './limits.ts'
 
 const config: LimitsConfig = {
   calls: { perMinute: 60, burst: 3 },

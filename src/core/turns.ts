@@ -71,9 +71,6 @@ export function drain<Item>(turns: Turns<Item>): Item[] {
   return items
 }
 
-// Keyed lock: one holder per key; the others wait, not too many, and free to leave. Callers take turns: whoever asks
-// again and again, also for what they may not have, waits behind themselves and keeps nobody else out.
-
 export type Release = () => void
 export type LockFault = 'queue-full' | 'aborted'
 

@@ -20,13 +20,6 @@ import type { Clock } from '../core/clock.ts'
 import type { ActuatorUsage } from './limits.ts'
 import type { Transaction } from './transaction-store.ts'
 
-// Actuator state: how often each device was changed in the last day, by hour; and whether everything is stopped.
-//
-//   actuator.used ─▶ counted      actuator.redated ─▶ what the clock had dated ahead counts as now
-//   stop.engaged ─▶ stop.released
-//
-// The reason of a stop is the body of the entry `seq`.
-
 /** All changes of an hour are dated with its last one: at most an hour too strict. */
 export interface HourOfUse {
   readonly hour: number
@@ -103,12 +96,6 @@ function added(hours: readonly HourOfUse[], acts: number, atMs: number): readonl
 function hourOf(wallMs: number): number {
   return Math.floor(wallMs / HOUR_MS)
 }
-
-// Actuator store: how often each device was changed in the last day, on record before the change is made, so that a
-// restart does not reset the daily limit.
-//
-// A process counts on its own monotonic clock (limits.ts), so setting the wall clock changes nothing. Only what an
-// earlier process left is dated by the wall clock; a date in the future counts as now.
 
 export interface ActuatorStore {
   /** What earlier processes did to each device, on this one's monotonic clock. */

@@ -183,9 +183,6 @@ function crowded({ act, offer }: AssessedCall): Fault {
   }
 }
 
-// Settle: what an answer means once a change was under way. Silence after a change was sent is not a failure that may
-// be repeated: nobody knows whether it took effect, and everybody must be told so.
-
 /** Kinds that leave open whether a change that had begun took effect. */
 const OPEN: ReadonlySet<FaultKind> = new Set<FaultKind>(['timed-out', 'cancelled', 'internal', 'unknown-outcome'])
 

@@ -18,8 +18,6 @@ import { readJson } from '../core/strict-json.ts'
 import { utf8 } from '../core/bytes.ts'
 import type { Message } from './results.ts'
 
-// Body: a request's JSON, read up to a limit and not one byte beyond it.
-
 const PARSE_ERROR = -32_700
 const MAX_DISCARDED_BYTES = 67_108_864
 const MAX_DISCARDING_MS = 5_000
@@ -81,12 +79,6 @@ function joined(chunks: readonly Buffer[]): Buffer {
   const [first] = chunks
   return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
 }
-
-// Reply: the HTTP response to one JSON-RPC request. A single JSON body, unless something has to be said before the
-// result, or nothing could be said for long: then it becomes a stream of events whose last one is the result.
-//
-//   nothing yet ──finish──▶ application/json
-//        └──notify, silence──▶ text/event-stream ──notify…──▶ ──finish──▶ end
 
 export interface ReplyTransport {
   /** Progress and logs are lossy: to a client that does not read them they are not queued without end. */

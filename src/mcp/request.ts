@@ -110,11 +110,6 @@ export function parseTraceparent(text: unknown): TraceParent | undefined {
   return { traceId: traceIdToUlid(traceId), parentSpan }
 }
 
-// Door: which part of the house a URL leads to.
-//
-//   /mcp            everything that the caller may see        ?names=underscore   spelt without dots
-//   /mcp/<profile>  the subset of that name                   ?node=<id or name>  what that node offers, called there
-
 const PATH = /^\/mcp(?:\/(?<profile>[a-z0-9][a-z0-9-]{0,31}))?\/?$/
 
 const NODE = /^[^\s\p{C}](?:[^\p{C}]{0,126}[^\s\p{C}])?$/u

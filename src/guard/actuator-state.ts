@@ -12,7 +12,7 @@ import { entryTime, textField } from '../ledger/entry-field.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { refuseAdmin } from './principal-state.ts'
-import { DAY_HOURS, HOUR_MS } from './rate.ts'
+import { DAY_HOURS, HOUR_MS } from './day-count.ts'
 
 /** All changes of an hour are dated with its last one: at most an hour too strict. */
 export interface HourOfUse {

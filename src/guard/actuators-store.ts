@@ -11,7 +11,7 @@ import type { Clock } from '../core/clock.ts'
 import { countingAt } from './actuator-state.ts'
 import type { GuardState } from './guard-state.ts'
 import type { ActuatorUsage } from './limits.ts'
-import { joinedActs } from './rate.ts'
+import { joinedActs } from './day-count.ts'
 import type { Transaction } from './transaction-store.ts'
 
 export interface ActuatorStore {

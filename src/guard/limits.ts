@@ -13,15 +13,23 @@
  */
 import type { Effect } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
+import { fullBucket, isBucketFull, msUntilToken, takeToken } from '../toolbox/token-bucket.ts'
+import type { TokenBucket, TokenRate } from '../toolbox/token-bucket.ts'
 import { matches } from './pattern.ts'
-import { actsOfDay, countAct, dayReliefMs, fullBucket, refill, takeOne, waitForOneMs } from './rate.ts'
-import type { Bucket, DayCount, Rate } from './rate.ts'
+import { actsOfDay, countAct, dayReliefMs } from './day-count.ts'
+import type { DayCount } from './day-count.ts'
+
+export interface RateLimit {
+  readonly perMinute: number
+  /** How many at once after a quiet while. */
+  readonly burst: number
+}
 
 export interface LimitsConfig {
   /** Calls of one caller, of any kind and outcome. */
-  readonly calls: Rate
+  readonly calls: RateLimit
   /** Acts of one caller per effect; an effect that is not named is bounded by `calls` alone. */
-  readonly effects: Readonly<Partial<Record<Effect, Rate>>>
+  readonly effects: Readonly<Partial<Record<Effect, RateLimit>>>
   readonly actuator: ActuatorLimit
   /** Devices that need more rest, e.g. registers in EEPROM; the first pattern that fits counts. */
   readonly actuators?: readonly (ActuatorLimit & { readonly target: string })[]
@@ -66,10 +74,11 @@ export interface ActuatorUsage {
 }
 
 interface Budget {
-  readonly bucket: Bucket
-  readonly rate: Rate
+  readonly bucket: TokenBucket
+  readonly rate: TokenRate
 }
 
+const MINUTE_MS = 60_000
 /** How many of the longest unused entries are looked at to make room for a new one. */
 const EVICTION_SCAN = 64
 /** When nothing says how long to wait. */
@@ -86,20 +95,25 @@ export function createLimits(
   const budgets = new Map<string, Budget>()
   const actuators = new Map<string, ActuatorUsage>(before)
 
-  function budgetVerdict(key: string, rate: Rate, rule: string): LimitVerdict {
+  function budgetVerdict(key: string, limit: RateLimit, rule: string): LimitVerdict {
     const now = monotonic()
+    const rate = tokenRate(limit)
     const budget = budgets.get(key)
-    if (budget === undefined && !hasRoom(budgets, config.maxTracked, (held) => isFull(held, now)))
+    if (
+      budget === undefined &&
+      !hasRoom(budgets, config.maxTracked, (held) => isBucketFull(held.bucket, held.rate, now))
+    )
       return refuse(rule, 'Too many callers at once.', DEFAULT_RETRY_MS)
-    const wait = waitForOneMs(budget?.bucket ?? fullBucket(rate, now), rate, now)
+    const wait = msUntilToken(budget?.bucket ?? fullBucket(rate, now), rate, now)
     if (wait === 0) return OK
-    return refuse(rule, `More than ${rate.perMinute} in a minute.`, wait)
+    return refuse(rule, `More than ${limit.perMinute} in a minute.`, wait)
   }
 
-  function takeFrom(key: string, rate: Rate): void {
+  function takeFrom(key: string, limit: RateLimit): void {
     const now = monotonic()
-    const bucket = takeOne(budgets.get(key)?.bucket ?? fullBucket(rate, now), rate, now)
-    touch(budgets, key, { bucket, rate })
+    const rate = tokenRate(limit)
+    const before = budgets.get(key)?.bucket ?? fullBucket(rate, now)
+    touch(budgets, key, { bucket: takeToken(before, rate, now) ?? before, rate })
   }
 
   function actuatorVerdict(driven: string, { target, label = driven }: Pick<Act, 'target' | 'label'>): LimitVerdict {
@@ -185,9 +199,8 @@ function restWords(label: string, intervalMs: number, leftMs: number): string {
   return `${label}: the device rests ${intervalMs} ms between changes. Try again in ${Math.ceil(leftMs)} ms.`
 }
 
-/** A full bucket tells nothing that a new one would not. */
-function isFull({ bucket, rate }: Budget, nowMs: number): boolean {
-  return refill(bucket, rate, nowMs).tokens >= rate.burst
+function tokenRate({ perMinute, burst }: RateLimit): TokenRate {
+  return { tokens: perMinute, perMs: MINUTE_MS, burst }
 }
 
 /** Maps keep the order in which entries were last touched, so the first ones are the longest unused. */

@@ -8,7 +8,7 @@
  * Pure.
  */
 import type { Call } from '../bus/call.ts'
-import { accountKey } from '../bus/caller-key.ts'
+import { accountKey } from '../bus/caller.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { KeyedLock, LockFault, Release } from '../core/keyed-lock.ts'

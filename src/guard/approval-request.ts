@@ -10,7 +10,7 @@
  *
  * Pure: the stores do the work.
  */
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Fault, Reason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { ok } from '../core/result.ts'

@@ -7,7 +7,7 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
-import { accountOf, callerKey } from '../bus/caller-key.ts'
+import { accountOf, callerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -6,7 +6,7 @@
  *
  * Does I/O.
  */
-import { accountOf } from '../bus/caller-key.ts'
+import { accountOf } from '../bus/caller.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'

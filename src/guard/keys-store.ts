@@ -8,7 +8,7 @@
  * Does I/O.
  */
 import type { Outcome } from '../bus/call.ts'
-import { accountOf } from '../bus/caller-key.ts'
+import { accountOf } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { keyedHash } from './binding.ts'

@@ -4,7 +4,7 @@
  * Pure: families look where they have to.
  */
 import type { Call } from '../bus/call.ts'
-import { accountKey } from '../bus/caller-key.ts'
+import { accountKey } from '../bus/caller.ts'
 import type { Assessment, Effect, Offer, PlannedCall } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'

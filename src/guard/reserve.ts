@@ -10,7 +10,7 @@
  *
  * Pure: the stores do the work.
  */
-import { accountKey, callerKey } from '../bus/caller-key.ts'
+import { accountKey, callerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import type { KeyedLock } from '../core/keyed-lock.ts'
 import { LedgerRefuses, ledgerFaultBrief } from '../ledger/fork.ts'

@@ -5,7 +5,7 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'

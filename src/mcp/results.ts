@@ -5,7 +5,7 @@
  */
 import type { Outcome, Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import { originOf } from '../bus/reply-origin.ts'
+import { originOf } from '../bus/ticket.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { isResourceContents, mirror, wellFormed } from './content.ts'

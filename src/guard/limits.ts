@@ -13,13 +13,21 @@
  */
 import type { Effect } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
+import { fullBucket, isBucketFull, msUntilToken, takeToken } from '../toolbox/token-bucket.ts'
+import type { TokenBucket, TokenRate } from '../toolbox/token-bucket.ts'
 import { matches } from './pattern.ts'
+
+export interface RateLimit {
+  readonly perMinute: number
+  /** How many at once after a quiet while. */
+  readonly burst: number
+}
 
 export interface LimitsConfig {
   /** Calls of one caller, of any kind and outcome. */
-  readonly calls: Rate
+  readonly calls: RateLimit
   /** Acts of one caller per effect; an effect that is not named is bounded by `calls` alone. */
-  readonly effects: Readonly<Partial<Record<Effect, Rate>>>
+  readonly effects: Readonly<Partial<Record<Effect, RateLimit>>>
   readonly actuator: ActuatorLimit
   /** Devices that need more rest, e.g. registers in EEPROM; the first pattern that fits counts. */
   readonly actuators?: readonly (ActuatorLimit & { readonly target: string })[]
@@ -64,10 +72,11 @@ export interface ActuatorUsage {
 }
 
 interface Budget {
-  readonly bucket: Bucket
-  readonly rate: Rate
+  readonly bucket: TokenBucket
+  readonly rate: TokenRate
 }
 
+const MINUTE_MS = 60_000
 /** How many of the longest unused entries are looked at to make room for a new one. */
 const EVICTION_SCAN = 64
 /** When nothing says how long to wait. */
@@ -84,20 +93,25 @@ export function createLimits(
   const budgets = new Map<string, Budget>()
   const actuators = new Map<string, ActuatorUsage>(before)
 
-  function budgetVerdict(key: string, rate: Rate, rule: string): LimitVerdict {
+  function budgetVerdict(key: string, limit: RateLimit, rule: string): LimitVerdict {
     const now = monotonic()
+    const rate = tokenRate(limit)
     const budget = budgets.get(key)
-    if (budget === undefined && !hasRoom(budgets, config.maxTracked, (held) => isFull(held, now)))
+    if (
+      budget === undefined &&
+      !hasRoom(budgets, config.maxTracked, (held) => isBucketFull(held.bucket, held.rate, now))
+    )
       return refuse(rule, 'Too many callers at once.', DEFAULT_RETRY_MS)
-    const wait = waitForOneMs(budget?.bucket ?? fullBucket(rate, now), rate, now)
+    const wait = msUntilToken(budget?.bucket ?? fullBucket(rate, now), rate, now)
     if (wait === 0) return OK
-    return refuse(rule, `More than ${rate.perMinute} in a minute.`, wait)
+    return refuse(rule, `More than ${limit.perMinute} in a minute.`, wait)
   }
 
-  function takeFrom(key: string, rate: Rate): void {
+  function takeFrom(key: string, limit: RateLimit): void {
     const now = monotonic()
-    const bucket = takeOne(budgets.get(key)?.bucket ?? fullBucket(rate, now), rate, now)
-    touch(budgets, key, { bucket, rate })
+    const rate = tokenRate(limit)
+    const before = budgets.get(key)?.bucket ?? fullBucket(rate, now)
+    touch(budgets, key, { bucket: takeToken(before, rate, now) ?? before, rate })
   }
 
   function actuatorVerdict(driven: string, { target, label = driven }: Pick<Act, 'target' | 'label'>): LimitVerdict {
@@ -183,9 +197,8 @@ function restWords(label: string, intervalMs: number, leftMs: number): string {
   return `${label}: the device rests ${intervalMs} ms between changes. Try again in ${Math.ceil(leftMs)} ms.`
 }
 
-/** A full bucket tells nothing that a new one would not. */
-function isFull({ bucket, rate }: Budget, nowMs: number): boolean {
-  return refill(bucket, rate, nowMs).tokens >= rate.burst
+function tokenRate({ perMinute, burst }: RateLimit): TokenRate {
+  return { tokens: perMinute, perMs: MINUTE_MS, burst }
 }
 
 /** Maps keep the order in which entries were last touched, so the first ones are the longest unused. */
@@ -208,49 +221,12 @@ function hasRoom<Value>(map: Map<string, Value>, limit: number, isIdle: (value: 
   return false
 }
 
-// Rate: how much may happen in a time. Two counters, both a handful of numbers however much happens:
-//
-//   bucket   fills steadily up to its burst, each act takes one
-//   day      acts of the last 24 hours, counted per hour
+// Day count: acts of the last 24 hours, counted per hour: a handful of numbers however much happens.
 //
 // Times are monotonic milliseconds.
 
-export interface Rate {
-  readonly perMinute: number
-  /** How many at once after a quiet while. */
-  readonly burst: number
-}
-
-export interface Bucket {
-  readonly tokens: number
-  readonly atMs: number
-}
-
-const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 export const DAY_HOURS = 24
-
-export function fullBucket(rate: Rate, nowMs: number): Bucket {
-  return { tokens: rate.burst, atMs: nowMs }
-}
-
-export function refill(bucket: Bucket, rate: Rate, nowMs: number): Bucket {
-  const gained = (Math.max(0, nowMs - bucket.atMs) * rate.perMinute) / MINUTE_MS
-  return { tokens: Math.min(rate.burst, bucket.tokens + gained), atMs: Math.max(nowMs, bucket.atMs) }
-}
-
-/** 0 when one can be taken now; `Infinity` for a rate that never lets anything through. */
-export function waitForOneMs(bucket: Bucket, rate: Rate, nowMs: number): number {
-  const { tokens } = refill(bucket, rate, nowMs)
-  if (tokens >= 1) return 0
-  if (rate.burst < 1 || rate.perMinute <= 0) return Infinity
-  return Math.ceil(((1 - tokens) * MINUTE_MS) / rate.perMinute)
-}
-
-export function takeOne(bucket: Bucket, rate: Rate, nowMs: number): Bucket {
-  const filled = refill(bucket, rate, nowMs)
-  return { tokens: filled.tokens - 1, atMs: filled.atMs }
-}
 
 /** Hour since the monotonic clock began → acts in it; never more than 25 entries. */
 export type DayCount = readonly (readonly [hour: number, acts: number])[]

@@ -2,14 +2,6 @@
  * Listener: the one HTTP server for agents and people. It checks the address of every request and hands it to whoever
  * owns the path; it knows nothing of MCP, of the API or of the console.
  *
- * When all connections that it holds are taken, one goes:
- *
- *   silent ──a request, whole──▶ being answered ──answered──▶ silent
- *     └─ goes first, the longest silent before the others
- *
- * To connect takes no credential. Were newcomers turned away, whoever opens enough connections and says nothing would
- * keep everybody out, and the owner's emergency stop with them.
- *
  * Does I/O.
  */
 import { createServer } from 'node:http'
@@ -17,8 +9,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isIP } from 'node:net'
 import { httpAddress } from '../core/http-address.ts'
-import { listen } from '../core/listen-server.ts'
+import { isBeingAnswered, listen } from '../core/listen-server.ts'
 import type { Logger } from '../core/logger.ts'
+import { ConnectionLimiter } from '../toolbox/connection-limiter.ts'
 
 export interface Route {
   /** `/mcp` owns `/mcp`, `/mcp/…` and `/mcp?…`; `/` owns what nobody else does. */
@@ -87,8 +80,15 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       })
     },
   )
-  const places = keepPlaces(server, options.maxConnections ?? MAX_CONNECTIONS)
-  server.on('clientError', (error, socket) => hangUp(error, socket, places.underWay(socket)))
+  const limiter = new ConnectionLimiter<Duplex>({ maxUnauthenticated: options.maxConnections ?? MAX_CONNECTIONS })
+  /** What was begun last on each connection. */
+  const responses = new WeakMap<Duplex, ServerResponse>()
+  server.on('connection', (socket: Duplex) => limiter.accept(socket))
+  server.on('request', ({ socket }, response) => {
+    responses.set(socket, response)
+    limiter.recordActivity(socket, () => isBeingAnswered(response))
+  })
+  server.on('clientError', (error, socket) => hangUp(error, socket, responses.get(socket)))
   const port = await listen(server, options)
   return { url: httpAddress(options.host, port), port, stop: () => close(server) }
 }
@@ -174,44 +174,6 @@ function close(server: Server): Promise<void> {
     })
     server.closeIdleConnections()
   })
-}
-
-export interface Places {
-  /** What was begun last on this connection. */
-  readonly underWay: (socket: Duplex) => ServerResponse | undefined
-}
-
-export function keepPlaces(server: Server, places: number): Places {
-  /** Each with its last answer; who was heard of longest ago comes first. */
-  const connected = new Map<Duplex, ServerResponse | undefined>()
-
-  server.on('connection', (socket: Duplex) => {
-    connected.set(socket, undefined)
-    socket.once('close', () => connected.delete(socket))
-    // Where all others are being answered, it is the newcomer itself.
-    if (connected.size > places) leave(longestSilent(connected) ?? socket)
-  })
-  server.on('request', ({ socket }, response) => {
-    // Set anew, so that the order is that of the last words. What came from one that has gone is not kept.
-    if (connected.delete(socket)) connected.set(socket, response)
-  })
-
-  function leave(socket: Duplex): void {
-    connected.delete(socket)
-    socket.destroy()
-  }
-
-  return { underWay: (socket) => connected.get(socket) }
-}
-
-function longestSilent(connected: ReadonlyMap<Duplex, ServerResponse | undefined>): Duplex | undefined {
-  for (const [socket, response] of connected) if (!isBeingAnswered(response)) return socket
-  return undefined
-}
-
-/** A request that does not end, or an answer that is not fetched, is a way of keeping silent, too. */
-function isBeingAnswered(response: ServerResponse | undefined): boolean {
-  return response !== undefined && response.req.complete && !response.writableEnded
 }
 
 // Host check: is this request really meant for us, and does it come from a page that may talk to us?

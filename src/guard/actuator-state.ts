@@ -8,7 +8,7 @@
  *
  * Pure, but for the state that it is given.
  */
-import { entryTime, textField } from '../ledger/entry-field.ts'
+import { entryTime, textField, textsField } from '../ledger/entry-field.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { refuseAdmin } from './principal-state.ts'
@@ -35,11 +35,7 @@ export const actuatorEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     const target = textField(entry, 'target')
     if (target === undefined) return 'it names no device'
     const atMs = entryTime(entry)
-    const hours = state.actuators.get(target) ?? []
-    // Last, so that those which were not changed for a day are found first.
-    state.actuators.delete(target)
-    state.actuators.dropLapsed((used) => countingAt(used, atMs).length === 0)
-    state.actuators.set(target, added(countingAt(hours, atMs), 1, atMs))
+    for (const used of [target, ...textsField(entry, 'also')]) countUse(state, used, atMs)
     return undefined
   },
 
@@ -69,6 +65,14 @@ export const actuatorEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     state.stop.delete(STOP)
     return undefined
   },
+}
+
+function countUse({ actuators }: GuardState, target: string, atMs: number): void {
+  const hours = actuators.get(target) ?? []
+  // Last, so that those which were not changed for a day are found first.
+  actuators.delete(target)
+  actuators.dropLapsed((used) => countingAt(used, atMs).length === 0)
+  actuators.set(target, added(countingAt(hours, atMs), 1, atMs))
 }
 
 /** Those hours of which something still counts towards the day. */

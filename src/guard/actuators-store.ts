@@ -17,10 +17,13 @@ import type { Transaction } from './transaction-store.ts'
 export interface ActuatorStore {
   /** What earlier processes did to each device, on this one's monotonic clock. */
   readonly remembered: () => ReadonlyMap<string, ActuatorUsage>
-  readonly countIn: (transaction: Transaction, target: string) => void
+  readonly countIn: (transaction: Transaction, targets: readonly string[]) => void
   /** Before the first call: what is dated in the future is dated now, or it would never lapse. */
   readonly recoverIn: (transaction: Transaction) => void
 }
+
+/** Names of at most 512 characters each, in an entry of at most 64 KB. */
+const MAX_PER_ENTRY = 60
 
 export function createActuators({ actuators }: GuardState, clock: Clock): ActuatorStore {
   return {
@@ -37,7 +40,12 @@ export function createActuators({ actuators }: GuardState, clock: Clock): Actuat
       }
       return used
     },
-    countIn: ({ record }, target) => void record({ kind: 'actuator.used', target }),
+    countIn: ({ record }, targets) => {
+      for (let at = 0; at < targets.length; at += MAX_PER_ENTRY) {
+        const [target, ...also] = targets.slice(at, at + MAX_PER_ENTRY)
+        record({ kind: 'actuator.used', target, ...(also.length === 0 ? {} : { also }) })
+      }
+    },
     recoverIn: ({ nowMs, record }) => {
       for (const [target, hours] of actuators.entries())
         if (hours.some(({ lastAtMs }) => lastAtMs > nowMs)) record({ kind: 'actuator.redated', target })

@@ -26,19 +26,22 @@ const STRICTEST_FIRST: readonly OwnerWord[] = ['forbid', 'ask', 'trust']
 export interface RuledCall {
   readonly tool: string
   readonly target: string | undefined
-  /** Devices that it reaches beside its target. */
+  /** Devices that it reaches beside its target, or might. */
   readonly touches?: readonly string[] | undefined
+  readonly mayTouch?: readonly string[] | undefined
 }
 
 /** `undefined`: the owner said nothing about this. A word that nobody knows counts as `forbid`. */
 export function ownerWord(
   rules: readonly OwnerRule[],
-  { tool, target, touches = [] }: RuledCall,
+  { tool, target, touches = [], mayTouch = [] }: RuledCall,
 ): OwnerWord | undefined {
   const words = [
     ...wordsAbout(rules, tool, target),
     // Trust in a lamp is no trust in whatever else switches it.
-    ...touches.flatMap((device) => wordsAbout(rules, tool, device)).filter((word) => word !== 'trust'),
+    ...[...touches, ...mayTouch]
+      .flatMap((device) => wordsAbout(rules, tool, device))
+      .filter((word) => word !== 'trust'),
   ]
   if (words.some((word) => !STRICTEST_FIRST.includes(word))) return 'forbid'
   return STRICTEST_FIRST.find((word) => words.includes(word))

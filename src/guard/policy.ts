@@ -72,12 +72,13 @@ export function decide(input: PolicyInput): Decision {
   const { offer, assessment } = input
   const effect = effectOf(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
-  const { target, touches } = assessment
-  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches })
+  const { target, touches, mayTouch } = assessment
+  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches, mayTouch })
   const standing = {
     effect,
     trustRequired: offer.trustRequired,
     target,
+    reached: [...(touches ?? []), ...(mayTouch ?? [])],
     inProfile: input.inProfile,
   }
   const reasons = [

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
-import { createLimits, isRest } from './limits.ts'
-import type { LimitsConfig } from './limits.ts'
-import { actsOfDay, countAct, dayReliefMs } from './day-count.ts'
-import type { DayCount } from './day-count.ts'
+import { createLimits, isRest, actsOfDay, countAct, dayReliefMs } from './limits.ts'
+import type { LimitsConfig, DayCount } from './limits.ts'
 
 const config: LimitsConfig = {
   calls: { perMinute: 60, burst: 3 },

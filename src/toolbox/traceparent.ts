@@ -6,8 +6,7 @@
  * Pure, but for the chance in a new span.
  */
 import { hex } from '../core/bytes.ts'
-import { chanceBytes } from '../core/chance.ts'
-import { isUlid, traceIdToUlid, ulid, ulidToTraceId } from '../core/ids.ts'
+import { chanceBytes, isUlid, traceIdToUlid, ulid, ulidToTraceId } from '../core/ids.ts'
 
 export interface TraceParent {
   /** As a ULID, which carries the same 128 bits. */

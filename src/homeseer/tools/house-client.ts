@@ -9,10 +9,11 @@
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { Device } from '../catalog/device.ts'
 import { exposedPart, withRelatives, type House } from '../catalog/house.ts'
 import type { MirrorEntry } from '../wire/mirror.ts'
-import { isoTime, type Homeseer } from './dependencies.ts'
+import { type Homeseer } from './dependencies.ts'
 import { hs4Fault, readFault } from './faults.ts'
 import type { ControlPair } from '../wire/device.ts'
 
@@ -101,7 +102,10 @@ export function viewOf(homeseer: Homeseer, device: Device, options: ViewOptions)
   const view = deviceView(device, seenNow(homeseer, device.ref), options)
   if (last === undefined) return view
   const { wanted, atMs, outcome, afterMs } = last
-  return { ...view, lastCommand: { wanted, at: isoTime(atMs), outcome, ...(afterMs === undefined ? {} : { afterMs }) } }
+  return {
+    ...view,
+    lastCommand: { wanted, at: isoTimeOrNull(atMs), outcome, ...(afterMs === undefined ? {} : { afterMs }) },
+  }
 }
 
 /** The device as it must be known to weigh a change of it, or a sentence with a way to find the right one. */
@@ -154,7 +158,7 @@ export function deviceView(
     // A pushed number comes without its text, which is then unknown until it has been read.
     status: seen?.live.status ?? null,
     value: seen?.live.value ?? null,
-    lastChange: isoTime(seen?.live.lastChangeMs ?? record.lastChangeMs),
+    lastChange: isoTimeOrNull(seen?.live.lastChangeMs ?? record.lastChangeMs),
     ageMs: seen === undefined ? null : Math.round(seen.ageMs),
     interfaceName: device.interfaceName,
     kind: device.kind,

@@ -10,9 +10,9 @@
  * Does no I/O of its own: it hands events to the log.
  */
 import { hash } from 'node:crypto'
-import type { Call, Caller, Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
-import { chanceBytes } from '../core/chance.ts'
+import type { Call, Caller, LateOutcome, Outcome } from '../bus/call.ts'
+import { callerKey } from '../bus/caller.ts'
+import { chanceBytes } from '../core/ids.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { concat, hex, utf8 } from '../core/bytes.ts'
@@ -56,13 +56,12 @@ const SALT_BYTES = 16
 const MAX_RECORDED_TEXT = 256
 const MAX_RECORDED_REASONS = 64
 
-export function auditEnter({ log, redact }: AuditOptions): Stage {
+export function auditEnter({ log, redact, redactResult }: AuditOptions): Stage {
   return async (context, next) => {
     const { call, offer } = context
     const salt = chanceBytes(SALT_BYTES)
     const args = redact(context)
-    let sequenceNo: number | undefined
-    const entered: EnterRecord = { salt, sequenceNo: () => sequenceNo }
+    const entered: EnterRecord = { salt }
     const makeEvent = (): AuditEvent => ({
       event: {
         kind: 'call.enter',
@@ -78,7 +77,7 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
     })
     const isRead = offer === undefined || offer.effect === 'reads'
     const appended = (seq: number): void => {
-      sequenceNo = seq
+      entered.sequenceNo = seq
     }
     const durable = log.record(makeEvent, appended, isRead ? 'deferred' : 'now')
     if (isRead) {
@@ -91,8 +90,42 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
     } catch {
       return fail(unrecorded(log, 'Nothing was done.'))
     }
-    return next({ ...context, entered })
+    const recordLateOutcome = (late: LateOutcome): Promise<boolean> =>
+      recordLate({ log, entered, traceId: call.traceId, redact: (words) => redactResult(context, words) }, late)
+    return next({ ...context, call: { ...call, recordLateOutcome }, entered })
   }
+}
+
+interface LateRecord {
+  readonly log: AuditLog
+  readonly entered: EnterRecord
+  readonly traceId: string
+  readonly redact: (words: Json) => Json
+}
+
+/** A later entry that points to the call. The call's own end stays as its caller heard it. */
+async function recordLate({ log, entered, traceId, redact }: LateRecord, late: LateOutcome): Promise<boolean> {
+  if (entered.endSequenceNo === undefined)
+    await new Promise<void>((resolve) => {
+      const before = entered.onEnd
+      entered.onEnd = () => {
+        before?.()
+        resolve()
+      }
+    })
+  const { sequenceNo: call, endSequenceNo } = entered
+  if (call === undefined || endSequenceNo === null) return false
+  const { outcome, source, observed, message } = late
+  const body = {
+    ...(message === undefined ? {} : { message: redact(message.slice(0, MAX_STORED_RESULT_LENGTH).toWellFormed()) }),
+    ...(observed === undefined || !isStorable(observed) ? {} : { observed: redact(observed) }),
+  }
+  const event = { kind: 'call.outcome', call, outcome, source, trace_id: traceId }
+  const isRecorded = log.record(() => (Object.keys(body).length === 0 ? { event } : { event, body }))
+  return isRecorded.then(
+    () => true,
+    () => false,
+  )
 }
 
 export function auditExit({ log, redactResult }: AuditOptions): Stage {
@@ -100,18 +133,29 @@ export function auditExit({ log, redactResult }: AuditOptions): Stage {
     const { entered, call } = context
     if (context.outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
     const ended = endOf(context.outcome, call)
-    const durable = log.record(() =>
-      classified(exitEvent({ context, entered, ended }, redactResult), context, redactResult),
+    let endSeq: number | null = null
+    const durable = log.record(
+      () => classified(exitEvent({ context, entered, ended }, redactResult), context, redactResult),
+      (seq) => {
+        endSeq = seq
+      },
     )
     // Works run in the order they were given: the next holder's events come after this one whenever that is written.
     context.release?.()
     try {
       await durable
     } catch {
+      endRecord(entered, null)
       return fail(unrecorded(log, unheard(context, ended.outcome)))
     }
+    endRecord(entered, endSeq)
     return next({ ...context, outcome: ended.outcome })
   }
+}
+
+function endRecord(entered: EnterRecord, seq: number | null): void {
+  entered.endSequenceNo = seq
+  entered.onEnd?.()
 }
 
 /** How a call ended, with the text of its answer that is hashed. */
@@ -142,7 +186,7 @@ interface Exit {
 
 function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions['redactResult']): AuditEvent {
   const { outcome, text } = ended
-  const call = entered.sequenceNo()
+  const call = entered.sequenceNo
   // The enter could not be appended, so neither can the exit: an exit without an enter would be a lie.
   if (call === undefined) throw new Error('the enter is not on record')
   if (!outcome.ok) {
@@ -182,7 +226,7 @@ function redactedWords({ message, reasons = [], details }: Fault, redact: (words
 }
 
 /** A provider may put anything into its details, also what JSON cannot say. */
-function isStorable(details: JsonObject): boolean {
+function isStorable(details: Json): boolean {
   try {
     return canonicalJson(details).length <= MAX_STORED_RESULT_LENGTH
   } catch {

@@ -10,7 +10,7 @@ import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
-import { CALL_ENTER, closedCall } from './audit.ts'
+import { CALL_ENTER, closedCall, lateCall } from './audit.ts'
 
 /** What people do to the node itself, and to calls that wait for them; those of calls are told by their effect. */
 const DEEDS: ReadonlySet<string> = new Set([
@@ -33,7 +33,7 @@ const MAX_OF_TRACE = 200
 /** A few milliseconds' work. */
 const FLUSH_ROWS = 2_048
 const FLUSH_MS = 1_000
-const FORMAT = 1
+const FORMAT = 2
 
 /** Newest first: from `since` on, and before the entry `seq` at the time `at`. Times as entries spell them. */
 export interface ChangeQuery {
@@ -42,10 +42,11 @@ export interface ChangeQuery {
   readonly limit: number
 }
 
-/** An entry and what ended the call that it began. */
+/** An entry, what ended the call that it began, and what became known of that call afterwards, the newest. */
 export interface EndedCall {
   readonly seq: number
   readonly ended: number | undefined
+  readonly late: number | undefined
 }
 
 export interface LookupRow {
@@ -55,6 +56,7 @@ export interface LookupRow {
   readonly trace_id: string | null
   readonly changed_at: string | null
   readonly ended: number | null
+  readonly late: number | null
 }
 
 /** What the table says of an entry; `undefined` for one that nobody looks for. */
@@ -71,10 +73,13 @@ export function lookupRow(seq: number, at: string, event: LedgerEvent | LedgerEn
     trace_id: typeof trace === 'string' ? trace : null,
     changed_at: changes ? at : null,
     ended: null,
+    late: null,
   }
 }
 
-type Step = { readonly row: LookupRow } | { readonly call: number; readonly ended: number }
+type Step =
+  | { readonly row: LookupRow }
+  | { readonly call: number; readonly column: 'ended' | 'late'; readonly seq: number }
 
 export class LookupStore {
   readonly #sql: DatabaseSync
@@ -100,7 +105,9 @@ export class LookupStore {
     const row = lookupRow(seq, at, event)
     if (row !== undefined) this.#steps.push({ row })
     const call = closedCall(event)
-    if (call !== undefined) this.#steps.push({ call, ended: seq })
+    if (call !== undefined) this.#steps.push({ call, column: 'ended', seq })
+    const late = lateCall(event)
+    if (late !== undefined) this.#steps.push({ call: late, column: 'late', seq })
     this.#size = seq + 1
     if (this.#steps.length >= FLUSH_ROWS) this.#tryFlush()
     else this.#timer ??= setTimeout(() => this.#tryFlush(), FLUSH_MS).unref()
@@ -120,9 +127,17 @@ export class LookupStore {
     this.flush()
     this.#statement('DELETE FROM lookup WHERE seq >= ?').run(size)
     this.#statement('UPDATE lookup SET ended = NULL WHERE ended >= ?').run(size)
+    // Which outcome was the newest before is not known here, and told again by nobody: the table is made anew.
+    if (this.#statement('SELECT 1 FROM lookup WHERE late >= ? LIMIT 1').get(size) !== undefined) return this.#clear()
     this.#statement('UPDATE applied SET size = ?').run(size)
     this.#size = size
     this.#written = size
+  }
+
+  #clear(): void {
+    this.#sql.exec('BEGIN; DELETE FROM lookup; UPDATE applied SET size = 0; COMMIT')
+    this.#size = 0
+    this.#written = 0
   }
 
   flush(): void {
@@ -131,16 +146,17 @@ export class LookupStore {
     if (this.#size === this.#written) return
     this.#sql.exec('BEGIN')
     for (const step of this.#steps) {
-      if ('call' in step) this.#statement('UPDATE lookup SET ended = ? WHERE seq = ?').run(step.ended, step.call)
+      if ('call' in step) this.#statement(`UPDATE lookup SET ${step.column} = ? WHERE seq = ?`).run(step.seq, step.call)
       else {
-        const { seq, listed, opens, trace_id, changed_at, ended } = step.row
-        this.#statement('INSERT OR REPLACE INTO lookup VALUES (?, ?, ?, ?, ?, ?)').run(
+        const { seq, listed, opens, trace_id, changed_at, ended, late } = step.row
+        this.#statement('INSERT OR REPLACE INTO lookup VALUES (?, ?, ?, ?, ?, ?, ?)').run(
           seq,
           listed,
           opens,
           trace_id,
           changed_at,
           ended,
+          late,
         )
       }
     }
@@ -152,7 +168,7 @@ export class LookupStore {
 
   /** The newest that bear the trace id, in order. */
   ofTrace(traceId: string): readonly EndedCall[] {
-    return this.#ended('SELECT seq, ended FROM lookup WHERE trace_id = ? ORDER BY seq DESC LIMIT ?', [
+    return this.#ended('SELECT seq, ended, late FROM lookup WHERE trace_id = ? ORDER BY seq DESC LIMIT ?', [
       traceId,
       MAX_OF_TRACE,
     ]).toReversed()
@@ -162,7 +178,7 @@ export class LookupStore {
   changes({ since, before, limit }: ChangeQuery): readonly (EndedCall & { readonly at: string })[] {
     this.flush()
     const rows = this.#statement(
-      `SELECT seq, ended, changed_at FROM lookup
+      `SELECT seq, ended, late, changed_at FROM lookup
        WHERE changed_at >= ?1 AND changed_at <= ?2 AND (changed_at < ?2 OR seq < ?3)
        ORDER BY changed_at DESC, seq DESC LIMIT ?4`,
     ).all(since, before.at, before.seq, limit)
@@ -173,13 +189,13 @@ export class LookupStore {
   listed(before: number, limit: number, traceId?: string): readonly EndedCall[] {
     const ofTrace = traceId === undefined ? '' : 'AND trace_id = ?'
     return this.#ended(
-      `SELECT seq, ended FROM lookup WHERE listed = 1 AND seq < ? ${ofTrace} ORDER BY seq DESC LIMIT ?`,
+      `SELECT seq, ended, late FROM lookup WHERE listed = 1 AND seq < ? ${ofTrace} ORDER BY seq DESC LIMIT ?`,
       [before, ...(traceId === undefined ? [] : [traceId]), limit],
     )
   }
 
   openCalls(): readonly number[] {
-    return this.#ended('SELECT seq, ended FROM lookup WHERE opens = 1 AND ended IS NULL ORDER BY seq', []).map(
+    return this.#ended('SELECT seq, ended, late FROM lookup WHERE opens = 1 AND ended IS NULL ORDER BY seq', []).map(
       ({ seq }) => seq,
     )
   }
@@ -216,7 +232,8 @@ export class LookupStore {
 }
 
 function endedOf(row: Readonly<Record<string, unknown>>): EndedCall {
-  return { seq: Number(row['seq']), ended: row['ended'] === null ? undefined : Number(row['ended']) }
+  const place = (value: unknown): number | undefined => (value === null ? undefined : Number(value))
+  return { seq: Number(row['seq']), ended: place(row['ended']), late: place(row['late']) }
 }
 
 /** A cache that cannot be read, or is of another format, is made anew. */
@@ -252,7 +269,8 @@ function prepareCache(path: string): DatabaseSync | undefined {
       opens INTEGER NOT NULL,
       trace_id TEXT,
       changed_at TEXT,
-      ended INTEGER
+      ended INTEGER,
+      late INTEGER
     ) STRICT;
     CREATE INDEX lookup_trace ON lookup (trace_id) WHERE trace_id IS NOT NULL;
     CREATE INDEX lookup_change ON lookup (changed_at) WHERE changed_at IS NOT NULL;

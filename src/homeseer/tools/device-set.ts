@@ -7,7 +7,7 @@
  * Reads and writes through the link.
  */
 import { z } from 'zod'
-import type { Call, Outcome } from '../../bus/call.ts'
+import type { Call, LateOutcome, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -265,8 +265,23 @@ function waitOn(
     if (arrivals.last(ref) !== command) return
     const afterMs = clock.now() - command.atMs
     arrivals.note(ref, { ...command, outcome: arrived ? 'arrived' : 'not-arrived', afterMs })
+    await act.call.recordLateOutcome?.(lateOutcome(arrived, link.mirror.entries.get(ref)?.live, { wanted, afterMs }))
   }
   void settle()
+}
+
+function lateOutcome(
+  arrived: boolean,
+  live: LiveValue | undefined,
+  { wanted, afterMs }: { readonly wanted: string; readonly afterMs: number },
+): LateOutcome {
+  const seconds = Math.round(afterMs / 1_000)
+  return {
+    outcome: arrived ? 'reached' : 'not-reached',
+    source: !arrived ? 'timeout' : live?.source === 'ascii' || live?.source === 'webhook' ? 'push' : 'read',
+    observed: { value: live?.value ?? null, status: live?.status ?? null },
+    message: arrived ? `It shows ${wanted} ${seconds} s later.` : `It does not show ${wanted} ${seconds} s later.`,
+  }
 }
 
 /** HomeSeer's memory. If even that does not hold, and a control means the same, the device is told after all, once. */

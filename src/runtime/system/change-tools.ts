@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Approvals } from '../../guard/approvals.ts'
@@ -121,9 +121,9 @@ function look(
   let place = before
   for (let looked = 0; looked < MAX_LOOKED_AT; looked += STRIDE) {
     const rows = ledger.changes({ since, before: place, limit: STRIDE })
-    for (const { at, seq, entry, end } of rows) {
+    for (const { at, seq, entry, ...ends } of rows) {
       place = { at, seq }
-      const change = entry && changeOf(entry, end, around)
+      const change = entry && changeOf(entry, ends, around)
       if (change !== undefined && mayRead(change) && fits(change, filter)) found.push({ place, change })
       if (found.length >= wanted) return { found }
     }

@@ -1,12 +1,13 @@
 /**
  * Change: one change as the ledger has it, told so that a person understands it.
  *
- *   call.enter ⋈ call.exit | call.aborted ─▶ who, what, on what, how it ended     token.created, stop.engaged … ─▶ done
+ *   call.enter ⋈ call.exit | call.aborted ⋈ call.outcome ─▶ who, what, on what, how it ended, what became of it later
+ *   token.created, stop.engaged … ─▶ done
  *
  * Pure: it asks what it is given.
  */
 import { z } from 'zod'
-import { accountOf, peerOf } from '../../bus/caller-key.ts'
+import { accountOf, peerOf } from '../../bus/caller.ts'
 import type { Offer } from '../../bus/capability.ts'
 import { isUntried } from '../../core/fault.ts'
 import type { FaultKind } from '../../core/fault.ts'
@@ -66,6 +67,17 @@ export const changeOutput = z.object({
   diff: z.unknown().exactOptional(),
   verification: z.unknown().exactOptional().describe('What was looked at afterwards.'),
   answer: z.unknown().exactOptional().describe('What the tool answered, where it says none of these and is short.'),
+  later: z
+    .object({
+      log_index: z.int(),
+      at: z.string(),
+      outcome: z.string().describe('`reached`: what was wanted is so after all; `not-reached`: it did not come to it.'),
+      source: z.string().exactOptional().describe('How that became known: `push`, `read` or `timeout`.'),
+      message: z.string().exactOptional(),
+      observed: z.unknown().exactOptional(),
+    })
+    .exactOptional()
+    .describe('What became known after the call was answered; `result` says how it stands with this.'),
   trace_id: z.string().exactOptional(),
 })
 export type Change = z.output<typeof changeOutput>
@@ -85,11 +97,17 @@ export interface Surroundings {
 /**
  * `undefined` for a call that turned out to change nothing: it only read, or passed on what has an entry of its own.
  */
-export function changeOf(entry: LedgerEntry, end: LedgerEntry | undefined, around: Surroundings): Change | undefined {
-  return entry.kind === 'call.enter' ? callChange(entry, end, around) : deed(entry, around)
+export function changeOf(entry: LedgerEntry, ends: CallEnds, around: Surroundings): Change | undefined {
+  return entry.kind === 'call.enter' ? callChange(entry, ends, around) : deed(entry, around)
 }
 
-function callChange(entry: LedgerEntry, end: LedgerEntry | undefined, around: Surroundings): Change | undefined {
+/** What ended a call, and what became known of it afterwards. */
+export interface CallEnds {
+  readonly end?: LedgerEntry
+  readonly late?: LedgerEntry
+}
+
+function callChange(entry: LedgerEntry, { end, late }: CallEnds, around: Surroundings): Change | undefined {
   const effect = textOf(end?.['effect']) ?? textOf(entry['effect']) ?? ''
   if (effect === 'reads' || effect === 'records') return undefined
   const capability = textOf(entry['tool']) ?? ''
@@ -106,8 +124,9 @@ function callChange(entry: LedgerEntry, end: LedgerEntry | undefined, around: Su
     effect,
     ...texts({ target: end?.['target'] }),
     ...(args === undefined ? {} : { arguments: args }),
-    result: resultOf(end),
+    result: laterResult(resultOf(end), late),
     ...(end === undefined ? {} : endOf(end, around)),
+    ...(late === undefined ? {} : { later: laterOf(late, around) }),
     ...texts({ trace_id: entry['trace_id'] }),
   }
 }
@@ -156,6 +175,24 @@ function resultOf(end: LedgerEntry | undefined): ChangeResult {
   if (fault === 'unknown-outcome') return 'unknown'
   if (end['outcome'] === 'denied') return 'refused'
   return fault !== undefined && isUntried({ kind: fault, message: '' }) ? 'refused' : 'failed'
+}
+
+/** What was tried and is so by now was done; what was done and did not come to it failed. */
+function laterResult(result: ChangeResult, late: LedgerEntry | undefined): ChangeResult {
+  if (late === undefined) return result
+  if (late['outcome'] === 'reached') return result === 'failed' || result === 'unknown' ? 'done' : result
+  return late['outcome'] === 'not-reached' && result === 'done' ? 'failed' : result
+}
+
+function laterOf(late: LedgerEntry, around: Surroundings): NonNullable<Change['later']> {
+  const { message, observed } = around.words(late.seq)
+  return {
+    log_index: late.seq,
+    at: late.at,
+    outcome: textOf(late['outcome']) ?? '',
+    ...texts({ source: late['source'], message }),
+    ...(observed === undefined ? {} : { observed }),
+  }
 }
 
 /** What a person did beside calls: the kind of the entry is the name of it. */

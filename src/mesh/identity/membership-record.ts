@@ -121,7 +121,7 @@ type Unsigned<Wire> = Wire extends unknown ? Omit<Wire, 'signature'> : never
 
 export function signRecord(wire: Unsigned<WireRecord>, signer: NodeIdentity): MembershipRecord {
   const document = signDocument(wire, signer)
-  return recordFrom({ ...wire, signature: document.signature } as WireRecord, document)
+  return recordFrom({ ...wire, signature: document.signature }, document)
 }
 
 /** What came from elsewhere: well-formed, of this community, signed by whom it names. */

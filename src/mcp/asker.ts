@@ -4,6 +4,7 @@
  * Pure.
  */
 import type { Channel, Interaction } from '../bus/call.ts'
+import type { WorkReference } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { CallOptions, Principal } from './face-bus.ts'
@@ -23,13 +24,23 @@ export interface Asker {
   readonly connection?: string | undefined
   /** The node that the caller wants to answer, by id or name. */
   readonly node?: string | undefined
+  readonly work?: WorkReference | undefined
   readonly interaction: Interaction
 }
 
 export type Answer = { readonly result: JsonObject } | { readonly error: ProtocolFault }
 
-export function callOptions({ principal, channel, signal, trace, connection, node, interaction }: Asker): CallOptions {
-  return { caller: principal, channel, signal, interaction, ...trace, sessionId: connection, node }
+export function callOptions({
+  principal,
+  channel,
+  signal,
+  trace,
+  connection,
+  node,
+  work,
+  interaction,
+}: Asker): CallOptions {
+  return { caller: principal, channel, signal, interaction, ...trace, sessionId: connection, node, work }
 }
 
 export interface Hearing {

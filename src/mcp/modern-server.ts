@@ -18,6 +18,7 @@ import { MODERN_REVISION } from './modern-request.ts'
 import type { ModernRequest } from './modern-request.ts'
 import { statusOf } from './modern-result.ts'
 import { nodeIn } from './node-pin.ts'
+import { workIn } from './record-meta.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './reply-transport.ts'
 import type { ReplyTransport } from './reply-transport.ts'
@@ -63,6 +64,7 @@ async function answered(
     signal: withdrawal(response),
     trace: parseTraceparent(asked.meta['traceparent'] ?? request.headers['traceparent']),
     node: nodeIn(asked.meta, door.node),
+    work: workIn(asked.meta),
     interaction: { ...speaking(asked), ...asked.asked },
   })
 }

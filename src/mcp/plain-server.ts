@@ -19,6 +19,7 @@ import { speaking } from './asker.ts'
 import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-request.ts'
 import { nodeIn } from './node-pin.ts'
+import { workIn } from './record-meta.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './reply-transport.ts'
 import { misshapen, readRequest, parseTraceparent } from './request.ts'
@@ -102,6 +103,7 @@ function askerOf(
     signal,
     trace: parseTraceparent(meta['traceparent'] ?? request.headers['traceparent']),
     node: nodeIn(meta, connection.node),
+    work: workIn(meta),
     interaction: {
       ...speaking({ progressToken: undefined, logLevel: connection.logLevel, notify }),
       ...(isJsonObject(declared) ? { clientCapabilities: declared } : {}),

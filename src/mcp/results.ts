@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { isResourceContents, mirror, wellFormed } from './content.ts'
 import { NODE_META_KEY } from './node-pin.ts'
+import { recordMeta } from './record-meta.ts'
 
 /** Structured content for programs, and the same as text for models that only read text. */
 export function toolResult(outcome: Outcome, offer: Offer, listed?: (tool: string) => string): JsonObject {
@@ -31,11 +32,14 @@ function withStructured(structured: Json, content: Reply['content']): JsonObject
 
 const DEVICE_META_KEY = 'io.hearthbus/device'
 
-/** Whose answer it is: the node, and the device where that is known. */
-export function originMeta(outcome: Outcome, ownNodeId: string): JsonObject {
-  if (!outcome.ok) return {}
+/** Whose answer it is (the node, and the device where that is known), and where the ledger has it. */
+export function answerMeta(outcome: Outcome, ownNodeId: string): JsonObject {
+  const record = recordMeta(outcome)
+  if (!outcome.ok) return Object.keys(record).length === 0 ? {} : { _meta: record }
   const { node, device } = originOf(outcome.value, outcome.value.from?.node ?? ownNodeId)
-  return { _meta: { [NODE_META_KEY]: node, ...(device === undefined ? {} : { [DEVICE_META_KEY]: device }) } }
+  return {
+    _meta: { [NODE_META_KEY]: node, ...(device === undefined ? {} : { [DEVICE_META_KEY]: device }), ...record },
+  }
 }
 
 /** A resource is its data, without an envelope; bytes come as `resource` blocks from the handler. */

@@ -23,6 +23,7 @@ import { isLogLevel, LOG_LEVELS } from './log-level.ts'
 import { CACHE_HINTS } from './modern-result.ts'
 import type { ServerInfo } from './modern-result.ts'
 import { nodeIn } from './node-pin.ts'
+import { workIn } from './record-meta.ts'
 import { INVALID_PARAMS, SERVER_ERROR } from './protocol-error.ts'
 import { METHODS, misshapen, readRequest, parseTraceparent } from './request.ts'
 import type { McpRequest } from './request.ts'
@@ -132,6 +133,7 @@ function askerOf(connection: Connection, server: Server, context: ServerContext)
     signal: mcpReq.signal,
     trace: parseTraceparent(meta['traceparent'] ?? http?.req?.headers.get('traceparent')),
     node: nodeIn(meta, connection.node),
+    work: workIn(meta),
     interaction: interactionOf(connection, server, context),
   }
 }

@@ -27,8 +27,8 @@ import { Inbound } from '../src/mesh/inbound.ts'
 import { NatsTransport } from '../src/mesh/nats/nats-transport.ts'
 import { Outbound } from '../src/mesh/outbound.ts'
 import { PacketProvider } from '../src/mesh/packets/packet-provider.ts'
-import { RateBudget } from '../src/mesh/rate-budget.ts'
-import type { RateLimits } from '../src/mesh/rate-budget.ts'
+import { PeerRateLimiter } from '../src/mesh/peer-rate-limiter.ts'
+import type { RateLimits } from '../src/mesh/peer-rate-limiter.ts'
 import { ReplayCache } from '../src/mesh/replay-cache.ts'
 import { GivenSessions } from '../src/mesh/sessions.ts'
 import type { Signatures } from '../src/mesh/sessions.ts'
@@ -235,7 +235,7 @@ function side(
     sessions,
     replay: new ReplayCache(systemClock.monotonic()),
     strangersReplay: new ReplayCache(systemClock.monotonic()),
-    rate: new RateBudget(rate),
+    rate: new PeerRateLimiter(rate),
     clock: systemClock,
   }
   const desk = createDesk({

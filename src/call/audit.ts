@@ -11,8 +11,8 @@
  */
 import { hash } from 'node:crypto'
 import type { Call, Caller, LateOutcome, Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
-import { chanceBytes } from '../core/chance.ts'
+import { callerKey } from '../bus/caller.ts'
+import { chanceBytes } from '../core/ids.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { concat, hex, utf8 } from '../core/bytes.ts'

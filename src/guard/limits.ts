@@ -13,15 +13,21 @@
  */
 import type { Effect } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
+import { fullBucket, isBucketFull, msUntilToken, takeToken } from '../toolbox/token-bucket.ts'
+import type { TokenBucket, TokenRate } from '../toolbox/token-bucket.ts'
 import { matches } from './pattern.ts'
-import { actsOfDay, countAct, dayReliefMs, fullBucket, refill, takeOne, waitForOneMs } from './rate.ts'
-import type { Bucket, DayCount, Rate } from './rate.ts'
+
+export interface RateLimit {
+  readonly perMinute: number
+  /** How many at once after a quiet while. */
+  readonly burst: number
+}
 
 export interface LimitsConfig {
   /** Calls of one caller, of any kind and outcome. */
-  readonly calls: Rate
+  readonly calls: RateLimit
   /** Acts of one caller per effect; an effect that is not named is bounded by `calls` alone. */
-  readonly effects: Readonly<Partial<Record<Effect, Rate>>>
+  readonly effects: Readonly<Partial<Record<Effect, RateLimit>>>
   readonly actuator: ActuatorLimit
   /** Devices that need more rest, e.g. registers in EEPROM; the first pattern that fits counts. */
   readonly actuators?: readonly (ActuatorLimit & { readonly target: string })[]
@@ -66,10 +72,11 @@ export interface ActuatorUsage {
 }
 
 interface Budget {
-  readonly bucket: Bucket
-  readonly rate: Rate
+  readonly bucket: TokenBucket
+  readonly rate: TokenRate
 }
 
+const MINUTE_MS = 60_000
 /** How many of the longest unused entries are looked at to make room for a new one. */
 const EVICTION_SCAN = 64
 /** When nothing says how long to wait. */
@@ -86,20 +93,25 @@ export function createLimits(
   const budgets = new Map<string, Budget>()
   const actuators = new Map<string, ActuatorUsage>(before)
 
-  function budgetVerdict(key: string, rate: Rate, rule: string): LimitVerdict {
+  function budgetVerdict(key: string, limit: RateLimit, rule: string): LimitVerdict {
     const now = monotonic()
+    const rate = tokenRate(limit)
     const budget = budgets.get(key)
-    if (budget === undefined && !hasRoom(budgets, config.maxTracked, (held) => isFull(held, now)))
+    if (
+      budget === undefined &&
+      !hasRoom(budgets, config.maxTracked, (held) => isBucketFull(held.bucket, held.rate, now))
+    )
       return refuse(rule, 'Too many callers at once.', DEFAULT_RETRY_MS)
-    const wait = waitForOneMs(budget?.bucket ?? fullBucket(rate, now), rate, now)
+    const wait = msUntilToken(budget?.bucket ?? fullBucket(rate, now), rate, now)
     if (wait === 0) return OK
-    return refuse(rule, `More than ${rate.perMinute} in a minute.`, wait)
+    return refuse(rule, `More than ${limit.perMinute} in a minute.`, wait)
   }
 
-  function takeFrom(key: string, rate: Rate): void {
+  function takeFrom(key: string, limit: RateLimit): void {
     const now = monotonic()
-    const bucket = takeOne(budgets.get(key)?.bucket ?? fullBucket(rate, now), rate, now)
-    touch(budgets, key, { bucket, rate })
+    const rate = tokenRate(limit)
+    const before = budgets.get(key)?.bucket ?? fullBucket(rate, now)
+    touch(budgets, key, { bucket: takeToken(before, rate, now) ?? before, rate })
   }
 
   function actuatorVerdict(driven: string, { target, label = driven }: Pick<Act, 'target' | 'label'>): LimitVerdict {
@@ -185,9 +197,8 @@ function restWords(label: string, intervalMs: number, leftMs: number): string {
   return `${label}: the device rests ${intervalMs} ms between changes. Try again in ${Math.ceil(leftMs)} ms.`
 }
 
-/** A full bucket tells nothing that a new one would not. */
-function isFull({ bucket, rate }: Budget, nowMs: number): boolean {
-  return refill(bucket, rate, nowMs).tokens >= rate.burst
+function tokenRate({ perMinute, burst }: RateLimit): TokenRate {
+  return { tokens: perMinute, perMs: MINUTE_MS, burst }
 }
 
 /** Maps keep the order in which entries were last touched, so the first ones are the longest unused. */
@@ -208,4 +219,47 @@ function hasRoom<Value>(map: Map<string, Value>, limit: number, isIdle: (value: 
     if (++scanned >= EVICTION_SCAN) return false
   }
   return false
+}
+
+// Day count: acts of the last 24 hours, counted per hour: a handful of numbers however much happens.
+//
+// Times are monotonic milliseconds.
+
+export const HOUR_MS = 3_600_000
+export const DAY_HOURS = 24
+
+/** Hour since the monotonic clock began → acts in it; never more than 25 entries. */
+export type DayCount = readonly (readonly [hour: number, acts: number])[]
+
+/** Counts the hour that is 24 hours ago as a whole: at most an hour too strict, never too lax. */
+export function actsOfDay(day: DayCount, nowMs: number): number {
+  return recent(day, nowMs).reduce((sum, [, acts]) => sum + acts, 0)
+}
+
+export function countAct(day: DayCount, nowMs: number): DayCount {
+  const hour = Math.floor(nowMs / HOUR_MS)
+  const kept = recent(day, nowMs)
+  const last = kept.at(-1)
+  return last?.[0] === hour ? [...kept.slice(0, -1), [hour, last[1] + 1]] : [...kept, [hour, 1]]
+}
+
+/** Acts that happened at these times, as one count. */
+export function joinedActs(acts: readonly (readonly [atMs: number, acts: number])[]): DayCount {
+  const hours = new Map<number, number>()
+  for (const [atMs, number] of acts) {
+    const hour = Math.floor(atMs / HOUR_MS)
+    hours.set(hour, (hours.get(hour) ?? 0) + number)
+  }
+  return [...hours].toSorted(([left], [right]) => left - right)
+}
+
+/** When the oldest counted hour stops counting. */
+export function dayReliefMs(day: DayCount, nowMs: number): number {
+  const oldest = recent(day, nowMs)[0]
+  return oldest === undefined ? 0 : (oldest[0] + DAY_HOURS + 1) * HOUR_MS - nowMs
+}
+
+function recent(day: DayCount, nowMs: number): DayCount {
+  const hour = Math.floor(nowMs / HOUR_MS)
+  return day.filter(([then]) => then >= hour - DAY_HOURS)
 }

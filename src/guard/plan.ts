@@ -4,7 +4,7 @@
  * Pure: families look where they have to.
  */
 import type { Call } from '../bus/call.ts'
-import { accountKey } from '../bus/caller-key.ts'
+import { accountKey } from '../bus/caller.ts'
 import type { Assessment, Effect, Offer, PlannedCall } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
@@ -12,8 +12,7 @@ import type { Result } from '../core/result.ts'
 import { holdsTool } from './caller-rights.ts'
 import type { GuardConfig } from './config.ts'
 import type { Act, Limits } from './limits.ts'
-import { ownerWord } from './owner-rule.ts'
-import { approvalNeeded, decide, effectOf } from './policy.ts'
+import { ownerWord, approvalNeeded, decide, effectOf } from './policy.ts'
 import type { ApprovalStanding, Decision } from './policy.ts'
 import { denied, withdrawn } from './refusal.ts'
 import type { EmergencyStop } from './stop-store.ts'

@@ -12,7 +12,7 @@
  */
 import { dirname, join } from 'node:path'
 import { equalBytes, hex } from '../core/bytes.ts'
-import { chanceBytes } from '../core/chance.ts'
+import { chanceBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import { alteredSchema } from '../core/database-schema-store.ts'
 import type { Database, Journal } from '../core/database-store.ts'

@@ -20,7 +20,7 @@ import { standingOf } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { parseTime, SKEW_MS } from './identity/time.ts'
 import { isProven, isSignature } from './proof.ts'
-import type { RateBudget } from './rate-budget.ts'
+import type { PeerRateLimiter } from './peer-rate-limiter.ts'
 import { reasonOf, refusal } from './refusal.ts'
 import type { RefusalReason } from './refusal.ts'
 import type { ReplayCache } from './replay-cache.ts'
@@ -33,7 +33,7 @@ export interface GateParts {
   readonly replay: ReplayCache
   /** Of those who are no members. Anybody can be any number of them, so they share what they may fill and use up. */
   readonly strangersReplay: ReplayCache
-  readonly rate: RateBudget
+  readonly rate: PeerRateLimiter
   readonly clock: Clock
 }
 

@@ -6,8 +6,7 @@
  * Pure, but for the chance in a new span.
  */
 import { hex } from '../core/bytes.ts'
-import { chanceBytes } from '../core/chance.ts'
-import { isUlid, traceIdToUlid, ulid, ulidToTraceId } from '../core/ids.ts'
+import { chanceBytes, isUlid, traceIdToUlid, ulid, ulidToTraceId } from '../core/ids.ts'
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/
 

@@ -4,7 +4,7 @@
  * Pure.
  */
 import type { Call, Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'

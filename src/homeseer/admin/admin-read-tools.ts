@@ -8,8 +8,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineChange } from '../../bus/change-definition.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineChange, defineTool } from '../../bus/capability-definition.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { ok } from '../../core/result.ts'
 import { AUDIT_RESULTS } from './audit.ts'
 import type { MayReadAudit } from './audit.ts'

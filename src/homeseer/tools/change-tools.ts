@@ -13,12 +13,11 @@
  */
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller-key.ts'
+import { callerKey } from '../../bus/caller.ts'
 import type { Assessment, Capability, Issue, Offer } from '../../bus/capability.ts'
-import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
-import type { HandlerContext } from '../../bus/handler-context.ts'
-import { acceptLeavingOut } from '../../bus/not-given.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { CALLS_ON, defineChange, defineTool } from '../../bus/capability-definition.ts'
+import type { HandlerContext } from '../../bus/call-options.ts'
+import { acceptWithoutNulls } from '../../bus/schema.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -79,7 +78,7 @@ async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Stag
   const found = findTool(preparable, staging.toolName)
   if (!found.ok) return found
   const offer = found.value
-  const accepted = offer.accept === undefined ? ok(staging.args) : acceptLeavingOut(offer.accept, staging.args)
+  const accepted = offer.accept === undefined ? ok(staging.args) : acceptWithoutNulls(offer.accept, staging.args)
   if (!accepted.ok) return fail(badStagedArguments(offer, accepted.fault))
   const args = accepted.value
   // Twice: as a dry run it must be permitted at all; as it stands, the caller learns what would still refuse it.

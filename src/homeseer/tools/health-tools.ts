@@ -4,9 +4,9 @@
  * Reads through the link.
  */
 import { z } from 'zod'
-import { callerKey } from '../../bus/caller-key.ts'
+import { callerKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import { getControl, getVersion } from '../wire/read-request.ts'

@@ -7,7 +7,7 @@
  * Pure: it asks what it is given.
  */
 import { z } from 'zod'
-import { accountOf, peerOf } from '../../bus/caller-key.ts'
+import { accountOf, peerOf } from '../../bus/caller.ts'
 import type { Offer } from '../../bus/capability.ts'
 import { isUntried } from '../../core/fault.ts'
 import type { FaultKind } from '../../core/fault.ts'

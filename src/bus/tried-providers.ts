@@ -1,5 +1,5 @@
 /**
- * Asked: who was asked about one call so far, and which nodes were not reached, so that the next try goes elsewhere.
+ * Tried providers: who was asked about one call so far, and which nodes were not reached, so that the next try goes elsewhere.
  *
  * Made only once a first answer was no good, or takes unusually long: most calls never need it.
  *
@@ -10,7 +10,7 @@ import type { Call } from './call.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Router } from './router.ts'
 
-export class Asked {
+export class TriedProviders {
   readonly #entries: Set<CapabilityEntry>
   readonly #unreached = new Set<string>()
 
@@ -28,7 +28,7 @@ export class Asked {
   }
 
   /** On a node that was reached, as long as there is one. */
-  another(call: Call, router: Router, nowMs: number): CapabilityEntry | undefined {
+  nextProvider(call: Call, router: Router, nowMs: number): CapabilityEntry | undefined {
     const elsewhere = router.route(
       call,
       nowMs,

@@ -1,18 +1,24 @@
 /**
- * Actuator state: how often each device was changed in the last day, by hour; and whether everything is stopped.
+ * Actuator store: how often each device was changed in the last day, by hour, and whether everything is stopped. A change
+ * is on record before it is made, so that a restart does not reset the daily limit.
  *
  *   actuator.used ─▶ counted      actuator.redated ─▶ what the clock had dated ahead counts as now
  *   stop.engaged ─▶ stop.released
  *
- * The reason of a stop is the body of the entry `seq`.
+ * The reason of a stop is the body of the entry `seq`. A process counts on its own monotonic clock (limits.ts), so
+ * setting the wall clock changes nothing. Only what an earlier process left is dated by the wall clock; a date in the
+ * future counts as now.
  *
- * Pure, but for the state that it is given.
+ * Does I/O.
  */
 import { entryTime, textField } from '../ledger/entry-field.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { refuseAdmin } from './principal-state.ts'
-import { DAY_HOURS, HOUR_MS } from './rate.ts'
+import { DAY_HOURS, HOUR_MS, joinedActs } from './limits.ts'
+import type { Clock } from '../core/clock.ts'
+import type { ActuatorUsage } from './limits.ts'
+import type { Transaction } from './transaction-store.ts'
 
 /** All changes of an hour are dated with its last one: at most an hour too strict. */
 export interface HourOfUse {
@@ -89,4 +95,35 @@ function added(hours: readonly HourOfUse[], acts: number, atMs: number): readonl
 
 function hourOf(wallMs: number): number {
   return Math.floor(wallMs / HOUR_MS)
+}
+
+export interface ActuatorStore {
+  /** What earlier processes did to each device, on this one's monotonic clock. */
+  readonly remembered: () => ReadonlyMap<string, ActuatorUsage>
+  readonly countIn: (transaction: Transaction, target: string) => void
+  /** Before the first call: what is dated in the future is dated now, or it would never lapse. */
+  readonly recoverIn: (transaction: Transaction) => void
+}
+
+export function createActuators({ actuators }: GuardState, clock: Clock): ActuatorStore {
+  return {
+    remembered: () => {
+      const used = new Map<string, ActuatorUsage>()
+      for (const [target, all] of actuators.entries()) {
+        const hours = countingAt(all, clock.now())
+        if (hours.length === 0) continue
+        const acts = hours.map(({ acts: count, lastAtMs }): [number, number] => [
+          clock.monotonic() - Math.max(0, clock.now() - lastAtMs),
+          count,
+        ])
+        used.set(target, { lastMs: Math.max(...acts.map(([atMs]) => atMs)), day: joinedActs(acts) })
+      }
+      return used
+    },
+    countIn: ({ record }, target) => void record({ kind: 'actuator.used', target }),
+    recoverIn: ({ nowMs, record }) => {
+      for (const [target, hours] of actuators.entries())
+        if (hours.some(({ lastAtMs }) => lastAtMs > nowMs)) record({ kind: 'actuator.redated', target })
+    },
+  }
 }

@@ -11,7 +11,7 @@ import type { CallOptions, Principal } from './face-bus.ts'
 import { isWanted } from './log-level.ts'
 import type { LogLevel } from './log-level.ts'
 import type { ProtocolFault } from './protocol-error.ts'
-import type { TraceParent } from './request.ts'
+import type { TraceParent } from '../toolbox/traceparent.ts'
 import { isJsonObject } from '../core/json.ts'
 
 export interface Asker {

@@ -8,6 +8,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { JsonObject } from '../core/json.ts'
+import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Answer } from './asker.ts'
@@ -20,7 +21,7 @@ import type { ResultText } from './results.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './exchange-transport.ts'
 import type { ReplyTransport } from './exchange-transport.ts'
-import { METHODS, misshapen, readRequest, parseTraceparent } from './request.ts'
+import { METHODS, misshapen, readRequest } from './request.ts'
 import { CAPABILITIES } from './sdk-server.ts'
 import type { Visit } from './visit.ts'
 

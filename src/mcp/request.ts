@@ -10,7 +10,6 @@
  *
  * Pure.
  */
-import { traceIdToUlid } from '../core/ids.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { LIST_METHODS } from './catalogue.ts'
@@ -91,23 +90,6 @@ function readCompletion({ ref, argument }: JsonObject): McpRequest | undefined {
 
 function isText(value: unknown): boolean {
   return typeof value === 'string'
-}
-
-export interface TraceParent {
-  /** As a ULID, which carries the same 128 bits. */
-  readonly traceId: string
-  readonly parentSpan: string
-}
-
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:$|-)/
-
-/** `undefined` for anything malformed: a broken trace must not break a call. */
-export function parseTraceparent(text: unknown): TraceParent | undefined {
-  if (typeof text !== 'string') return undefined
-  const found = TRACEPARENT.exec(text)
-  const [, traceId, parentSpan] = found ?? []
-  if (traceId === undefined || parentSpan === undefined) return undefined
-  return { traceId: traceIdToUlid(traceId), parentSpan }
 }
 
 const PATH = /^\/mcp(?:\/(?<profile>[a-z0-9][a-z0-9-]{0,31}))?\/?$/

@@ -28,11 +28,6 @@ export function origin(call: Call): { readonly principal: string; readonly trace
   return { principal: callerKey(call.caller), trace_id: call.traceId }
 }
 
-/** ISO 8601 in UTC with milliseconds: the one spelling of a time in records, so that text sorts as time does. */
-export function isoTime(clock: Clock): string {
-  return new Date(clock.now()).toISOString()
-}
-
 export function answer(data: Json): Outcome {
   return ok({ data })
 }

@@ -26,7 +26,8 @@ import type { ChangeEnd, PreparedChange } from '../../guard/change.ts'
 import type { DecisionPreview } from '../../guard/authorise.ts'
 import { hideSecrets } from '../../guard/redact.ts'
 import { denied } from '../../guard/refusal.ts'
-import { answer, isoTime, type Homeseer } from './dependencies.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { badArgument, HINT, hs4Fault, NEXT, nextJson } from './faults.ts'
 import { BASE_GUARD } from './homeseer-change.ts'
@@ -102,7 +103,7 @@ async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Stag
     prepared: true,
     token,
     toolName: offer.name,
-    expiresAt: isoTime(expiresAtMs),
+    expiresAt: isoTimeOrNull(expiresAtMs),
     summary: {
       ...(typeof summary === 'string' ? { text: summary } : summary),
       requestedToolName: staging.toolName,
@@ -229,7 +230,7 @@ function stillCommittable(
   },
 ): Fault {
   const next = nextJson({ name: 'hs4.change.commit', args: { token, ...claims } })
-  const expiresAt = isoTime(change.expiresAtMs)
+  const expiresAt = isoTimeOrNull(change.expiresAtMs)
   return { ...fault, details: { ...fault.details, ...refs, token, expiresAt, [NEXT]: [next] } }
 }
 

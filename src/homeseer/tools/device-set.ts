@@ -12,6 +12,7 @@ import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { controlExchange, type ControlChoice } from '../catalog/control.ts'
 import type { Device } from '../catalog/device.ts'
 import { expectationOf, isUnknownValue, type Expectation } from '../catalog/outcome.ts'
@@ -28,7 +29,7 @@ import {
   touchedBy,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import { answer, isoTime, type Homeseer } from './dependencies.ts'
+import { answer, type Homeseer } from './dependencies.ts'
 import { refArgument } from './device-arguments.ts'
 import { deviceLabel } from './device-view.ts'
 import { hs4Fault, readFault, writeFault, type NextCall } from './faults.ts'
@@ -238,7 +239,7 @@ function pendingJson(outcome: 'still_moving' | 'unreported', untilMs: number): J
   return {
     applied: outcome === 'still_moving',
     pending: outcome,
-    pendingUntil: isoTime(untilMs),
+    pendingUntil: isoTimeOrNull(untilMs),
     note:
       outcome === 'still_moving'
         ? 'The device is on its way. Read it again later; lastCommand says when it has arrived.'

@@ -15,10 +15,12 @@ import type { Guard } from '../../guard/guard.ts'
 import type { Grants } from '../../guard/grants-store.ts'
 import type { RecordedChange } from '../../ledger/ledger.ts'
 import type { ChangeQuery } from '../../ledger/lookup-store.ts'
-import { answer, isoTime, RUNTIME_LOCK } from '../dependencies.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
+import { answer, RUNTIME_LOCK } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
-import { cursorArgument, decodeCursor, encodeCursor, limitArgument, listScope, page } from '../paging.ts'
+import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { cursorArgument, limitArgument, page, readCursor } from '../paging.ts'
 import { id } from '../text.ts'
 import { CHANGE_RESULTS, changeOf, changeOutput, fits, NODE_FAMILY } from './change.ts'
 import type { Change, ChangeFilter, Surroundings } from './change.ts'
@@ -81,8 +83,8 @@ export function changeTools(records: Records, bus: AskedBus, guard: AskedGuard):
     ledgerChanges.handledBy(
       async ({ limit, cursor, since, until, task_id: taskId, session_id: sessionId, ...filter }, { caller }) => {
         const work = { ...(taskId === undefined ? {} : { taskId }), ...(sessionId === undefined ? {} : { sessionId }) }
-        const scope = listScope('ledger_changes', { since, until, ...work, ...filter })
-        const after = decodeCursor<[number, number]>(cursor, scope, 2)
+        const scope = cursorScope('ledger_changes', { since, until, ...work, ...filter })
+        const after = readCursor<[number, number]>(cursor, scope, 2)
         if (!after.ok) return after
         const [atMs, seq] = after.value ?? [Date.parse(until ?? END_OF_TIME), 0]
         const around = surroundings(records, { bus, guard, caller })
@@ -93,7 +95,7 @@ export function changeTools(records: Records, bus: AskedBus, guard: AskedGuard):
         const cursorOf = (last: Place): string => encodeCursor(scope, [Date.parse(last.at), last.seq])
         const { rows, ...next } = page(found, fitting(found, limit), ({ place }) => cursorOf(place))
         return answer({
-          now: isoTime(records.clock),
+          now: isoTime(records.clock.now()),
           changes: rows.map(({ change }) => change as JsonObject),
           ...(lookedTo === undefined ? {} : { next_cursor: cursorOf(lookedTo) }),
           ...next,

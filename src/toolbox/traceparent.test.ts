@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ulidToTraceId } from '../core/ids.ts'
-import { parseTraceparent } from './request.ts'
+import { parseTraceparent } from './traceparent.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'

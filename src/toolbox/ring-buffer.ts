@@ -1,12 +1,12 @@
 /**
- * Ring: the newest so many of something, in the order they came. The oldest makes room.
+ * Ring buffer: the newest so many of something, in the order they came. The oldest makes room.
  *
- * Pure, but for the ring it is given.
+ * Holds its items; otherwise pure.
  */
-export class Ring<Item> {
+export class RingBuffer<Item> {
   readonly capacity: number
   readonly #items: Item[] = []
-  /** Where the next one goes once the ring is full: over the oldest. */
+  /** Where the next one goes once the buffer is full: over the oldest. */
   #next = 0
   #pushed = 0
 

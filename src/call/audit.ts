@@ -55,6 +55,9 @@ const SALT_BYTES = 16
 /** Of what a caller calls itself and the tool, and of what a provider calls its failure. */
 const MAX_RECORDED_TEXT = 256
 const MAX_RECORDED_REASONS = 64
+const MAX_RECORDED_TOUCHES = 64
+/** Where nobody knows, it might be every device of the house. */
+const MAX_RECORDED_DOUBTS = 8
 
 export function auditEnter({ log, redact, redactResult }: AuditOptions): Stage {
   return async (context, next) => {
@@ -258,11 +261,12 @@ function classified(ended: AuditEvent, context: CallContext, redactResult: Audit
   // A read has nothing to classify; a call that never reached the guard was not classified.
   if (offer?.effect === 'reads' || assessed === undefined || authorization === undefined) return ended
   const { event, body } = ended
-  const { effect, target, label, dryRun, yes } = classifyCall(assessed, authorization)
+  const { effect, target, label, touches, mayTouch, dryRun, yes } = classifyCall(assessed, authorization)
   const replayed = outcome?.ok === true ? outcome.value.replayed : outcome?.fault.replayed
   const fields = {
     ...(effect === offer?.effect ? {} : { effect }),
     ...(target === undefined ? {} : { target: recordable(target) }),
+    ...reachedFields(touches, mayTouch),
     ...(dryRun ? { dry_run: true } : {}),
     ...(replayed === true ? { replayed } : {}),
     ...yes,
@@ -270,6 +274,17 @@ function classified(ended: AuditEvent, context: CallContext, redactResult: Audit
   // What people call their things can be erased, like the sentences.
   const words = { ...body, ...(label === undefined ? {} : { label: redactResult(context, recordable(label)) }) }
   return { event: { ...event, ...fields }, ...(Object.keys(words).length === 0 ? {} : { body: words }) }
+}
+
+/** Which other actuators a call moves, or would have moved, as far as a list is short enough to be read. */
+function reachedFields(touches: readonly string[], mayTouch: readonly string[]): JsonObject {
+  return { ...listed('touches', touches, MAX_RECORDED_TOUCHES), ...listed('may_touch', mayTouch, MAX_RECORDED_DOUBTS) }
+}
+
+function listed(field: string, names: readonly string[], most: number): JsonObject {
+  if (names.length === 0) return {}
+  const told = { [field]: names.slice(0, most).map(recordable) }
+  return names.length > most ? { ...told, [`${field}_count`]: names.length } : told
 }
 
 function saltedHash(salt: Uint8Array, value: Json): string {

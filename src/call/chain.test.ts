@@ -217,6 +217,8 @@ describe('chain', () => {
       effect: 'sensitive',
       target: 'lock:1',
       label: 'Front door',
+      touches: ['siren:1'],
+      mayTouch: Array.from({ length: 9 }, (_, index) => `lamp:${index}`),
       dryRun: true,
       reasons: [],
     }
@@ -225,7 +227,14 @@ describe('chain', () => {
     const chain = createChain({ ...parts, decision, audit: { ...parts.audit, log } })
     for (const effect of ['writes', 'sensitive', 'reads'] as const)
       await chain(callWith({}), offerOf(effect), async () => ok({ data: 1 }))
-    const weight = { target: 'lock:1', dry_run: true, approval: '01K' }
+    const weight = {
+      target: 'lock:1',
+      touches: ['siren:1'],
+      may_touch: ['lamp:0', 'lamp:1', 'lamp:2', 'lamp:3', 'lamp:4', 'lamp:5', 'lamp:6', 'lamp:7'],
+      may_touch_count: 9,
+      dry_run: true,
+      approval: '01K',
+    }
     const [said, same, read] = events.filter(({ event }) => event.kind === 'call.exit')
     expect(said).toMatchObject({ event: { effect: 'sensitive', ...weight }, body: { result: 1, label: 'Front door' } })
     // The enter has said so already, and what only reads is not classified.

@@ -11,7 +11,7 @@
  *
  * Does I/O.
  */
-import { entryTime, textField } from '../ledger/entry-field.ts'
+import { entryTime, textField, textsField } from '../ledger/entry-field.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { refuseAdmin } from './principal-state.ts'
@@ -41,11 +41,7 @@ export const actuatorEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     const target = textField(entry, 'target')
     if (target === undefined) return 'it names no device'
     const atMs = entryTime(entry)
-    const hours = state.actuators.get(target) ?? []
-    // Last, so that those which were not changed for a day are found first.
-    state.actuators.delete(target)
-    state.actuators.dropLapsed((used) => countingAt(used, atMs).length === 0)
-    state.actuators.set(target, added(countingAt(hours, atMs), 1, atMs))
+    for (const used of [target, ...textsField(entry, 'also')]) countUse(state, used, atMs)
     return undefined
   },
 
@@ -77,6 +73,14 @@ export const actuatorEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
   },
 }
 
+function countUse({ actuators }: GuardState, target: string, atMs: number): void {
+  const hours = actuators.get(target) ?? []
+  // Last, so that those which were not changed for a day are found first.
+  actuators.delete(target)
+  actuators.dropLapsed((used) => countingAt(used, atMs).length === 0)
+  actuators.set(target, added(countingAt(hours, atMs), 1, atMs))
+}
+
 /** Those hours of which something still counts towards the day. */
 export function countingAt(hours: readonly HourOfUse[], atMs: number): readonly HourOfUse[] {
   return hours.filter(({ hour }) => hour >= hourOf(atMs) - DAY_HOURS - 1)
@@ -100,10 +104,13 @@ function hourOf(wallMs: number): number {
 export interface ActuatorStore {
   /** What earlier processes did to each device, on this one's monotonic clock. */
   readonly remembered: () => ReadonlyMap<string, ActuatorUsage>
-  readonly countIn: (transaction: Transaction, target: string) => void
+  readonly countIn: (transaction: Transaction, targets: readonly string[]) => void
   /** Before the first call: what is dated in the future is dated now, or it would never lapse. */
   readonly recoverIn: (transaction: Transaction) => void
 }
+
+/** Names of at most 512 characters each, in an entry of at most 64 KB. */
+const MAX_PER_ENTRY = 60
 
 export function createActuators({ actuators }: GuardState, clock: Clock): ActuatorStore {
   return {
@@ -120,7 +127,12 @@ export function createActuators({ actuators }: GuardState, clock: Clock): Actuat
       }
       return used
     },
-    countIn: ({ record }, target) => void record({ kind: 'actuator.used', target }),
+    countIn: ({ record }, targets) => {
+      for (let at = 0; at < targets.length; at += MAX_PER_ENTRY) {
+        const [target, ...also] = targets.slice(at, at + MAX_PER_ENTRY)
+        record({ kind: 'actuator.used', target, ...(also.length === 0 ? {} : { also }) })
+      }
+    },
     recoverIn: ({ nowMs, record }) => {
       for (const [target, hours] of actuators.entries())
         if (hours.some(({ lastAtMs }) => lastAtMs > nowMs)) record({ kind: 'actuator.redated', target })

@@ -3,7 +3,7 @@
  *
  *   every call   ▸ calls of the caller              flood control, refused calls and dry runs count too
  *   every act    ▸ acts of the caller per effect
- *                ▸ rest and daily number of changes of the target, whoever asks
+ *                ▸ rest and daily number of changes of the target and of all that it moves, whoever asks
  *
  * Kept in memory on monotonic time: a changed wall clock forgives nothing. Nor does a restart what it did to a device:
  * that is counted on the disk, too, and handed in here. The number of callers and actuators remembered is bounded; when
@@ -52,6 +52,8 @@ export interface Act {
   readonly target: string | undefined
   /** What rests and wears out, where that is only a part of the target. */
   readonly actuator?: string | undefined
+  /** Other actuators that move with it. */
+  readonly touches?: readonly string[] | undefined
   /** What a person calls it, for the refusal. */
   readonly label?: string | undefined
 }
@@ -114,9 +116,9 @@ export function createLimits(
     touch(budgets, key, { bucket: takeToken(before, rate, now) ?? before, rate })
   }
 
-  function actuatorVerdict(driven: string, { target, label = driven }: Pick<Act, 'target' | 'label'>): LimitVerdict {
+  function actuatorVerdict(driven: string, names: readonly (string | undefined)[], label: string): LimitVerdict {
     const now = monotonic()
-    const { minIntervalMs, writesPerDay } = limitOf(config, [driven, target])
+    const { minIntervalMs, writesPerDay } = limitOf(config, names)
     const actuator = actuators.get(driven)
     if (actuator === undefined) {
       if (writesPerDay < 1) return refuse('actuator-day', `${label}: the device may not be changed at all.`, Infinity)
@@ -141,20 +143,26 @@ export function createLimits(
       const { caller, effect } = act
       const rate = config.effects[effect]
       const key = caller === undefined || rate === undefined ? undefined : { name: `${effect} ${caller}`, rate }
-      const driven = drivenBy(act)
-      return bothVerdicts(
-        key === undefined ? OK : budgetVerdict(key.name, key.rate, `rate-${effect}`),
-        driven === undefined ? OK : actuatorVerdict(driven, act),
+      const budget = key === undefined ? OK : budgetVerdict(key.name, key.rate, `rate-${effect}`)
+      const { own, others } = drivenBy(act)
+      const { target, label = own } = act
+      const named = own === undefined ? OK : actuatorVerdict(own, [own, target], label ?? own)
+      return others.reduce(
+        (verdict, driven) =>
+          bothVerdicts(
+            verdict,
+            actuatorVerdict(driven, [driven], `${driven}, set in motion by ${label ?? 'this call'}`),
+          ),
+        bothVerdicts(budget, named),
       )
     },
     take: (act) => {
       const { caller, effect } = act
       const rate = config.effects[effect]
       if (caller !== undefined && rate !== undefined) takeFrom(`${effect} ${caller}`, rate)
-      const driven = drivenBy(act)
-      if (driven === undefined) return
       const now = monotonic()
-      touch(actuators, driven, { lastMs: now, day: countAct(actuators.get(driven)?.day ?? [], now) })
+      for (const driven of allDrivenBy(act))
+        touch(actuators, driven, { lastMs: now, day: countAct(actuators.get(driven)?.day ?? [], now) })
     },
   }
 }
@@ -170,8 +178,21 @@ function bothVerdicts(left: LimitVerdict, right: LimitVerdict): LimitVerdict {
 }
 
 /** What an act wears out. Reading wears out nothing, and our own records are no actuator. */
-export function drivenBy({ effect, target, actuator = target }: Act): string | undefined {
-  return effect === 'reads' || effect === 'records' ? undefined : actuator
+export function drivenBy({ effect, target, actuator = target, touches = [] }: Act): DrivenActuators {
+  if (effect === 'reads' || effect === 'records') return { own: undefined, others: [] }
+  return { own: actuator, others: [...new Set(touches)].filter((driven) => driven !== actuator) }
+}
+
+export function allDrivenBy(act: Act): readonly string[] {
+  const { own, others } = drivenBy(act)
+  return own === undefined ? others : [own, ...others]
+}
+
+export interface DrivenActuators {
+  /** What the call is about. */
+  readonly own: string | undefined
+  /** What it sets in motion beside that. */
+  readonly others: readonly string[]
 }
 
 /** Whether nothing but the rest of an actuator speaks against an act: it passes by itself, and soon. */

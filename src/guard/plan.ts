@@ -92,8 +92,8 @@ async function planned(
 
 function assessedAs(assessment: Assessment, call: Call, offer: Offer): AssessedCall {
   const effect = effectOf(offer.effect, assessment.effect)
-  const { target, label, actuator } = assessment
-  const act: Act = { caller: budgetOf(call), effect: effect ?? offer.effect, target, actuator, label }
+  const { target, label, actuator, touches } = assessment
+  const act: Act = { caller: budgetOf(call), effect: effect ?? offer.effect, target, actuator, touches, label }
   return { call, offer, assessment, mistake: mistakeIn(call.planned), effect, act }
 }
 
@@ -124,8 +124,8 @@ export function decideOn(
 
 /** Whether a person has a say in it at all. */
 export function asksPerson({ offer, assessment, effect }: AssessedCall, { config }: PlanParts): boolean {
-  const { target, touches } = assessment
-  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches })
+  const { target, touches, mayTouch } = assessment
+  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches, mayTouch })
   return effect !== undefined && approvalNeeded(effect, word)
 }
 

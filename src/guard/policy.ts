@@ -71,12 +71,13 @@ export function decide(input: PolicyInput): Decision {
   const { offer, assessment } = input
   const effect = effectOf(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
-  const { target, touches } = assessment
-  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches })
+  const { target, touches, mayTouch } = assessment
+  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches, mayTouch })
   const standing = {
     effect,
     trustRequired: offer.trustRequired,
     target,
+    reached: [...(touches ?? []), ...(mayTouch ?? [])],
     inProfile: input.inProfile,
   }
   const reasons = [
@@ -194,19 +195,22 @@ const STRICTEST_FIRST: readonly OwnerWord[] = ['forbid', 'ask', 'trust']
 export interface RuledCall {
   readonly tool: string
   readonly target: string | undefined
-  /** Devices that it reaches beside its target. */
+  /** Devices that it reaches beside its target, or might. */
   readonly touches?: readonly string[] | undefined
+  readonly mayTouch?: readonly string[] | undefined
 }
 
 /** `undefined`: the owner said nothing about this. A word that nobody knows counts as `forbid`. */
 export function ownerWord(
   rules: readonly OwnerRule[],
-  { tool, target, touches = [] }: RuledCall,
+  { tool, target, touches = [], mayTouch = [] }: RuledCall,
 ): OwnerWord | undefined {
   const words = [
     ...wordsAbout(rules, tool, target),
     // Trust in a lamp is no trust in whatever else switches it.
-    ...touches.flatMap((device) => wordsAbout(rules, tool, device)).filter((word) => word !== 'trust'),
+    ...[...touches, ...mayTouch]
+      .flatMap((device) => wordsAbout(rules, tool, device))
+      .filter((word) => word !== 'trust'),
   ]
   if (words.some((word) => !STRICTEST_FIRST.includes(word))) return 'forbid'
   return STRICTEST_FIRST.find((word) => words.includes(word))

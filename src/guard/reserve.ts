@@ -22,7 +22,7 @@ import { answer, isKeyed, refuse, withFamilyDetails } from './authorise.ts'
 import type { Authorization, UsedYes } from './authorise.ts'
 import { argumentsHash, keyedHash } from './binding.ts'
 import type { KeyStore, KeyUse } from './keys-store.ts'
-import { drivenBy, isRest } from './limits.ts'
+import { allDrivenBy, isRest } from './limits.ts'
 import { asksPerson, decideOn } from './plan.ts'
 import type { AssessedCall, PlanParts } from './plan.ts'
 import type { ApprovalStanding, Decision } from './policy.ts'
@@ -56,7 +56,7 @@ export function reserve(
   parts: ReserveParts,
 ): Authorization | Promise<Authorization> {
   const { act } = assessed
-  const isRecorded = isKeyed(assessed) || drivenBy(act) !== undefined || decision.verdict === 'approval-required'
+  const isRecorded = isKeyed(assessed) || allDrivenBy(act).length > 0 || decision.verdict === 'approval-required'
   if (isRecorded) return reserveRecorded(assessed, parts)
   if (decision.verdict !== 'allow') return refuse(assessed, decision)
   parts.limits.take(act)
@@ -70,7 +70,8 @@ async function reserveRecorded(assessed: AssessedCall, parts: ReserveParts): Pro
   const key = assessment.idempotencyKey
   if (key !== undefined && (key === '' || key.length > MAX_KEY))
     return answer(invalid(`An idempotency key has 1 to ${MAX_KEY} characters.`))
-  const driven = drivenBy(assessed.act)
+  // One turn is enough for an order among callers: whether the others rest is decided in the transaction.
+  const [driven] = allDrivenBy(assessed.act)
   const reservation = { assessed, argsHash }
   if (driven === undefined) return transacted(reservation, parts)
   // Most find nobody before them, and the actuator at rest long enough.
@@ -149,8 +150,7 @@ function reserveIn(transaction: Transaction, { assessed, argsHash }: Reservation
   const yes = decision.needsApproval ? yesOf(approval) : undefined
   if (yes !== undefined) (yes.state === 'approved' ? approvals : grants).useIn(transaction, yes.id, call)
   limits.take(act)
-  const driven = drivenBy(act)
-  if (driven !== undefined) actuators.countIn(transaction, driven)
+  actuators.countIn(transaction, allDrivenBy(act))
   return { kind: 'granted', effect: decision.effect, key, yes }
 }
 

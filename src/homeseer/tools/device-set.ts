@@ -24,6 +24,7 @@ import { setStoredStatus } from '../wire/write-request.ts'
 import {
   assessWrite,
   consequencesJson,
+  doubtfulTargets,
   labelWith,
   reachedTargets,
   touchedBy,
@@ -137,6 +138,7 @@ function assessSet({ device, controls, path, shown, assessed }: Plan): HomeseerA
     label: labelWith(deviceLabel(device), assessed),
     touched: { ...touched, refs: [device.ref, ...refs] },
     reaches: reachedTargets(assessed),
+    mayReach: doubtfulTargets(assessed),
     preview: {
       before: { value: shown?.value ?? null, status: shown?.status ?? null },
       device: { ref: device.ref, name: deviceLabel(device), sensitive: [...device.sensitivity] },

@@ -45,6 +45,12 @@ export const changeOutput = z.object({
   effect: z.string(),
   target: z.string().exactOptional(),
   label: z.string().exactOptional().describe('What people call the target.'),
+  touches: z.array(z.string()).exactOptional().describe('What else it moves, or would have moved, such as by events.'),
+  may_touch: z
+    .array(z.string())
+    .exactOptional()
+    .describe('What it might move, or wires up; the first few where that is much, see `may_touch_count`.'),
+  may_touch_count: z.int().exactOptional(),
   arguments: z.unknown().exactOptional().describe('As recorded, without secrets.'),
   result: z
     .enum(CHANGE_RESULTS)
@@ -139,10 +145,21 @@ function endOf(end: LedgerEntry, around: Surroundings): Partial<Change> {
   const sentences = strings(reasons)
   return {
     ...texts({ label, code: end['error_code'] }),
+    ...reachOf(end),
     ...(rules.length === 0 ? {} : { rules }),
     ...(sentences.length === 0 ? {} : { reasons: sentences }),
     ...yesOf(end, around),
     ...(result === undefined ? {} : effectOf(result)),
+  }
+}
+
+function reachOf(end: LedgerEntry): Pick<Change, 'touches' | 'may_touch' | 'may_touch_count'> {
+  const [touches, doubtful] = [strings(end['touches']), strings(end['may_touch'])]
+  const count = end['may_touch_count']
+  return {
+    ...(touches.length === 0 ? {} : { touches }),
+    ...(doubtful.length === 0 ? {} : { may_touch: doubtful }),
+    ...(typeof count === 'number' ? { may_touch_count: count } : {}),
   }
 }
 
@@ -264,8 +281,8 @@ function names({ caller, node, actor, client }: Change): readonly (string | unde
   return [caller, accountOf(caller), node, actor, client]
 }
 
-function subject({ capability, title, target, label, arguments: args }: Change): readonly unknown[] {
-  return [capability, title, target, label, args]
+function subject({ capability, title, target, label, touches, arguments: args }: Change): readonly unknown[] {
+  return [capability, title, target, label, touches, args]
 }
 
 function texts<Name extends string>(

@@ -365,6 +365,9 @@ export class Verification {
       expected.listed === row.listed &&
       expected.opens === row.opens &&
       expected.trace_id === row.trace_id &&
+      expected.task_id === row.task_id &&
+      expected.session_id === row.session_id &&
+      expected.about === row.about &&
       expected.changed_at === row.changed_at &&
       (this.#ends.get(row.seq) ?? null) === row.ended &&
       (this.#lates.get(row.seq) ?? null) === row.late

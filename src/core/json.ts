@@ -1,10 +1,10 @@
 /**
- * JSON: values that survive a wire, and the one canonical form that is hashed and signed (RFC 8785).
+ * JSON: values that survive a wire, the one canonical form that is hashed and signed (RFC 8785), and how a stranger's
+ * text is read.
  *
  * Pure.
  */
 import canonicalizeValue from 'canonicalize'
-import { isUtf8 } from 'node:buffer'
 import type { Result } from './result.ts'
 import { fail, ok } from './result.ts'
 
@@ -180,9 +180,17 @@ export interface JsonFault {
 
 export const MAX_DEPTH = 64
 
+/** A byte order mark is kept: no JSON begins with one. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 export function readJson(bytes: Uint8Array): Result<Json, JsonFault> {
-  if (!isUtf8(bytes)) return fail({ kind: 'not-utf8', message: 'The text is not valid UTF-8.' })
-  return readJsonText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'))
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    return fail({ kind: 'not-utf8', message: 'The text is not valid UTF-8.' })
+  }
+  return readJsonText(text)
 }
 
 export function readJsonText(text: string): Result<Json, JsonFault> {

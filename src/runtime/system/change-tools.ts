@@ -7,7 +7,6 @@ import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Approvals } from '../../guard/approvals.ts'
@@ -16,7 +15,7 @@ import type { Grants } from '../../guard/grants-store.ts'
 import type { RecordedChange } from '../../ledger/ledger.ts'
 import { answer, isoTime, RUNTIME_LOCK } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { defineRuntimeTool } from '../runtime-tool.ts'
 import { cursorArgument, decodeCursor, encodeCursor, limitArgument, listScope, page } from '../paging.ts'
 import { id } from '../text.ts'
 import { CHANGE_RESULTS, changeOf, changeOutput, fits, NODE_FAMILY } from './change.ts'
@@ -28,8 +27,7 @@ const timeArgument = z.iso
   .transform((time) => new Date(time).toISOString())
   .describe('ISO 8601, such as 2026-01-31T22:00:00Z or with an offset.')
 
-const ledgerChanges = defineTool({
-  family: runtimeFamily,
+const ledgerChanges = defineRuntimeTool({
   lock: RUNTIME_LOCK,
   effect: 'reads',
   name: 'ledger_changes',

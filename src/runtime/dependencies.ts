@@ -4,7 +4,7 @@
  * Pure.
  */
 import type { Call, Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
@@ -43,11 +43,6 @@ export function origin({ caller, traceId }: Call): Origin {
     client: client === undefined ? undefined : visibleText(client, MAX_CLIENT_LENGTH),
     trace_id: traceId,
   }
-}
-
-/** ISO 8601 in UTC with milliseconds: the one spelling of a time in records, so that text sorts as time does. */
-export function isoTime(clock: Clock): string {
-  return new Date(clock.now()).toISOString()
 }
 
 export function answer(data: Json): Outcome {

@@ -6,8 +6,8 @@
  */
 import { z } from 'zod'
 import type { Assessment } from '../bus/capability.ts'
-import { defineTool } from '../bus/tool.ts'
-import type { Tool, ToolDefinition } from '../bus/tool.ts'
+import { defineTool } from '../bus/capability-definition.ts'
+import type { Tool, ToolDefinition } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
 import { failurePattern, runtimeFamily } from './envelope.ts'
 

@@ -5,7 +5,7 @@
  * Pure.
  */
 import { z } from 'zod'
-import { CALLS_ON } from '../../bus/change-definition.ts'
+import { CALLS_ON } from '../../bus/capability-definition.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
 import { defineRuntimeTool, withFailurePattern } from '../runtime-tool.ts'

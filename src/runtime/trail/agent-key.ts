@@ -8,9 +8,9 @@
  */
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller-key.ts'
+import { callerKey } from '../../bus/caller.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
-import { defineChange } from '../../bus/change-definition.ts'
+import { defineChange } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
 import { administrationFlaw } from '../../guard/authority.ts'
 import { answer, answerOf, origin, RUNTIME_LOCK } from '../dependencies.ts'

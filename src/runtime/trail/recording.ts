@@ -10,7 +10,8 @@ import { hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { isoTime, origin } from '../dependencies.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
+import { origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { fault } from '../faults.ts'
 import type { SessionStore } from '../proofs/session-store.ts'
@@ -55,7 +56,7 @@ export function appendThought(
   sessionId: string | null,
 ): Thought {
   const before = state.chains.get(task_id)
-  const now = isoTime(records.clock)
+  const now = isoTime(records.clock.now())
   const chained = {
     id: randomUUID(),
     type,

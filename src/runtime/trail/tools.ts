@@ -10,7 +10,8 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { answer, answerOf } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
-import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
+import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { page, readCursor } from '../paging.ts'
 import { inPieces } from '../stride.ts'
 import { auditVerifyChain, thoughtRecord, thoughtRecordList } from './definitions.ts'
 import { contentOf } from './leaf.ts'
@@ -34,7 +35,7 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
     ),
 
     thoughtRecordList.handledBy(async ({ limit, cursor, ...filter }) => {
-      const after = decodeCursor<[number]>(cursor, listScope('thought_record_list', filter), 1)
+      const after = readCursor<[number]>(cursor, cursorScope('thought_record_list', filter), 1)
       if (!after.ok) return after
       const { listed, ...next } = listThoughts(records, stores, { filter, after: after.value?.[0] ?? -1, limit })
       return answer({ records: listed, ...next })
@@ -95,7 +96,7 @@ function listThoughts(
   { thoughts }: TrailStores,
   { filter, after, limit }: ThoughtPage,
 ): { readonly listed: readonly Thought[]; readonly next_cursor?: string } {
-  const scope = listScope('thought_record_list', filter)
+  const scope = cursorScope('thought_record_list', filter)
   // One more than asked for, to know whether there is a next page.
   const found = thoughts.list(filter, { after, limit: limit + 1 })
   const readable = found.map((row) => ({ row, content: keptContent(records, row.log_index) }))

@@ -8,7 +8,7 @@
  * Pure: time comes from outside.
  */
 import type { Clock } from '../core/clock.ts'
-import type { Fault } from '../core/fault.ts'
+import type { Fault, WorkReference } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Call, Caller, Channel, Interaction, OnwardCalls, OnwardOptions, Outcome } from './call.ts'
@@ -29,6 +29,7 @@ export interface CallOptions {
   readonly heldLocks?: readonly string[] | undefined
   readonly rehearsal?: boolean | undefined
   readonly interaction?: Interaction | undefined
+  readonly work?: WorkReference | undefined
 }
 
 /** A call of our own may go to one other node, which serves it itself. */
@@ -96,6 +97,7 @@ export function newCall(
     rehearsal: options.rehearsal ?? false,
     heldLocks: options.heldLocks ?? NO_LOCKS,
     interaction: options.interaction,
+    work: options.work,
     refusal,
     ticket,
     onward,
@@ -113,7 +115,7 @@ export function onwardOptions(
   { node, sessionId, timeoutMs = Infinity, isLocal = false }: OnwardOptions,
   nowMs: number,
 ): CallOptions {
-  const { caller, channel, traceId, parentSpan, signal, heldLocks, interaction, rehearsal } = parent
+  const { caller, channel, traceId, parentSpan, signal, heldLocks, interaction, rehearsal, work } = parent
   return {
     caller,
     channel,
@@ -123,6 +125,7 @@ export function onwardOptions(
     heldLocks,
     interaction,
     rehearsal,
+    work,
     sessionId,
     node,
     hopBudget: isLocal ? 0 : parent.hopBudget,

@@ -16,9 +16,9 @@ import { chanceBytes } from '../core/ids.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { concat, hex, utf8 } from '../core/bytes.ts'
-import { fail } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
 import { isUntried } from '../core/fault.ts'
-import type { Fault } from '../core/fault.ts'
+import type { Fault, RecordReference } from '../core/fault.ts'
 import { classifyCall } from '../guard/authorise.ts'
 import type { CallContext, EnterRecord, Stage } from './context.ts'
 
@@ -73,6 +73,8 @@ export function auditEnter({ log, redact, redactResult }: AuditOptions): Stage {
         channel: call.channel,
         client: clientOf(call.caller),
         trace_id: call.traceId,
+        task_id: call.work?.taskId,
+        session_id: call.work?.sessionId,
         effect: offer?.effect,
         args_hash: saltedHash(salt, args),
       },
@@ -152,8 +154,24 @@ export function auditExit({ log, redactResult }: AuditOptions): Stage {
       return fail(unrecorded(log, unheard(context, ended.outcome)))
     }
     endRecord(entered, endSeq)
-    return next({ ...context, outcome: ended.outcome })
+    return next({ ...context, outcome: withRecord(ended.outcome, recordReference(context, entered)) })
   }
+}
+
+/** What the answer tells of its record. */
+function recordReference(
+  { call, assessed, authorization }: CallContext,
+  entered: EnterRecord,
+): RecordReference | undefined {
+  const { sequenceNo, endSequenceNo } = entered
+  if (sequenceNo === undefined || typeof endSequenceNo !== 'number') return undefined
+  const yes = assessed && authorization && classifyCall(assessed, authorization).yes
+  return { traceId: call.traceId, logIndex: sequenceNo, endLogIndex: endSequenceNo, ...yes, work: call.work }
+}
+
+function withRecord(outcome: Outcome, record: RecordReference | undefined): Outcome {
+  if (record === undefined) return outcome
+  return outcome.ok ? ok({ ...outcome.value, record }) : fail({ ...outcome.fault, record })
 }
 
 function endRecord(entered: EnterRecord, seq: number | null): void {

@@ -108,7 +108,9 @@ describe('chain', () => {
 
   it('has a change on record before it is made, and answers after its end is on the disk', async () => {
     const { diary, run } = chainWithDiary()
-    expect(await run(offerOf('writes'), { a: 1 })).toEqual(ok({ data: 1 }))
+    expect(await run(offerOf('writes'), { a: 1 })).toMatchObject(
+      ok({ data: 1, record: { logIndex: 0, endLogIndex: 1 } }),
+    )
     expect(diary).toEqual([
       'validate',
       'call.enter',
@@ -142,7 +144,7 @@ describe('chain', () => {
     const outcome = await createChain(parts)({ ...callWith({ bad: true }), refusal }, offerOf('writes', 'key'), () => {
       throw new Error('it was tried')
     })
-    expect(outcome).toEqual(fail(refusal))
+    expect(outcome).toMatchObject(fail({ ...refusal, record: { logIndex: 0, endLogIndex: 1 } }))
     expect(diary).toEqual(['call.enter', 'call.enter durable', 'call.exit denied', 'call.exit durable'])
   })
 
@@ -292,7 +294,7 @@ describe('chain', () => {
     }
     const chain = createChain({ ...parts, audit: { ...parts.audit, log: { record } } })
     const fault: Fault = { kind: 'failed', code: 'c'.repeat(70_000), message: 'no' }
-    expect(await chain(callWith({}), offerOf('writes'), async () => fail(fault))).toEqual(fail(fault))
+    expect(await chain(callWith({}), offerOf('writes'), async () => fail(fault))).toMatchObject(fail(fault))
     expect(events[1]?.event).toMatchObject({ outcome: 'error', error_code: 'c'.repeat(256) })
   })
 

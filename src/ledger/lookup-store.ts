@@ -1,5 +1,6 @@
 /**
- * Lookup store: which entries bear a trace id, changed something, or ended which call. A cache in a file of its own: it
+ * Lookup store: which entries bear a trace id, belong to a task or session, speak of an approval, changed something, or
+ * ended which call. A cache in a file of its own: it
  * says nothing that the entries do not say, is brought up to date from them when the log is opened, and can be deleted.
  *
  * Rows are written in the background, many at once, and before anybody asks; a call does not wait for them.
@@ -9,7 +10,9 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
+import type { WorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
+import type { Json } from '../core/json.ts'
 import { CALL_ENTER, closedCall, lateCall } from './audit.ts'
 
 /** What people do to the node itself, and to calls that wait for them; those of calls are told by their effect. */
@@ -33,13 +36,15 @@ const MAX_OF_TRACE = 200
 /** A few milliseconds' work. */
 const FLUSH_ROWS = 2_048
 const FLUSH_MS = 1_000
-const FORMAT = 2
+const FORMAT = 3
 
 /** Newest first: from `since` on, and before the entry `seq` at the time `at`. Times as entries spell them. */
 export interface ChangeQuery {
   readonly since: string
   readonly before: { readonly at: string; readonly seq: number }
   readonly limit: number
+  /** Only what was done for this task or session. */
+  readonly work?: WorkReference
 }
 
 /** An entry, what ended the call that it began, and what became known of that call afterwards, the newest. */
@@ -54,6 +59,10 @@ export interface LookupRow {
   readonly listed: number
   readonly opens: number
   readonly trace_id: string | null
+  readonly task_id: string | null
+  readonly session_id: string | null
+  /** The approval or grant that the entry speaks of. */
+  readonly about: string | null
   readonly changed_at: string | null
   readonly ended: number | null
   readonly late: number | null
@@ -61,20 +70,30 @@ export interface LookupRow {
 
 /** What the table says of an entry; `undefined` for one that nobody looks for. */
 export function lookupRow(seq: number, at: string, event: LedgerEvent | LedgerEntry): LookupRow | undefined {
-  const trace = event['trace_id']
+  const [trace, task, session, about] = [event['trace_id'], event['task_id'], event['session_id'], aboutIn(event)].map(
+    (value) => (typeof value === 'string' ? value : null),
+  ) as [string | null, string | null, string | null, string | null]
   const isEnter = event.kind === CALL_ENTER
   const changes = isEnter ? CHANGING_EFFECTS.has(event['effect']) : DEEDS.has(event.kind)
   const listed = LISTED.test(event.kind)
-  if (typeof trace !== 'string' && !changes && !listed) return undefined
+  if (!changes && !listed && (trace ?? task ?? session ?? about) === null) return undefined
   return {
     seq,
     listed: listed ? 1 : 0,
     opens: isEnter ? 1 : 0,
-    trace_id: typeof trace === 'string' ? trace : null,
+    trace_id: trace,
+    task_id: task,
+    session_id: session,
+    about,
     changed_at: changes ? at : null,
     ended: null,
     late: null,
   }
+}
+
+function aboutIn(event: LedgerEvent | LedgerEntry): Json | undefined {
+  if (event.kind.startsWith('approval.')) return event['approval']
+  return event.kind.startsWith('grant.') ? event['grant'] : undefined
 }
 
 type Step =
@@ -148,12 +167,15 @@ export class LookupStore {
     for (const step of this.#steps) {
       if ('call' in step) this.#statement(`UPDATE lookup SET ${step.column} = ? WHERE seq = ?`).run(step.seq, step.call)
       else {
-        const { seq, listed, opens, trace_id, changed_at, ended, late } = step.row
-        this.#statement('INSERT OR REPLACE INTO lookup VALUES (?, ?, ?, ?, ?, ?, ?)').run(
+        const { seq, listed, opens, trace_id, task_id, session_id, about, changed_at, ended, late } = step.row
+        this.#statement('INSERT OR REPLACE INTO lookup VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
           seq,
           listed,
           opens,
           trace_id,
+          task_id,
+          session_id,
+          about,
           changed_at,
           ended,
           late,
@@ -175,13 +197,22 @@ export class LookupStore {
   }
 
   /** Newest first by the clock. */
-  changes({ since, before, limit }: ChangeQuery): readonly (EndedCall & { readonly at: string })[] {
+  changes({ since, before, limit, work = {} }: ChangeQuery): readonly (EndedCall & { readonly at: string })[] {
     this.flush()
+    const { taskId, sessionId } = work
     const rows = this.#statement(
       `SELECT seq, ended, late, changed_at FROM lookup
-       WHERE changed_at >= ?1 AND changed_at <= ?2 AND (changed_at < ?2 OR seq < ?3)
-       ORDER BY changed_at DESC, seq DESC LIMIT ?4`,
-    ).all(since, before.at, before.seq, limit)
+       WHERE changed_at >= $since AND changed_at <= $at AND (changed_at < $at OR seq < $seq)
+       ${taskId === undefined ? '' : 'AND task_id = $task'} ${sessionId === undefined ? '' : 'AND session_id = $session'}
+       ORDER BY changed_at DESC, seq DESC LIMIT $limit`,
+    ).all({
+      $since: since,
+      $at: before.at,
+      $seq: before.seq,
+      $limit: limit,
+      ...(taskId === undefined ? {} : { $task: taskId }),
+      ...(sessionId === undefined ? {} : { $session: sessionId }),
+    })
     return rows.map((row) => ({ ...endedOf(row), at: String(row['changed_at']) }))
   }
 
@@ -192,6 +223,17 @@ export class LookupStore {
       `SELECT seq, ended, late FROM lookup WHERE listed = 1 AND seq < ? ${ofTrace} ORDER BY seq DESC LIMIT ?`,
       [before, ...(traceId === undefined ? [] : [traceId]), limit],
     )
+  }
+
+  /** Entries that bear the task or the session, in order. */
+  ofWork({ taskId, sessionId }: WorkReference): readonly EndedCall[] {
+    const [column, id] = sessionId === undefined ? ['task_id', taskId] : ['session_id', sessionId]
+    return this.#ended(`SELECT seq, ended, late FROM lookup WHERE ${column} = ? ORDER BY seq`, [id ?? ''])
+  }
+
+  /** Entries that speak of the approval or grant, in order. */
+  about(id: string): readonly EndedCall[] {
+    return this.#ended('SELECT seq, ended, late FROM lookup WHERE about = ? ORDER BY seq', [id])
   }
 
   openCalls(): readonly number[] {
@@ -268,11 +310,17 @@ function prepareCache(path: string): DatabaseSync | undefined {
       listed INTEGER NOT NULL,
       opens INTEGER NOT NULL,
       trace_id TEXT,
+      task_id TEXT,
+      session_id TEXT,
+      about TEXT,
       changed_at TEXT,
       ended INTEGER,
       late INTEGER
     ) STRICT;
     CREATE INDEX lookup_trace ON lookup (trace_id) WHERE trace_id IS NOT NULL;
+    CREATE INDEX lookup_task ON lookup (task_id) WHERE task_id IS NOT NULL;
+    CREATE INDEX lookup_session ON lookup (session_id) WHERE session_id IS NOT NULL;
+    CREATE INDEX lookup_about ON lookup (about) WHERE about IS NOT NULL;
     CREATE INDEX lookup_change ON lookup (changed_at) WHERE changed_at IS NOT NULL;
     CREATE INDEX lookup_open ON lookup (seq) WHERE opens = 1 AND ended IS NULL;
     PRAGMA user_version = ${FORMAT};

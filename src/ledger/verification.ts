@@ -6,13 +6,13 @@
 import { equalBytes } from '../core/bytes.ts'
 import { Audit, CALL_ENTER, closedCall, lateCall } from './audit.ts'
 import { BodyAudit } from './body-audit.ts'
-import { bodyAt } from './body-records.ts'
-import type { SaltedBody } from './body-records.ts'
+import { bodyAt } from './body.ts'
+import type { SaltedBody } from './body.ts'
 import { openCheckpoint, checkpointFaultReason } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { cachedEntry } from './cached-entry.ts'
-import { Edge } from './edge.ts'
-import type { FullTile } from './edge.ts'
+import { Edge } from './stored-tree.ts'
+import type { FullTile } from './stored-tree.ts'
 import { ExpectedRoots } from './expected-roots.ts'
 import { bodyIsGone } from './erase.ts'
 import type { CacheAudit } from './entry-cache-store.ts'
@@ -365,6 +365,9 @@ export class Verification {
       expected.listed === row.listed &&
       expected.opens === row.opens &&
       expected.trace_id === row.trace_id &&
+      expected.task_id === row.task_id &&
+      expected.session_id === row.session_id &&
+      expected.about === row.about &&
       expected.changed_at === row.changed_at &&
       (this.#ends.get(row.seq) ?? null) === row.ended &&
       (this.#lates.get(row.seq) ?? null) === row.late

@@ -4,6 +4,7 @@
  * Pure.
  */
 import type { Channel, Interaction } from '../bus/call.ts'
+import type { WorkReference } from '../core/fault.ts'
 import type { JsonObject, Json } from '../core/json.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { CallOptions, Principal } from './face-bus.ts'
@@ -24,13 +25,23 @@ export interface Asker {
   readonly connection?: string | undefined
   /** The node that the caller wants to answer, by id or name. */
   readonly node?: string | undefined
+  readonly work?: WorkReference | undefined
   readonly interaction: Interaction
 }
 
 export type Answer = { readonly result: JsonObject } | { readonly error: ProtocolFault }
 
-export function callOptions({ principal, channel, signal, trace, connection, node, interaction }: Asker): CallOptions {
-  return { caller: principal, channel, signal, interaction, ...trace, sessionId: connection, node }
+export function callOptions({
+  principal,
+  channel,
+  signal,
+  trace,
+  connection,
+  node,
+  work,
+  interaction,
+}: Asker): CallOptions {
+  return { caller: principal, channel, signal, interaction, ...trace, sessionId: connection, node, work }
 }
 
 export interface Hearing {
@@ -119,4 +130,25 @@ function declares(schema: unknown): boolean {
 
 function spelt(given: unknown): string {
   return (typeof given === 'string' ? given : JSON.stringify(given)).slice(0, MAX_NODE)
+}
+
+const TASK_META_KEY = 'io.hearthbus/task'
+const SESSION_META_KEY = 'io.hearthbus/session'
+/** Ids of the runtime are shorter. */
+const MAX_WORK_ID = 128
+
+/**
+ * Names that are no text, empty or too long are left out: a mistake in `_meta` must not break a call. The answer says
+ * which names were recorded.
+ */
+export function workIn(meta: Readonly<Record<string, unknown>>): WorkReference | undefined {
+  const [taskId, sessionId] = [workId(meta[TASK_META_KEY]), workId(meta[SESSION_META_KEY])]
+  if (taskId === undefined && sessionId === undefined) return undefined
+  return { ...(taskId === undefined ? {} : { taskId }), ...(sessionId === undefined ? {} : { sessionId }) }
+}
+
+function workId(given: unknown): string | undefined {
+  return typeof given === 'string' && given !== '' && given.length <= MAX_WORK_ID && given.isWellFormed()
+    ? given
+    : undefined
 }

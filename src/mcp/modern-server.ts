@@ -12,7 +12,7 @@ import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Answer } from './asker.ts'
-import { speaking, nodeIn } from './asker.ts'
+import { speaking, nodeIn, workIn } from './asker.ts'
 import { headerMismatch, MODERN_REVISION } from './modern-request.ts'
 import { instructionsFor } from './instructions.ts'
 import type { ModernRequest } from './modern-request.ts'
@@ -62,6 +62,7 @@ async function answered(
     signal: withdrawal(response),
     trace: parseTraceparent(asked.meta['traceparent'] ?? request.headers['traceparent']),
     node: nodeIn(asked.meta, door.node),
+    work: workIn(asked.meta),
     interaction: { ...speaking(asked), ...asked.asked },
   })
 }

@@ -15,7 +15,7 @@ import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Answer, Asker } from './asker.ts'
-import { speaking, nodeIn } from './asker.ts'
+import { speaking, nodeIn, workIn } from './asker.ts'
 import type { Connection, Said } from './connection.ts'
 import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-request.ts'
@@ -102,6 +102,7 @@ function askerOf(
     signal,
     trace: parseTraceparent(meta['traceparent'] ?? request.headers['traceparent']),
     node: nodeIn(meta, connection.node),
+    work: workIn(meta),
     interaction: {
       ...speaking({ progressToken: undefined, logLevel: connection.logLevel, notify }),
       ...(isJsonObject(declared) ? { clientCapabilities: declared } : {}),

@@ -7,6 +7,7 @@
 import type { Outcome, Reply, ContentBlock } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import { originOf } from '../bus/ticket.ts'
+import type { RecordReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { NODE_META_KEY } from './asker.ts'
@@ -35,11 +36,34 @@ function withStructured(structured: Json, content: Reply['content']): JsonObject
 
 const DEVICE_META_KEY = 'io.hearthbus/device'
 
-/** Whose answer it is: the node, and the device where that is known. */
-export function originMeta(outcome: Outcome, ownNodeId: string): JsonObject {
-  if (!outcome.ok) return {}
+/** Whose answer it is (the node, and the device where that is known), and where the ledger has it. */
+export function answerMeta(outcome: Outcome, ownNodeId: string): JsonObject {
+  const record = recordMeta(outcome)
+  if (!outcome.ok) return Object.keys(record).length === 0 ? {} : { _meta: record }
   const { node, device } = originOf(outcome.value, outcome.value.from?.node ?? ownNodeId)
-  return { _meta: { [NODE_META_KEY]: node, ...(device === undefined ? {} : { [DEVICE_META_KEY]: device }) } }
+  return {
+    _meta: { [NODE_META_KEY]: node, ...(device === undefined ? {} : { [DEVICE_META_KEY]: device }), ...record },
+  }
+}
+
+const RECORD_META_KEY = 'io.hearthbus/record'
+
+/** Nothing for an answer that has no record: the ledger could not be written. */
+function recordMeta(outcome: Outcome): JsonObject {
+  const record = outcome.ok ? outcome.value.record : outcome.fault.record
+  return record === undefined ? {} : { [RECORD_META_KEY]: recordJson(record) }
+}
+
+function recordJson({ traceId, logIndex, endLogIndex, approval, grant, work }: RecordReference): JsonObject {
+  return {
+    trace_id: traceId,
+    log_index: logIndex,
+    end_log_index: endLogIndex,
+    ...(approval === undefined ? {} : { approval }),
+    ...(grant === undefined ? {} : { grant }),
+    ...(work?.taskId === undefined ? {} : { task_id: work.taskId }),
+    ...(work?.sessionId === undefined ? {} : { session_id: work.sessionId }),
+  }
 }
 
 /** A resource is its data, without an envelope; bytes come as `resource` blocks from the handler. */

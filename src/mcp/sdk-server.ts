@@ -14,7 +14,7 @@ import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Asker } from './asker.ts'
-import { speaking, nodeIn } from './asker.ts'
+import { speaking, nodeIn, workIn } from './asker.ts'
 import { MAX_URI } from './catalogue.ts'
 import type { ListKind } from './changes.ts'
 import type { Connection } from './connection.ts'
@@ -132,6 +132,7 @@ function askerOf(connection: Connection, server: Server, context: ServerContext)
     signal: mcpReq.signal,
     trace: parseTraceparent(meta['traceparent'] ?? http?.req?.headers.get('traceparent')),
     node: nodeIn(meta, connection.node),
+    work: workIn(meta),
     interaction: interactionOf(connection, server, context),
   }
 }

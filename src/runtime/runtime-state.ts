@@ -12,7 +12,7 @@
 import { entryTime, numberField, textField } from '../ledger/entry-field.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/state-table.ts'
+import { StateTable } from '../ledger/projection.ts'
 import { SESSION_FINAL, SESSION_START } from './proofs/session-leaf.ts'
 import { SKILL_CHANGE } from './skills/skill.ts'
 import { canTransition, FIRST_STATUS, isRetry, STATUSES } from './tasks/machine.ts'

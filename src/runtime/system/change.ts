@@ -85,6 +85,8 @@ export const changeOutput = z.object({
     .exactOptional()
     .describe('What became known after the call was answered; `result` says how it stands with this.'),
   trace_id: z.string().exactOptional(),
+  task_id: z.string().exactOptional().describe('For which task its caller said that it was.'),
+  session_id: z.string().exactOptional().describe('The same for an audit session.'),
 })
 export type Change = z.output<typeof changeOutput>
 
@@ -133,7 +135,7 @@ function callChange(entry: LedgerEntry, { end, late }: CallEnds, around: Surroun
     result: laterResult(resultOf(end), late),
     ...(end === undefined ? {} : endOf(end, around)),
     ...(late === undefined ? {} : { later: laterOf(late, around) }),
-    ...texts({ trace_id: entry['trace_id'] }),
+    ...texts({ trace_id: entry['trace_id'], task_id: entry['task_id'], session_id: entry['session_id'] }),
   }
 }
 

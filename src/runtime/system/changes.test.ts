@@ -5,6 +5,7 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import type { Caller, RecordLateOutcome } from '../../bus/call.ts'
 import type { Assessment } from '../../bus/capability.ts'
+import type { WorkReference } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
@@ -94,6 +95,18 @@ describe('ledger_changes', () => {
     expect(await changes()).toMatchObject([{ result: 'failed', later: { outcome: 'not-reached', source: 'read' } }])
     // The rig lets nobody in; of the outcomes nothing is found.
     expect((await rig.ledger.verify()).findings.filter(({ kind }) => kind !== 'entry-unlawful')).toEqual([])
+  })
+
+  it('finds what was done for a task, and in a session', async () => {
+    const asked = (work: WorkReference) => rig.through('light.set', {}, { caller: CLAUDE, work })
+    await asked({ taskId: 'a', sessionId: 's' })
+    await asked({ taskId: 'b', sessionId: 's' })
+    await rig.through('light.set', {}, { caller: CLAUDE })
+    expect(await changes({ task_id: 'a' })).toMatchObject([{ task_id: 'a', session_id: 's' }])
+    expect(await changes({ session_id: 's' })).toMatchObject([{ task_id: 'b' }, { task_id: 'a' }])
+    expect(await changes({ session_id: 's', task_id: 'b' })).toHaveLength(1)
+    expect(await changes({ task_id: 's' })).toEqual([])
+    expect(await changes()).toHaveLength(3)
   })
 
   it('takes no word about a call that has not ended, or that is none', async () => {

@@ -7,7 +7,7 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
-import { accountOf, callerKey } from '../bus/caller-key.ts'
+import { accountOf, callerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -24,7 +24,7 @@ import type { Binding, Leaves } from './binding.ts'
 import { isReworded } from './grant.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
-import { redactText } from './secret-text.ts'
+import { redactText } from './secrets.ts'
 import { ERASED, erasableText, isoOf, wordsOf } from '../ledger/state-log.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'

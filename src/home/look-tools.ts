@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
-import { defineTool } from '../bus/tool.ts'
+import { defineTool } from '../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { HOME_TOOL, say, thing } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'

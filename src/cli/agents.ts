@@ -47,7 +47,7 @@ async function tell(command: Command, tool: string, body: JsonObject, text: (dat
   const view = (await heard(command, { ...question, asOwner: true })) as unknown as CallView | undefined
   if (view === undefined) return
   if (view.outcome !== 'ok') return say(command, refusedAnswer(view))
-  const structured = view.structured as Json
+  const { structured } = view
   const data = isJsonObject(structured) ? (structured['data'] ?? null) : null
   say(command, { json: data, text: harmless(text(data)) })
 }

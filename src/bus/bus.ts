@@ -4,7 +4,7 @@
  *
  *   call · stream · handleCall ─▶ ticket (deadline, signal) ─▶ admit( … proceed ─▶ dispatch … ) ─▶ trace, tally
  *
- * Pure: clock, chance, the chain and the way to other nodes come from outside; the timer behind it is timer-client.ts.
+ * Pure: clock, chance, the chain and the way to other nodes come from outside; the timer behind it is deadline-timer.ts.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
@@ -27,29 +27,26 @@ import type { CallOptions } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
 import type { Call, OnwardCalls, Outcome } from './call.ts'
 import type { Capability, CapabilityName, Offer, Service, Version } from './capability.ts'
-import { DeadlineWheel } from './deadline-wheel.ts'
+import { DeadlineWheel, WheelTimer } from './deadline-timer.ts'
 import type { Owner } from './descriptor.ts'
 import { Dispatcher } from './dispatch.ts'
 import type { RouteRequest } from './eligible.ts'
+import { servesParams } from './eligible.ts'
 import { placed } from './elsewhere.ts'
-import { HealthTracker } from './health-tracker.ts'
+import { HealthTracker } from './health.ts'
 import { NodeDirectory } from './node-directory.ts'
-import { servesParams } from './params.ts'
 import type { Emit, PeerRecord } from './peer.ts'
 import { mistakeInside } from './provider.ts'
 import type { BusLog } from './provider.ts'
 import { Registry } from './registry.ts'
-import { replyFrom } from './reply-origin.ts'
+import { replyFrom, LiveTicket } from './ticket.ts'
 import type { Diff } from './registry.ts'
 import type { RegistryEvent } from './registry-events.ts'
 import { Router } from './router.ts'
 import { StickySweeper } from './sticky.ts'
-import { Tally, UNKNOWN_CAPABILITY } from './tally.ts'
-import { LiveTicket } from './ticket.ts'
-import { WheelTimer } from './timer-client.ts'
+import { Tally, UNKNOWN_CAPABILITY, Trace } from './trace.ts'
 import { busStats, entryView, inFlightTotal } from './topology.ts'
 import type { BusStats, PeerView, TopologySnapshot } from './topology.ts'
-import { Trace } from './trace.ts'
 import type { CallTraceEvent } from './trace.ts'
 
 export type { CallOptions }

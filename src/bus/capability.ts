@@ -127,8 +127,10 @@ export interface Assessment {
   readonly target?: string
   /** What rests between two changes and wears out, where that is only a part of the target; absent: the target. */
   readonly actuator?: string
-  /** Other actuators that this call would move, or wire up: what the owner says of them holds for it, too. */
+  /** Other actuators that this call would move: the owner's word, limits and credentials hold for them, too. */
   readonly touches?: readonly string[]
+  /** Actuators that it might move, or would move later on: what the owner forbids of them is forbidden to it, too. */
+  readonly mayTouch?: readonly string[]
   /** What a person would call it, e.g. `Front door lock (Hall)`. */
   readonly label?: string
   /** The caller asked for a plan only. */

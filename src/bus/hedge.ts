@@ -20,7 +20,7 @@ const MIN_DELAY_MS = 10
 
 export interface Race {
   readonly start: (round: Round, entry: CapabilityEntry) => Attempt
-  readonly judge: (attempt: Attempt, given: Outcome) => Outcome
+  readonly recordOutcome: (attempt: Attempt, given: Outcome) => Outcome
   /** Somebody else with a slot taken for us, if there is one and we can afford it. */
   readonly another: (than: CapabilityEntry) => CapabilityEntry | undefined
   readonly pause: (ms: number) => Promise<void>
@@ -81,5 +81,5 @@ function launch(round: Round, entry: CapabilityEntry, race: Race): Runner {
 async function finish({ attempt, leash }: Runner, race: Race): Promise<Outcome> {
   const given = await attempt.answered
   attempt.round.ticket.dismiss(leash)
-  return race.judge(attempt, given)
+  return race.recordOutcome(attempt, given)
 }

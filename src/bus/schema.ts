@@ -17,12 +17,11 @@ import { versionText } from './capability.ts'
 import type { CapabilityDescriptor, Issue, JsonSchema, Offer } from './capability.ts'
 import { boundedCheck } from './bounded-check.ts'
 import type { BoundedCheck } from './bounded-check.ts'
-import { acceptLeavingOut } from './not-given.ts'
 import { isStrangers } from './peer.ts'
 import { outOfBounds } from './schema-bounds.ts'
 import { CompilerMissing, compileSchema, metaSchemaError } from './schema-compiler.ts'
 import { schemaHash } from './schema-hash.ts'
-import { isOurOwn } from './tool.ts'
+import { isOurOwn } from './capability-definition.ts'
 
 type Part = 'requestSchema' | 'responseSchema' | 'streamSchema'
 
@@ -71,13 +70,13 @@ export function checkSchemas(offer: Offer): Result<void, Fault> {
  */
 export function validateRequest(offer: Offer, body: JsonObject): Result<JsonObject, Fault> {
   if (isStrangers(offer)) {
-    const accepted = acceptLeavingOut((given) => fittingStrangers(offer, given), body)
+    const accepted = acceptWithoutNulls((given) => fittingStrangers(offer, given), body)
     return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
   }
   const check = offer.accept === undefined ? checkOf(offer, 'requestSchema') : undefined
   if (check instanceof CompilerMissing) throw check
   if (check instanceof Error) return fail(schemaInvalid(offer, check.message))
-  const accepted = acceptLeavingOut(offer.accept ?? ((given) => fitting(offer, given, check)), body)
+  const accepted = acceptWithoutNulls(offer.accept ?? ((given) => fitting(offer, given, check)), body)
   return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
 }
 
@@ -257,4 +256,26 @@ function schemaInvalid(offer: Pick<CapabilityDescriptor, 'name' | 'version'>, wh
 
 function issueJson({ path, message, code }: Issue): JsonObject {
   return { path: [...path], message, code }
+}
+
+type Accept = (body: JsonObject) => Result<JsonObject, readonly Issue[]>
+
+/**
+ * Models write `null` for an argument that they do not want to give, and some clients make them fill in every one.
+ * Where the contract knows no `null`, it is read as left out (docs/adr/0115). What comes out is a body that the caller
+ * could have sent, checked like any other. Only arguments themselves: inside of one, `null` may be a wish, such as to
+ * clear a field. What does not fit without its nulls either is refused as it was sent.
+ */
+export function acceptWithoutNulls(accept: Accept, body: JsonObject): Result<JsonObject, readonly Issue[]> {
+  const asSent = accept(body)
+  if (asSent.ok) return asSent
+  const refused = new Set(asSent.fault.filter((issue) => isRefusedNull(issue, body)).map(({ path }) => path[0]))
+  if (refused.size === 0) return asSent
+  const rest = accept(Object.fromEntries(Object.entries(body).filter(([name]) => !refused.has(name))))
+  return rest.ok ? rest : asSent
+}
+
+/** What a contract does not know at all stays refused, whatever its value. */
+function isRefusedNull({ path: [name, ...inside], code }: Issue, body: JsonObject): boolean {
+  return inside.length === 0 && typeof name === 'string' && body[name] === null && code !== 'additionalProperties'
 }

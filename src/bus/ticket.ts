@@ -6,8 +6,8 @@
  *
  * Pure: time and timers come from outside.
  */
-import type { Call, Ticket } from './call.ts'
-import { Alarm } from './deadline-wheel.ts'
+import type { Call, Ticket, Reply, ReplyOrigin } from './call.ts'
+import { Alarm } from './deadline-timer.ts'
 import type { Contract } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
 
@@ -139,4 +139,17 @@ const REASONS: Readonly<Record<EndCause, string>> = {
 export function ticketOf(call: Call): LiveTicket {
   if (call.ticket instanceof LiveTicket) return call.ticket
   throw new TypeError(`a call of ${call.capability} came back without the ticket it was given`)
+}
+
+/**
+ * Every answer names the node that it came from, so that nobody takes another house's temperature for its own. The node
+ * is the one whose key answered; what that node says of its devices is its own word.
+ */
+export function replyFrom(reply: Reply, nodeId: string): Reply {
+  return { ...reply, from: originOf(reply, nodeId) }
+}
+
+/** As faces show it. An answer that names no node is the asked node's own. */
+export function originOf({ from }: Reply, nodeId: string): ReplyOrigin & { readonly node: string } {
+  return from?.device === undefined ? { node: nodeId } : { node: nodeId, device: from.device }
 }

@@ -29,13 +29,13 @@ import { enrolmentTools } from './tools/enrolment-tools.ts'
 import { EventLog } from './tools/event-log.ts'
 import { devicesHealth } from './tools/health.ts'
 import { listTools } from './tools/list-tools.ts'
-import { Notice } from './tools/notice.ts'
+import { Throttle } from '../toolbox/throttle.ts'
 import type { OpenHouse } from './tools/open-house.ts'
 import { PinStore } from './tools/pin-store.ts'
 import { REFUSED_URI, refusedResource } from './tools/refused-resource.ts'
 import type { RosterBus } from './tools/roster.ts'
 import { Roster } from './tools/roster.ts'
-import { WaitingNotice } from './tools/waiting-notice.ts'
+import { NOTICE_REST_MS, WaitingNotice } from './tools/waiting-notice.ts'
 import { WAITING_URI, waitingResource } from './tools/waiting-resource.ts'
 
 export interface DevicesOptions {
@@ -91,7 +91,7 @@ class Doors {
   readonly #options: DevicesOptions
   readonly #closing = new AbortController()
   readonly #waiting: WaitingNotice
-  readonly #refusals: Notice
+  readonly #refusals: Throttle
   readonly #doorLog: DoorLog
   #gateway: Gateway | undefined
   #retry: NodeJS.Timeout | undefined
@@ -105,7 +105,7 @@ class Doors {
       pending: () => this.#gateway?.registrar.pending() ?? [],
       clock,
     })
-    this.#refusals = new Notice(() => bus.announceResource(REFUSED_URI))
+    this.#refusals = new Throttle(() => bus.announceResource(REFUSED_URI), NOTICE_REST_MS)
     this.#doorLog = new DoorLog(clock.now())
   }
 
@@ -196,7 +196,7 @@ class Doors {
     const { door, why, deviceId, remoteAddress: address } = refusal
     const known = deviceId === undefined ? undefined : this.#gateway?.registrar.device(deviceId)
     const count = this.#doorLog.add(refusal, known !== undefined, clock.now())
-    this.#refusals.changed()
+    this.#refusals.trigger()
     if (known === undefined || count === undefined) return
     const device = this.house?.store.slug(known.deviceId) ?? ''
     logger.warn({ device, id: known.deviceId, door, why, address, count }, 'somebody was not let in as a device')

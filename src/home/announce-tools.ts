@@ -5,8 +5,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
-import { CALLS_ON, defineChange } from '../bus/change-definition.ts'
-import { defineTool } from '../bus/tool.ts'
+import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition.ts'
 import { fail, ok } from '../core/result.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
 import { HOME_TOOL, preview, say } from './dependencies.ts'

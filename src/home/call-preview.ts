@@ -6,7 +6,7 @@
  * Reads through the bus.
  */
 import type { Outcome } from '../bus/call.ts'
-import type { HandlerContext } from '../bus/handler-context.ts'
+import type { HandlerContext } from '../bus/call-options.ts'
 import { validateRequest } from '../bus/schema.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'

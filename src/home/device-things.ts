@@ -6,7 +6,7 @@
  */
 import type { Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import type { HandlerContext } from '../bus/handler-context.ts'
+import type { HandlerContext } from '../bus/call-options.ts'
 import { receivedJson } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import type { HomeParts } from './dependencies.ts'

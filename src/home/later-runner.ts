@@ -6,7 +6,7 @@
  * Reads and writes through the bus and the ledger.
  */
 import type { Caller } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { isUntried } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
@@ -36,7 +36,8 @@ export class LaterRunner {
   }
 
   async start(): Promise<void> {
-    for (const call of [...this.#state.calls.values()]) if (call.state === 'begun') await this.#closeInterrupted(call)
+    const interrupted = Array.from(this.#state.calls.values()).filter(({ state }) => state === 'begun')
+    for (const call of interrupted) await this.#closeInterrupted(call)
     this.#leave = this.#parts.guard.approvals.subscribe((event) => this.#hear(event))
     // Those that are due already wait for the families to start, as everything does.
     this.#timer = setInterval(() => this.runDue(), LOOK_MS)

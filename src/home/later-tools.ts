@@ -6,14 +6,14 @@
  */
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Assessment, Capability, Offer } from '../bus/capability.ts'
-import { defineChange } from '../bus/change-definition.ts'
-import type { HandlerContext } from '../bus/handler-context.ts'
+import { defineChange } from '../bus/capability-definition.ts'
+import type { HandlerContext } from '../bus/call-options.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
-import type { JsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { meantBy } from '../core/spelling.ts'
@@ -167,9 +167,9 @@ async function previewLater(
 
 const UNCHECKED: LaterPreview = { asksPerson: false, note: ' Whether it can be done could not be checked now.' }
 
-function rest(data: unknown): JsonObject {
-  if (!isJsonObject(data as JsonObject)) return {}
-  const { say: _, ...more } = data as JsonObject
+function rest(data: Json): JsonObject {
+  if (!isJsonObject(data)) return {}
+  const { say: _, ...more } = data
   return more
 }
 

@@ -5,13 +5,14 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
-import { defineTool } from '../bus/tool.ts'
+import { defineTool } from '../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { HOME_TOOL, say, thing } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { findThing, matchThings } from './find.ts'
 import { sayZone } from './heating.ts'
 import { THING_KINDS } from './home-words.ts'
+import { laterSummary } from './later-tools.ts'
 import { takePicture } from './picture.ts'
 import type { Picture } from './picture.ts'
 import { capitalise, quote, sayAge, sayCount, sayDegrees, sayList } from './say.ts'
@@ -54,7 +55,12 @@ export function lookTools(parts: HomeParts): readonly Capability[] {
     homeOverview.handledBy(async (_, context) => {
       const picture = await takePicture(parts, context)
       const waiting = parts.guard.approvals.list({ state: 'requested' }).length
-      return say(overviewSentence(picture, waiting), overviewJson(picture, waiting))
+      const { planned, troubles } = laterSummary(parts, context)
+      return say(overviewSentence(picture, waiting), {
+        ...overviewJson(picture, waiting),
+        ...(planned === 0 ? {} : { planned_for_later: planned }),
+        ...(troubles.length === 0 ? {} : { later_troubles: troubles.slice(0, 3) }),
+      })
     }),
     homeFind.handledBy(async ({ text, kind }, context) => {
       const picture = await takePicture(parts, context)

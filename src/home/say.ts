@@ -9,9 +9,15 @@
 import { visibleText } from '../core/stranger-text.ts'
 
 const MAX_QUOTED = 60
+const MAX_QUOTED_LONG = 240
 
 export function quote(text: string): string {
   return `“${visibleText(text, MAX_QUOTED).replaceAll(/[“”„«»"]/g, '’')}”`
+}
+
+/** For a sentence of another family, which may have names in it. */
+export function quoteLong(text: string): string {
+  return `“${visibleText(text, MAX_QUOTED_LONG).replaceAll(/[“”„«»"]/g, '’')}”`
 }
 
 /** `a, b and c`. */

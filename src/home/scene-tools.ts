@@ -5,9 +5,8 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
-import { CALLS_ON, defineChange } from '../bus/change-definition.ts'
-import type { HandlerContext } from '../bus/handler-context.ts'
-import { defineTool } from '../bus/tool.ts'
+import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition.ts'
+import type { HandlerContext } from '../bus/call-options.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import { previewCall, sayPreview } from './call-preview.ts'

@@ -5,7 +5,7 @@
  * Reads and writes through the families' own tools.
  */
 import type { Outcome } from '../bus/call.ts'
-import type { HandlerContext } from '../bus/handler-context.ts'
+import type { HandlerContext } from '../bus/call-options.ts'
 import type { JsonObject } from '../core/json.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
 import { say } from './dependencies.ts'

@@ -26,7 +26,7 @@ function isSlip(said: string, known: string): boolean {
 }
 
 function isTransposed(left: string, right: string): boolean {
-  const at = [...left].findIndex((letter, index) => letter !== right[index])
+  const at = Array.from(left).findIndex((letter, index) => letter !== right[index])
   return left[at] === right[at + 1] && left[at + 1] === right[at]
 }
 

@@ -17,7 +17,7 @@ import type { Answering } from './answer.ts'
 import type { Answer } from './asker.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { Principal } from './face-bus.ts'
-import type { ServerInfo } from './modern-result.ts'
+import type { ServerInfo } from './results.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { misshapen, readRequest } from './request.ts'
 

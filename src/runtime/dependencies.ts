@@ -4,7 +4,7 @@
  * Pure.
  */
 import type { Call, Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
@@ -26,11 +26,6 @@ export const RUNTIME_LOCK = 'runtime'
 /** Who asked, and in which call: what every event of the runtime says. */
 export function origin(call: Call): { readonly principal: string; readonly trace_id: string } {
   return { principal: callerKey(call.caller), trace_id: call.traceId }
-}
-
-/** ISO 8601 in UTC with milliseconds: the one spelling of a time in records, so that text sorts as time does. */
-export function isoTime(clock: Clock): string {
-  return new Date(clock.now()).toISOString()
 }
 
 export function answer(data: Json): Outcome {

@@ -147,7 +147,9 @@ describe('wishes', () => {
   })
 
   it('to know what happened are answered in sentences', async () => {
-    const told = await ask('changes', { since: '1h' })
-    expect(JSON.stringify(told['changes'])).toMatch(/Kitchen Lamp/)
+    // “Wer hat die Küchenlampe ausgemacht?”
+    const told = await ask('changes', { since: '1h', about: 'Küchenlampe' })
+    expect(told.say).toMatch(/“Kitchen Lamp/)
+    expect(JSON.stringify(told['changes'])).not.toContain('Hall Lamp')
   })
 })

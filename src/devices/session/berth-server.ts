@@ -7,8 +7,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
-import type { Budget } from './budget.ts'
-import { fullBudget, spend, TEXT_BUDGET } from './budget.ts'
+import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import type { TokenBucket } from '../../toolbox/token-bucket.ts'
+import { TEXT_RATE } from './session-limits.ts'
 import type { DeviceIdentity, DeviceLink, DeviceView, LinkEars } from './fleet.ts'
 import { step } from './machine.ts'
 import type { Effect, Input, Session, Vision } from './session.ts'
@@ -35,7 +36,7 @@ export class Berth {
   readonly #options: BerthOptions
   /** Counts connections: the ears of an older one are deaf. */
   #epoch = 0
-  #budget: Budget = { left: 0, atMs: 0 }
+  #bucket: TokenBucket = { tokens: 0, atMs: 0 }
   #lastSeenMs: number | undefined
   #timer: NodeJS.Timeout | undefined
   #timerAtMs = 0
@@ -53,7 +54,7 @@ export class Berth {
     const { clock } = this.#options
     this.identity = identity
     this.link = link
-    this.#budget = fullBudget(TEXT_BUDGET, clock.monotonic())
+    this.#bucket = fullBucket(TEXT_RATE, clock.monotonic())
     this.#lastSeenMs = clock.now()
     const seed = randomBytes(32).toString('hex')
     this.input({ kind: 'connected', transport: link.transport, seed, vision, udp: link.udp })
@@ -138,13 +139,13 @@ export class Berth {
   #hear(text: string): void {
     const { clock } = this.#options
     this.#lastSeenMs = clock.now()
-    const budget = spend(this.#budget, TEXT_BUDGET, clock.monotonic())
-    if (budget === undefined) {
+    const bucket = takeToken(this.#bucket, TEXT_RATE, clock.monotonic())
+    if (bucket === undefined) {
       this.#options.carryOut(this, { kind: 'ignored', what: 'too-many-messages' })
       this.link?.close('too many messages')
       return
     }
-    this.#budget = budget
+    this.#bucket = bucket
     this.input({ kind: 'text', text })
   }
 

@@ -12,10 +12,11 @@ import { createServer } from 'node:net'
 import type { AuthenticateError, AuthErrorCode, Client } from 'aedes'
 import { Aedes } from 'aedes'
 import { listen } from '../../core/listen-server.ts'
+import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import { downlinkTopic, UPLINK_TOPIC } from '../wire/mqtt-identity.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
-import { Foyer, FOYER_PLACES } from './foyer.ts'
+import { MAX_UNAUTHENTICATED } from './session-limits.ts'
 import { PacketGuard } from './packet-guard-transport.ts'
 import type { OnRefused } from './refusal.ts'
 import { claimedInClientId } from './refusal.ts'
@@ -59,8 +60,14 @@ const MAX_UNSENT = 262_144
 
 /** Rejects when the port is taken, with nothing left behind. */
 export async function acceptMqttDevices(options: MqttServerOptions): Promise<MqttDevices> {
-  const { harbour, admit, maxPacketBytes = 131_072, maxConnections = 4_096, maxStrangers = FOYER_PLACES } = options
-  const foyer = new Foyer(maxStrangers)
+  const {
+    harbour,
+    admit,
+    maxPacketBytes = 131_072,
+    maxConnections = 4_096,
+    maxStrangers = MAX_UNAUTHENTICATED,
+  } = options
+  const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: maxStrangers })
   const guests = new WeakMap<Client, Guest>()
   let connected = 0
 
@@ -77,7 +84,7 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
     guests.set(client, { identity, ears: undefined, early: [] })
     if (client.conn instanceof PacketGuard) {
       client.conn.trust(maxPacketBytes)
-      foyer.leave(client.conn.socket)
+      limiter.authenticate(client.conn.socket, identity.deviceId)
     }
     return true
   }
@@ -142,7 +149,7 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
     socket.once('close', () => sockets.delete(socket))
     socket.setNoDelay(true)
     socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
-    foyer.enter(socket)
+    limiter.accept(socket)
     broker.handle(new PacketGuard(socket))
   })
   // The one that comes is counted before the one that gives way has gone.

@@ -10,6 +10,7 @@
  */
 import type { IncomingMessage, Server } from 'node:http'
 import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
@@ -17,10 +18,11 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { AudioVersion } from '../wire/audio-frame.ts'
 import { decodeAudioFrame } from '../wire/audio-frame.ts'
-import type { Budget } from './budget.ts'
-import { FRAME_BUDGET, fullBudget, spend } from './budget.ts'
+import type { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
+import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import type { TokenBucket } from '../../toolbox/token-bucket.ts'
+import { FRAME_RATE } from './session-limits.ts'
 import type { Admit, DeviceIdentity, DeviceLink, Harbour } from './fleet.ts'
-import type { Foyer } from './foyer.ts'
 import type { Door, KnockFault } from './knock.ts'
 import { readKnock } from './knock.ts'
 import type { Liveness, LivenessSettings } from './liveness.ts'
@@ -37,7 +39,7 @@ export interface WebSocketOptions {
   readonly maxMessageBytes?: number
   readonly maxConnections?: number
   /** Where the server's connections wait until they are devices. */
-  readonly foyer?: Foyer
+  readonly limiter?: ConnectionLimiter<Socket>
   readonly liveness?: LivenessSettings
   readonly onRefused?: OnRefused
   readonly clock?: Clock
@@ -67,7 +69,7 @@ const REASONS: Readonly<Record<KnockFault['kind'], RefusalReason | undefined>> =
 interface Guest {
   readonly socket: WebSocket
   liveness: Liveness
-  budget: Budget
+  bucket: TokenBucket
 }
 
 export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevices {
@@ -115,20 +117,20 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     const guest: Guest = {
       socket,
       liveness: { lastDataMs: openedAtMs, unanswered: 0 },
-      budget: fullBudget(FRAME_BUDGET, openedAtMs),
+      bucket: fullBucket(FRAME_RATE, openedAtMs),
     }
     guests.add(guest)
-    options.foyer?.leave(request.socket)
+    options.limiter?.authenticate(request.socket, identity.deviceId)
     let trouble: string | undefined
     const breakOff = (reason: string) => {
       trouble ??= reason
       socket.terminate()
     }
     const affords = (): boolean => {
-      const budget = spend(guest.budget, FRAME_BUDGET, clock.monotonic())
-      if (budget === undefined) breakOff('too many frames')
-      else guest.budget = budget
-      return budget !== undefined
+      const bucket = takeToken(guest.bucket, FRAME_RATE, clock.monotonic())
+      if (bucket === undefined) breakOff('too many frames')
+      else guest.bucket = bucket
+      return bucket !== undefined
     }
     const ears = options.harbour.attach(identity, linkOver(socket, request))
     const version = audioVersion(request.headers['protocol-version'])

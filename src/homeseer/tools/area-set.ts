@@ -18,6 +18,7 @@ import { devicesIn, type AreaWish } from './area.ts'
 import {
   assessWrite,
   consequencesJson,
+  doubtfulTargets,
   labelWith,
   reachedTargets,
   touchedBy,
@@ -132,6 +133,7 @@ function assessArea({ members, skipped, assessed }: Plan, wish: AreaInput): Home
     label: labelWith(`All ${members.length} of kind ${kind}${place === '' ? '' : ` in ${place}`}`, assessed),
     touched: { ...touched, refs: [...own, ...refs] },
     reaches: [...own.map(deviceTarget), ...reachedTargets(assessed)],
+    mayReach: doubtfulTargets(assessed),
     preview: {
       devices: members.map(({ device, choice }) => ({
         ref: device.ref,

@@ -8,7 +8,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
 import { runScript, type ScriptReply } from '../wire/script.ts'
 import { callPlugin } from '../wire/write-request.ts'

@@ -57,11 +57,6 @@ export function answerOf(result: Result<Json, Fault>): Outcome {
   return result.ok ? answer(result.value) : fail(result.fault)
 }
 
-/** `null` is the contract's word for a time that nobody knows. */
-export function isoTime(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString()
-}
-
 /** Where the record of this very call can be found: every event of it bears the trace. */
 export function auditRef(call: Pick<Call, 'traceId'>): string {
   return `trace:${call.traceId}`

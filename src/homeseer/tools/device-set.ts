@@ -7,11 +7,12 @@
  * Reads and writes through the link.
  */
 import { z } from 'zod'
-import type { Call, Outcome } from '../../bus/call.ts'
+import type { Call, LateOutcome, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { controlExchange, type ControlChoice } from '../catalog/control.ts'
 import type { Device } from '../catalog/device.ts'
 import { expectationOf, isUnknownValue, type Expectation } from '../catalog/outcome.ts'
@@ -23,12 +24,13 @@ import { setStoredStatus } from '../wire/write-request.ts'
 import {
   assessWrite,
   consequencesJson,
+  doubtfulTargets,
   labelWith,
   reachedTargets,
   touchedBy,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import { answer, isoTime, type Homeseer } from './dependencies.ts'
+import { answer, type Homeseer } from './dependencies.ts'
 import { refArgument } from './device-arguments.ts'
 import { deviceLabel } from './device-view.ts'
 import { hs4Fault, readFault, writeFault, type NextCall } from './faults.ts'
@@ -136,6 +138,7 @@ function assessSet({ device, controls, path, shown, assessed }: Plan): HomeseerA
     label: labelWith(deviceLabel(device), assessed),
     touched: { ...touched, refs: [device.ref, ...refs] },
     reaches: reachedTargets(assessed),
+    mayReach: doubtfulTargets(assessed),
     preview: {
       before: { value: shown?.value ?? null, status: shown?.status ?? null },
       device: { ref: device.ref, name: deviceLabel(device), sensitive: [...device.sensitivity] },
@@ -238,7 +241,7 @@ function pendingJson(outcome: 'still_moving' | 'unreported', untilMs: number): J
   return {
     applied: outcome === 'still_moving',
     pending: outcome,
-    pendingUntil: isoTime(untilMs),
+    pendingUntil: isoTimeOrNull(untilMs),
     note:
       outcome === 'still_moving'
         ? 'The device is on its way. Read it again later; lastCommand says when it has arrived.'
@@ -265,8 +268,23 @@ function waitOn(
     if (arrivals.last(ref) !== command) return
     const afterMs = clock.now() - command.atMs
     arrivals.note(ref, { ...command, outcome: arrived ? 'arrived' : 'not-arrived', afterMs })
+    await act.call.recordLateOutcome?.(lateOutcome(arrived, link.mirror.entries.get(ref)?.live, { wanted, afterMs }))
   }
   void settle()
+}
+
+function lateOutcome(
+  arrived: boolean,
+  live: LiveValue | undefined,
+  { wanted, afterMs }: { readonly wanted: string; readonly afterMs: number },
+): LateOutcome {
+  const seconds = Math.round(afterMs / 1_000)
+  return {
+    outcome: arrived ? 'reached' : 'not-reached',
+    source: !arrived ? 'timeout' : live?.source === 'ascii' || live?.source === 'webhook' ? 'push' : 'read',
+    observed: { value: live?.value ?? null, status: live?.status ?? null },
+    message: arrived ? `It shows ${wanted} ${seconds} s later.` : `It does not show ${wanted} ${seconds} s later.`,
+  }
 }
 
 /** HomeSeer's memory. If even that does not hold, and a control means the same, the device is told after all, once. */

@@ -5,10 +5,10 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { Device } from '../catalog/device.ts'
 import type { ControlPair } from '../wire/control-pair.ts'
 import type { MirrorEntry } from '../wire/mirror.ts'
-import { isoTime } from './dependencies.ts'
 
 export interface ViewOptions {
   readonly includeControls: boolean
@@ -35,7 +35,7 @@ export function deviceView(
     // A pushed number comes without its text, which is then unknown until it has been read.
     status: seen?.live.status ?? null,
     value: seen?.live.value ?? null,
-    lastChange: isoTime(seen?.live.lastChangeMs ?? record.lastChangeMs),
+    lastChange: isoTimeOrNull(seen?.live.lastChangeMs ?? record.lastChangeMs),
     ageMs: seen === undefined ? null : Math.round(seen.ageMs),
     interfaceName: device.interfaceName,
     kind: device.kind,

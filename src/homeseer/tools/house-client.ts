@@ -9,11 +9,12 @@
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { Device } from '../catalog/device.ts'
 import { exposedPart } from '../catalog/exposure.ts'
 import { withRelatives, type House } from '../catalog/house.ts'
 import type { MirrorEntry } from '../wire/mirror.ts'
-import { isoTime, type Homeseer } from './dependencies.ts'
+import { type Homeseer } from './dependencies.ts'
 import { deviceView, type Seen, type ViewOptions } from './device-view.ts'
 import { hs4Fault, readFault } from './faults.ts'
 
@@ -102,7 +103,10 @@ export function viewOf(homeseer: Homeseer, device: Device, options: ViewOptions)
   const view = deviceView(device, seenNow(homeseer, device.ref), options)
   if (last === undefined) return view
   const { wanted, atMs, outcome, afterMs } = last
-  return { ...view, lastCommand: { wanted, at: isoTime(atMs), outcome, ...(afterMs === undefined ? {} : { afterMs }) } }
+  return {
+    ...view,
+    lastCommand: { wanted, at: isoTimeOrNull(atMs), outcome, ...(afterMs === undefined ? {} : { afterMs }) },
+  }
 }
 
 /** The device as it must be known to weigh a change of it, or a sentence with a way to find the right one. */

@@ -6,10 +6,10 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller-key.ts'
+import { callerKey } from '../../bus/caller.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
-import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
-import type { HandlerContext } from '../../bus/handler-context.ts'
+import { CALLS_ON, defineChange } from '../../bus/capability-definition.ts'
+import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'

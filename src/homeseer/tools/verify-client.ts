@@ -17,11 +17,11 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject } from '../../core/json.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { LinkFault } from '../wire/fault.ts'
 import { isUnknownValue, outcomeOf, type Expectation, type Observation } from '../catalog/outcome.ts'
 import type { MirrorClient } from '../wire/mirror-client.ts'
 import type { LiveValue, MirrorEntry } from '../wire/mirror.ts'
-import { isoTime } from './dependencies.ts'
 
 /** From the configuration (`homeseer.verifyAttempts`, `verifyIntervalMs`) and the kind of device. */
 interface VerifyRules {
@@ -198,7 +198,7 @@ export function verificationJson(
         : {
             value: observed.value ?? null,
             status: observed.status ?? null,
-            lastChange: isoTime(observed.lastChangeMs),
+            lastChange: isoTimeOrNull(observed.lastChangeMs),
             source: observed.source,
           },
     checks: {

@@ -19,7 +19,8 @@ import { atOnce, inPieces } from '../stride.ts'
 import type { TrailStores } from '../trail/tools.ts'
 import { walkTrail } from '../trail/verify.ts'
 import type { Report } from '../trail/verify.ts'
-import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
+import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { page, readCursor } from '../paging.ts'
 import { auditSessionList, auditSessionStart, merkleFinalize, merkleRoot } from './definitions.ts'
 import { isSealedBy, SESSION_FINAL, startEvent } from './session-leaf.ts'
 import type { SessionFacts } from '../runtime-state.ts'
@@ -66,9 +67,9 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
     }),
 
     auditSessionList.handledBy(async ({ limit, cursor, ...filter }) => {
-      const scope = listScope('audit_session_list', filter)
+      const scope = cursorScope('audit_session_list', filter)
       // Newest first: the key of a page is the entry its last session began with, and it goes on below that.
-      const before = decodeCursor<[number]>(cursor, scope, 1)
+      const before = readCursor<[number]>(cursor, scope, 1)
       if (!before.ok) return before
       const found = sessions.list(filter, { before: before.value?.[0] ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
       const { rows, ...next } = page(found, limit, (last) => encodeCursor(scope, [last.log_index]))

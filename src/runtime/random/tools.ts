@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { fromHex, hex } from '../../core/bytes.ts'
 import { fail } from '../../core/result.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { EntryView } from '../../bus/topology.ts'
 import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
 import type { CallTraceEvent } from '../../bus/trace.ts'

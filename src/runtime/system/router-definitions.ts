@@ -5,8 +5,7 @@
  * Pure.
  */
 import { z } from 'zod'
-import { CALLS_ON } from '../../bus/change-definition.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { CALLS_ON, defineTool } from '../../bus/capability-definition.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
 import { id } from '../text.ts'

@@ -12,7 +12,8 @@ import type { Result } from '../../core/result.ts'
 import { answer, answerOf, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { fault } from '../faults.ts'
-import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
+import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { page, readCursor } from '../paging.ts'
 import { invalidTransition, refuseChange } from './change.ts'
 import { taskCreate, taskGet, taskList, taskNextActions, taskUpdate } from './definitions.ts'
 import { findCycle } from './graph.ts'
@@ -42,8 +43,8 @@ export function taskTools(records: Records, store: TaskStore): readonly Capabili
     }),
 
     taskList.handledBy(async ({ limit, offset, cursor, ...filter }) => {
-      const scope = listScope('task_list', filter)
-      const after = decodeCursor<[number]>(cursor, scope, 1)
+      const scope = cursorScope('task_list', filter)
+      const after = readCursor<[number]>(cursor, scope, 1)
       if (!after.ok) return after
       const found = store.list(filter, { after: after.value?.[0] ?? -1, limit: limit + 1, offset })
       const { rows, ...next } = page(found, limit, ({ seq }) => encodeCursor(scope, [seq]))
@@ -51,9 +52,9 @@ export function taskTools(records: Records, store: TaskStore): readonly Capabili
     }),
 
     taskNextActions.handledBy(async ({ limit, cursor, ...filter }) => {
-      const scope = listScope('task_next_actions', filter)
+      const scope = cursorScope('task_next_actions', filter)
       // By rank and then by age: both are in the cursor, since a rank alone would be shared by many.
-      const after = decodeCursor<[number, number]>(cursor, scope, 2)
+      const after = readCursor<[number, number]>(cursor, scope, 2)
       if (!after.ok) return after
       // Before the first: ranks begin at 0.
       const found = store.next(filter, { after: after.value ?? [-1, 0], limit: limit + 1 })

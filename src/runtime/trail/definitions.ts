@@ -4,7 +4,7 @@
  * Pure.
  */
 import { z } from 'zod'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'

@@ -11,9 +11,11 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { answer, answerOf, isoTime, origin } from '../dependencies.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
+import { answer, answerOf, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
-import { decodeCursor, encodeCursor, listScope, page } from '../paging.ts'
+import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { page, readCursor } from '../paging.ts'
 import type { SessionStore } from '../proofs/session-store.ts'
 import type { RuntimeState } from '../runtime-state.ts'
 import { inPieces } from '../stride.ts'
@@ -49,8 +51,8 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
     ),
 
     thoughtRecordList.handledBy(async ({ limit, cursor, ...filter }) => {
-      const scope = listScope('thought_record_list', filter)
-      const after = decodeCursor<[number]>(cursor, scope, 1)
+      const scope = cursorScope('thought_record_list', filter)
+      const after = readCursor<[number]>(cursor, scope, 1)
       if (!after.ok) return after
       // One more than asked for, to know whether there is a next page.
       const found = thoughts.list(filter, { after: after.value?.[0] ?? -1, limit: limit + 1 })
@@ -100,7 +102,7 @@ function recordThought(records: Records, stores: TrailStores, recording: Recordi
   if (refused !== undefined) return fail(refused)
 
   const before = state.chains.get(task_id)
-  const now = isoTime(records.clock)
+  const now = isoTime(records.clock.now())
   const chained = {
     id: randomUUID(),
     type,

@@ -127,7 +127,7 @@ async function homeseerServices({
     bus: {
       offer: (name) => bus.offer(name),
       offers: () => bus.offers(),
-      announceResource: (uri) => bus.announceResource(uri),
+      announceResource: bus.announceResource.bind(bus),
     },
     guard: guard.services,
     ledger,

@@ -13,7 +13,7 @@
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { entryTime, textField, timeField } from '../ledger/entry-field.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/state-table.ts'
+import { StateTable } from '../ledger/projection.ts'
 
 export const LATER_ENDS = ['done', 'refused', 'failed', 'unknown', 'missed', 'cancelled', 'denied', 'expired'] as const
 export type LaterEnd = (typeof LATER_ENDS)[number]

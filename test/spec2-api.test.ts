@@ -113,7 +113,7 @@ const REQUEST: Readonly<Record<string, Row>> = {
   trace_id: member(() => seen, 'traceId'),
   session_id: row('Call.sessionId', () => seen.sessionId === 's'),
   deadline_ms: member(() => seen, 'deadlineMs'),
-  stream: row('Call.isStream', () => seen.isStream === false),
+  stream: row('Call.isStream', () => !seen.isStream),
 }
 
 const REGISTRY: Readonly<Record<string, Row>> = {

@@ -8,7 +8,7 @@
  */
 import { CapabilityEntry } from '../src/bus/entry.ts'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
-import { observe } from '../src/bus/peak-ewma.ts'
+import { observe } from '../src/bus/health.ts'
 import { choose } from '../src/bus/strategy.ts'
 import { offered, seeded } from '../test/bus-village.ts'
 

@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import type { BusConfig } from '../src/bus/bus-config.ts'
 import { CapabilityEntry } from '../src/bus/entry.ts'
-import { observe } from '../src/bus/peak-ewma.ts'
+import { observe } from '../src/bus/health.ts'
 import { choose } from '../src/bus/strategy.ts'
 import { offered, seeded } from '../test/bus-village.ts'
 

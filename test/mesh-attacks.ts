@@ -17,7 +17,7 @@ import { timeText } from '../src/mesh/identity/time.ts'
 import { isProven, macProof, signatureProof } from '../src/mesh/proof.ts'
 import { offerSession, takeSession } from '../src/mesh/sessions.ts'
 import type { Session } from '../src/mesh/sessions.ts'
-import { traceparentOf } from '../src/mesh/traceparent.ts'
+import { encodeTraceparent } from '../src/toolbox/traceparent.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
 import type { AttackWire } from './mesh-attack-wire.ts'
 import { cli, closeAll, invite, meshHome, startNode, until } from './mesh-house.ts'
@@ -143,7 +143,7 @@ export function meshAttacks(
     it('has in its ledger for whom a member says that it calls, behind the member', async () => {
       const asked = async (actor: string | undefined): Promise<string> => {
         const traceId = ulid()
-        await attack({ actor, traceparent: traceparentOf(traceId) })
+        await attack({ actor, traceparent: encodeTraceparent(traceId) })
         return callerIn(victim, traceId)
       }
       expect(await asked('claude')).toBe(`peer:${member.id}/claude`)
@@ -177,7 +177,7 @@ export function meshAttacks(
     it('has in its ledger what a member was refused, and nothing of what nobody vouched for', async () => {
       const recorded = async (change: Partial<Envelope>, how: Attack = {}): Promise<readonly unknown[]> => {
         const traceId = ulid()
-        await attack({ ...change, traceparent: traceparentOf(traceId) }, how)
+        await attack({ ...change, traceparent: encodeTraceparent(traceId) }, how)
         return ledgered(victim, traceId)
       }
       const write = { capability: 'test.write' }

@@ -21,14 +21,15 @@ import type { HttpServer } from '../src/mesh/http/http-server.ts'
 import type { TlsIdentity } from '../src/mesh/http/pinned-agent-client.ts'
 import { nodeCertificate } from '../src/mesh/identity/certificate.ts'
 import { foundCommunity, withMember } from '../src/mesh/identity/community.ts'
-import type { Community, Level } from '../src/mesh/identity/community.ts'
+import type { Community } from '../src/mesh/identity/community.ts'
+import type { Level } from '../src/mesh/identity/membership-record.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { Inbound } from '../src/mesh/inbound.ts'
 import { NatsTransport } from '../src/mesh/nats/nats-transport.ts'
 import { Outbound } from '../src/mesh/outbound.ts'
 import { PacketProvider } from '../src/mesh/packets/packet-provider.ts'
-import { RateBudget } from '../src/mesh/rate-budget.ts'
-import type { RateLimits } from '../src/mesh/rate-budget.ts'
+import { PeerRateLimiter } from '../src/mesh/peer-rate-limiter.ts'
+import type { RateLimits } from '../src/mesh/peer-rate-limiter.ts'
 import { ReplayCache } from '../src/mesh/replay-cache.ts'
 import { GivenSessions } from '../src/mesh/sessions.ts'
 import type { Signatures } from '../src/mesh/sessions.ts'
@@ -235,7 +236,7 @@ function side(
     sessions,
     replay: new ReplayCache(systemClock.monotonic()),
     strangersReplay: new ReplayCache(systemClock.monotonic()),
-    rate: new RateBudget(rate),
+    rate: new PeerRateLimiter(rate),
     clock: systemClock,
   }
   const desk = createDesk({
@@ -246,6 +247,7 @@ function side(
     schemas: () => ({}),
     exchange: () => ({}),
     join: () => Promise.reject(new Error('nobody joins here')),
+    merge: () => Promise.reject(new Error('nobody merges here')),
     witness: undefined,
   })
   let isOld = false

@@ -6,8 +6,7 @@
  */
 import { z } from 'zod'
 import type { Capability, Family, Service } from '../src/bus/capability.ts'
-import { defineChange } from '../src/bus/change-definition.ts'
-import { defineTool } from '../src/bus/tool.ts'
+import { defineChange, defineTool } from '../src/bus/capability-definition.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
 

@@ -13,7 +13,7 @@
 import type { Fault } from '../core/fault.ts'
 import { dequeue, enqueue, newTurns, withdraw } from '../core/turns.ts'
 import type { Turns } from '../core/turns.ts'
-import { Alarm } from './deadline-wheel.ts'
+import { Alarm } from './deadline-timer.ts'
 import type { CapabilityEntry } from './entry.ts'
 
 export const QUEUE_WAIT_MS = 10_000

@@ -1,5 +1,5 @@
 /**
- * Attempt: one provider at work on one call.
+ * Attempt: one provider at work on one call, and what its answer says about it.
  *
  *   working ──answers or throws──▶ done
  *      │ the call ends (deadline, caller gone): the signal has aborted
@@ -17,13 +17,18 @@
 import type { Fault } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import { leave } from './admission.ts'
-import type { Call, Outcome } from './call.ts'
+import type { Call, Outcome, Reply } from './call.ts'
 import type { Effect } from './capability.ts'
 import type { Contract } from './contract.ts'
-import { Alarm } from './deadline-wheel.ts'
+import { Alarm } from './deadline-timer.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Emit } from './peer.ts'
 import type { EndCause, LiveTicket, Worker } from './ticket.ts'
+import type { HealthTracker } from './health.ts'
+import type { ProviderDependencies } from './provider.ts'
+import { noteRefusedParams } from './refused-params.ts'
+import { wrongReply } from './schema.ts'
+import type { Tally } from './trace.ts'
 
 /** How long a provider may take to say how far it got, once its signal has aborted. */
 const GRACE_MS = 100
@@ -46,33 +51,47 @@ export interface AttemptTimer {
   readonly nextTurn: () => Promise<void>
 }
 
+/** What becomes of a provider's word: the outcome, or what another provider is asked for in its place. */
+export type OnAnswer = (attempt: Attempt, given: Outcome) => Outcome | Promise<Outcome>
+
+interface AttemptOptions {
+  readonly timer: AttemptTimer
+  readonly startedMs: number
+  readonly onAnswer: OnAnswer
+}
+
 export class Attempt extends Alarm implements Worker {
   readonly round: Round
   readonly entry: CapabilityEntry
   readonly isProbe: boolean
   readonly startedMs: number
+  /** With what `onAnswer` made of the provider's word; of a provider that was abandoned, its word as it is. */
   readonly answered: Promise<Outcome>
   isAbandoned = false
   /** It was answered for, and went on. */
   isCutOff = false
   readonly #timer: AttemptTimer
-  #answer: ((outcome: Outcome) => void) | undefined
+  readonly #onAnswer: OnAnswer
+  readonly #reject: (error: unknown) => void
+  #answer: ((outcome: Outcome | Promise<Outcome>) => void) | undefined
   #hasEnded = false
   #holdsSlot = true
   #endedAfterCut: (() => void) | undefined
 
   /** The slot at `entry` is taken already, and becomes the attempt's to give back. */
-  constructor(round: Round, entry: CapabilityEntry, { timer, startedMs }: { timer: AttemptTimer; startedMs: number }) {
+  constructor(round: Round, entry: CapabilityEntry, { timer, startedMs, onAnswer }: AttemptOptions) {
     super()
     this.round = round
     this.#timer = timer
+    this.#onAnswer = onAnswer
     this.entry = entry
     this.startedMs = startedMs
     this.isProbe = entry.health.isProbeDue(this.startedMs)
     if (this.isProbe) entry.health.startProbe()
-    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
     this.answered = promise
     this.#answer = resolve
+    this.#reject = reject
     round.ticket.employ(this)
   }
 
@@ -117,9 +136,14 @@ export class Attempt extends Alarm implements Worker {
 
   #say(outcome: Outcome): void {
     const answer = this.#answer
+    if (answer === undefined) return
     this.#answer = undefined
     this.round.ticket.dismiss(this)
-    answer?.(outcome)
+    try {
+      answer(this.isAbandoned ? outcome : this.#onAnswer(this, outcome))
+    } catch (error) {
+      this.#reject(error)
+    }
   }
 
   #end(): void {
@@ -175,4 +199,50 @@ export function cutOff(call: Call, effect: Effect, cause: EndCause): Fault {
       message: `${call.capability} ${why}. The change may or may not have taken effect: read it back before trying again.`,
     }
   return { kind: cause === 'deadline' ? 'timed-out' : 'cancelled', code, message: `${call.capability} ${why}.` }
+}
+
+export interface OutcomeRecorders extends Pick<ProviderDependencies, 'log' | 'timer'> {
+  readonly health: HealthTracker
+  readonly tally: Tally
+}
+
+/** The outcome as the caller hears it. */
+export function recordOutcome(attempt: Attempt, given: Outcome, parts: OutcomeRecorders): Outcome {
+  const { round, entry, isProbe, startedMs } = attempt
+  const { call, ticket } = round
+  const { timer, tally, health, log } = parts
+  const wrong = given.ok ? wrongAnswerOf(attempt, given.value) : undefined
+  // Our own mistakes go to the log as well.
+  if (wrong?.kind === 'internal') log.error({ traceId: call.traceId, ...wrong.details }, wrong.message)
+  const outcome = wrong === undefined ? given : fail(wrong)
+  const nowMs = timer.nowMs()
+  ticket.providerMs += nowMs - startedMs
+  ticket.entry = entry
+  if (outcome.ok || outcome.fault.begun !== false) ticket.hasBegun = true
+  if (attempt.isCutOff) tally.cutOff++
+  if (!outcome.ok) noteRefusedParams(entry, outcome.fault, { body: call.body, nowMs })
+  // The time that the consumer took for frames is not the provider's.
+  const latencyMs = Math.max(0, nowMs - startedMs - ticket.consumerMs)
+  const change = health.record(entry, { outcome, latencyMs, nowMs, isProbe, isCallersDoing: isCallersDoing(ticket) })
+  if (change !== undefined) tell(change, entry, parts)
+  return outcome
+}
+
+/** By the contract's own schemas: those of another node's provider may not have come yet. */
+function wrongAnswerOf({ entry, round }: Attempt, reply: Reply): Fault | undefined {
+  const isShown = entry.isLocal || entry.announced?.schemas !== undefined
+  const wrong = wrongReply(isShown ? entry.offer : round.contract.offer, reply)
+  if (wrong === undefined) return undefined
+  return { ...wrong, kind: entry.isLocal ? wrong.kind : 'failed', begun: true }
+}
+
+/** Then the missing answer says nothing about the provider. */
+function isCallersDoing({ cause, isHurried, isWithConsumer }: LiveTicket): boolean {
+  return cause === 'cancelled' || (cause === 'deadline' && (isHurried || isWithConsumer))
+}
+
+function tell(change: 'quarantined' | 'recovered', entry: CapabilityEntry, { log, tally }: OutcomeRecorders): void {
+  const details = { capability: entry.offer.name, node: entry.nodeId, ejections: entry.health.ejections }
+  if (change === 'quarantined') tally.quarantines++
+  log.warn(details, change === 'quarantined' ? 'a provider fails too often and is left alone' : 'a provider is back')
 }

@@ -1,17 +1,21 @@
 /**
- * Call options: what a caller may say beside name and body, and the call and ticket that the bus makes of it.
+ * Call options: what a caller may say beside name and body, and the call and ticket that the bus makes of it. A handler
+ * sees that call with the way to call on:
+ *
+ *   context.call(name, body)      an answer          both carry on caller, trace, deadline, cancellation, held locks
+ *   context.stream(name, body)    frames, answer     and rehearsal, and pass the whole pipeline for themselves
  *
  * Pure: time comes from outside.
  */
 import type { Clock } from '../core/clock.ts'
-import type { Fault } from '../core/fault.ts'
+import type { Fault, WorkReference } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Call, Caller, Channel, Interaction, OnwardCalls, OnwardOptions } from './call.ts'
-import type { CapabilityName, Offer, Version } from './capability.ts'
-import { ONWARD } from './handler-context.ts'
-import type { HandlerContext } from './handler-context.ts'
+import type { Call, Caller, Channel, Interaction, OnwardCalls, OnwardOptions, Outcome } from './call.ts'
+import type { CapabilityName, Version } from './capability.ts'
+import type { Contract } from './contract.ts'
 import { LiveTicket } from './ticket.ts'
+import type { CallStream } from './call-stream.ts'
 
 export interface CallOptions {
   readonly caller: Caller
@@ -26,6 +30,7 @@ export interface CallOptions {
   readonly heldLocks?: readonly string[] | undefined
   readonly rehearsal?: boolean | undefined
   readonly interaction?: Interaction | undefined
+  readonly work?: WorkReference | undefined
 }
 
 /** A call of our own may go to one other node, which serves it itself. */
@@ -41,10 +46,11 @@ const ANY_VERSION: Version = [0, 0]
 const LEAST_TIME_MS = 1
 
 /** The deadline is the caller's or the contract's, whichever comes first. */
-export function openTicket(offer: Offer | undefined, startedMs: number, wantedMs = Infinity): LiveTicket {
-  const limitMs = (offer?.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
+export function openTicket(contract: Contract | undefined, startedMs: number, wantedMs = Infinity): LiveTicket {
+  const limitMs = (contract?.offer.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
   const isHurried = wantedMs < limitMs
-  return new LiveTicket({ startedMs, deadlineMs: startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs), isHurried })
+  const deadlineMs = startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs)
+  return new LiveTicket({ contract, startedMs, deadlineMs, isHurried })
 }
 
 /** Why a call with that much time is refused before anything is tried; `undefined` where there is time enough. */
@@ -63,22 +69,29 @@ export function untimely(name: CapabilityName, wantedMs = Infinity): Fault | und
   }
 }
 
-interface Request {
+/** What a caller asks for. Without a version: whatever is listed. */
+export interface CallRequest {
   readonly name: CapabilityName
-  readonly version: Version | undefined
+  readonly versionReq: Version | undefined
   readonly body: JsonObject
-  readonly stream: boolean
-  readonly refusal?: Fault | undefined
+  readonly isStream: boolean
+}
+
+interface NewCallParts {
+  readonly options: CallOptions
+  readonly refusal: Fault | undefined
+  readonly clock: Clock
+  readonly onward: OnwardCalls
 }
 
 export function newCall(
-  { name, version = ANY_VERSION, body, stream, refusal }: Request,
+  { name, versionReq, body, isStream }: CallRequest,
   ticket: LiveTicket,
-  { options, clock, onward }: { readonly options: CallOptions; readonly clock: Clock; readonly onward: OnwardCalls },
+  { options, refusal, clock, onward }: NewCallParts,
 ): HandlerContext {
   return {
     capability: name,
-    versionReq: version,
+    versionReq: versionReq ?? ticket.contract?.offer.version ?? ANY_VERSION,
     body,
     caller: options.caller,
     channel: options.channel,
@@ -86,13 +99,14 @@ export function newCall(
     parentSpan: options.parentSpan,
     sessionId: options.sessionId,
     deadlineMs: ticket.deadlineMs,
-    isStream: stream,
+    isStream,
     signal: ticket.signal,
     hopBudget: options.hopBudget ?? DEFAULT_HOPS,
     node: options.node,
     rehearsal: options.rehearsal ?? false,
     heldLocks: options.heldLocks ?? NO_LOCKS,
     interaction: options.interaction,
+    work: options.work,
     refusal,
     ticket,
     onward,
@@ -110,7 +124,7 @@ export function onwardOptions(
   { node, sessionId, timeoutMs = Infinity, isLocal = false }: OnwardOptions,
   nowMs: number,
 ): CallOptions {
-  const { caller, channel, traceId, parentSpan, signal, heldLocks, interaction, rehearsal } = parent
+  const { caller, channel, traceId, parentSpan, signal, heldLocks, interaction, rehearsal, work } = parent
   return {
     caller,
     channel,
@@ -120,6 +134,7 @@ export function onwardOptions(
     heldLocks,
     interaction,
     rehearsal,
+    work,
     sessionId,
     node,
     hopBudget: isLocal ? 0 : parent.hopBudget,
@@ -132,16 +147,16 @@ export function receivedCall(
   inbound: Omit<Call, 'signal'>,
   ticket: LiveTicket,
   {
-    stream,
+    isStream,
     refusal,
     onward,
-  }: { readonly stream: boolean; readonly refusal: Fault | undefined; readonly onward: OnwardCalls },
+  }: { readonly isStream: boolean; readonly refusal: Fault | undefined; readonly onward: OnwardCalls },
 ): HandlerContext {
   return {
     ...inbound,
     deadlineMs: ticket.deadlineMs,
     signal: ticket.signal,
-    isStream: stream,
+    isStream,
     hopBudget: boundedHops(inbound.hopBudget),
     ticket,
     refusal,
@@ -153,4 +168,34 @@ export function receivedCall(
 
 export function boundedHops(hopBudget: number): number {
   return Math.min(Math.max(0, Math.floor(hopBudget)), MAX_HOPS)
+}
+
+export interface HandlerContext extends Call {
+  /** Never rejects. */
+  readonly call: (this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions) => Promise<Outcome>
+  readonly stream: (this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions) => CallStream
+}
+
+/**
+ * The bus makes every call with both functions. They look at the call that they are called on, so that one that a stage
+ * has copied with a lock or a parsed body carries these on, and nothing has to be made per handler.
+ */
+export const ONWARD: Pick<HandlerContext, 'call' | 'stream'> = { call: callOnward, stream: streamOnward }
+
+export function handlerContext(call: Call | HandlerContext): HandlerContext {
+  return 'call' in call ? call : { ...call, ...ONWARD }
+}
+
+function callOnward(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): Promise<Outcome> {
+  return onwardOf(this).call(this, name, body, options)
+}
+
+function streamOnward(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): CallStream {
+  return onwardOf(this).stream(this, name, body, options)
+}
+
+/** Every call that the bus hands out has it; one that was built from nothing leads nowhere. */
+function onwardOf({ onward, capability }: Call): OnwardCalls {
+  if (onward === undefined) throw new TypeError(`a call of ${capability} that no bus carries cannot call on`)
+  return onward
 }

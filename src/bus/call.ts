@@ -5,7 +5,7 @@
  *
  * Pure.
  */
-import type { Fault } from '../core/fault.ts'
+import type { Fault, RecordReference, WorkReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import type { CallStream } from './call-stream.ts'
@@ -83,7 +83,26 @@ export interface Call {
   readonly onward?: OnwardCalls | undefined
   /** The contract that a caller on another node means, where the name has several. */
   readonly schemaHash?: string | undefined
+  /** For the record and for nothing else. */
+  readonly work?: WorkReference | undefined
+  /** Set by the audit, for a call that is no read. */
+  readonly recordLateOutcome?: RecordLateOutcome | undefined
 }
+
+/** What became known about a call after it was answered: by a push, a later read, or because nothing came in time. */
+export interface LateOutcome {
+  readonly outcome: 'reached' | 'not-reached'
+  readonly source: 'push' | 'read' | 'timeout'
+  /** What was seen, as the family spells it. */
+  readonly observed?: Json
+  readonly message?: string
+}
+
+/**
+ * Appends an entry to the ledger that points to the call, once the call itself is on record as ended. Never rejects;
+ * `false` when it could not be recorded.
+ */
+export type RecordLateOutcome = (late: LateOutcome) => Promise<boolean>
 
 /** What a handler may say about a call that it makes while it works on another. */
 export interface OnwardOptions {
@@ -139,6 +158,8 @@ export interface Reply {
   readonly replayed?: true
   /** Whose answer it is; without a node, this node's. The bus sets the node, a handler may say which of its devices. */
   readonly from?: ReplyOrigin
+  /** Set by the audit. Never travels: another node has records of its own. */
+  readonly record?: RecordReference
 }
 
 export interface ReplyOrigin {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from './call.ts'
-import { accountKey, accountOf, callerKey, peerOf } from './caller-key.ts'
+import { accountKey, accountOf, callerKey, peerOf } from './caller.ts'
 
 const PEER: Caller = { kind: 'peer', id: 'ed25519:AAAA', level: 'trusted' }
 

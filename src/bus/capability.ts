@@ -55,6 +55,11 @@ export interface Offer extends CapabilityDescriptor {
    */
   readonly anywhere?: boolean
   /**
+   * True: another node announced it. Its schemas are evaluated in bounded steps and never compiled; that holds for every
+   * copy of the offer, such as one with a stricter effect.
+   */
+  readonly isForeign?: true
+  /**
    * What this very call would do, found out once, before the guard decides. Absent for reads and records that claim
    * nothing, and for offers of other nodes, which plan and judge for themselves.
    */
@@ -127,8 +132,10 @@ export interface Assessment {
   readonly target?: string
   /** What rests between two changes and wears out, where that is only a part of the target; absent: the target. */
   readonly actuator?: string
-  /** Other actuators that this call would move, or wire up: what the owner says of them holds for it, too. */
+  /** Other actuators that this call would move: the owner's word, limits and credentials hold for them, too. */
   readonly touches?: readonly string[]
+  /** Actuators that it might move, or would move later on: what the owner forbids of them is forbidden to it, too. */
+  readonly mayTouch?: readonly string[]
   /** What a person would call it, e.g. `Front door lock (Hall)`. */
   readonly label?: string
   /** The caller asked for a plan only. */
@@ -178,9 +185,4 @@ export interface ServiceHealth {
 
 export function versionText(version: Version): string {
   return `${version[0]}.${version[1]}`
-}
-
-/** CONTRACT § 2.1: the same major, and at least the minor asked for. */
-export function satisfies(offered: Version, asked: Version): boolean {
-  return offered[0] === asked[0] && offered[1] >= asked[1]
 }

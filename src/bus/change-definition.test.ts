@@ -7,9 +7,8 @@ import { fail, ok } from '../core/result.ts'
 import type { Call, Outcome } from './call.ts'
 import type { Capability, Effect } from './capability.ts'
 import type { CapabilityBus } from './bus.ts'
-import { CALLS_ON, defineChange } from './change-definition.ts'
+import { CALLS_ON, defineChange, defineTool } from './capability-definition.ts'
 import { busFamily } from './family.ts'
-import { defineTool } from './tool.ts'
 
 const words = { title: 't', description: 'd', family: busFamily, output: z.json() } as const
 

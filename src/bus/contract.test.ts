@@ -8,7 +8,7 @@ import type { Offer } from './capability.ts'
 import { busFamily } from './family.ts'
 import type { PeerCapability, RemoteProvider } from './peer.ts'
 import { announce } from './peer.ts'
-import { defineTool } from './tool.ts'
+import { defineTool } from './capability-definition.ts'
 
 /** A node that asks peers whose announcements the test decides; who was asked, and as what a call was judged. */
 function caller(options: { readonly remote?: RemoteProvider } = {}) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Alarm, DeadlineWheel, SPOKE_MS } from './deadline-wheel.ts'
+import { Alarm, DeadlineWheel, SPOKE_MS } from './deadline-timer.ts'
 
 class Bell extends Alarm {
   readonly rang: number[] = []

@@ -6,32 +6,34 @@
  *     ▲        │ nothing was begun, or the call may happen twice, and the budget allows it
  *     └────────┘ only among providers of its contract; never at the same one first, nor at a node that was not reached
  *
+ * Retries that feed on failures bring down what was only slow: at most a fifth of the calls, plus a small reserve, may
+ * be tried again (the budgets of Linkerd and tower).
+ *
  * Pure: time, timers, chance and the way to other nodes come from outside.
  */
 import { backoffMs } from '../core/backoff.ts'
-import type { Fault } from '../core/fault.ts'
+import type { Fault, FaultKind } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import { enter, leave, QUEUE_WAIT_MS, Waiter } from './admission.ts'
-import { Asked } from './asked.ts'
-import { Attempt, endedUnbegun } from './attempt.ts'
-import type { Round } from './attempt.ts'
+import { TriedProviders } from './tried-providers.ts'
+import { Attempt, endedUnbegun, recordOutcome } from './attempt.ts'
+import type { OnAnswer, OutcomeRecorders, Round } from './attempt.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call, Outcome } from './call.ts'
-import { accountKey } from './caller-key.ts'
+import { accountKey } from './caller.ts'
 import { CapabilityEntry } from './entry.ts'
+import { isRefusedUnbegun } from './health.ts'
 import { hedged, isWorthHedging } from './hedge.ts'
 import type { Race } from './hedge.ts'
-import { judge } from './judge.ts'
-import type { JudgeParts } from './judge.ts'
 import { pause } from './pause.ts'
 import type { Emit } from './peer.ts'
 import { startProvider } from './provider.ts'
-import type { Surroundings } from './provider.ts'
-import { isRefusedUnbegun, isSafeToRetry, RetryBudget } from './retry.ts'
+import type { ProviderDependencies } from './provider.ts'
 import type { Router } from './router.ts'
 import { ticketOf } from './ticket.ts'
+import type { Offer } from './capability.ts'
 
-export interface DispatchOptions extends Surroundings, JudgeParts {
+export interface DispatchOptions extends ProviderDependencies, OutcomeRecorders {
   readonly config: BusConfig
   readonly router: Router
   readonly random: () => number
@@ -45,35 +47,47 @@ const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000, factor: 2 }
 export class Dispatcher {
   readonly #options: DispatchOptions
   readonly #budget = new RetryBudget()
+  readonly #record: OnAnswer
+  readonly #recordFirst: OnAnswer
 
   constructor(options: DispatchOptions) {
     this.#options = options
+    this.#record = (attempt, given) => recordOutcome(attempt, given, options)
+    this.#recordFirst = (attempt, given) => {
+      const { round, entry } = attempt
+      const outcome = recordOutcome(attempt, given, options)
+      if (outcome.ok || !mayRetry(round, outcome.fault)) return outcome
+      return this.#retry(round, { entry, outcome, asked: new TriedProviders(entry) })
+    }
   }
 
-  async dispatch(call: Call, emit?: Emit): Promise<Outcome> {
-    if (call.refusal !== undefined) return fail(call.refusal)
-    const { router, timer, config } = this.#options
+  /** Not async: a call that finds its provider at once waits for nothing but its answer. */
+  dispatch(call: Call, emit?: Emit): Promise<Outcome> {
+    if (call.refusal !== undefined) return Promise.resolve(fail(call.refusal))
+    const { router, timer } = this.#options
     const ticket = ticketOf(call)
-    let nowMs = timer.nowMs()
-    if (ticket.isOver(nowMs)) return fail(endedUnbegun(call, ticket.cause ?? 'deadline'))
+    const nowMs = timer.nowMs()
+    if (ticket.isOver(nowMs)) return Promise.resolve(fail(endedUnbegun(call, ticket.cause ?? 'deadline')))
     const { contract } = ticket
-    if (contract === undefined) return fail(router.explain(call, nowMs))
+    if (contract === undefined) return Promise.resolve(fail(router.explain(call, nowMs)))
     this.#budget.deposit()
     const round: Round = { call, ticket, contract, emit }
-    let entry = router.route(call, nowMs)
-    if (entry !== undefined) enter(entry)
-    else {
-      const queued = await this.#waitForSlot(round, nowMs)
-      if (!(queued instanceof CapabilityEntry)) return fail(queued)
-      entry = queued
-      nowMs = timer.nowMs()
-    }
-    if (config.hedge === true && isWorthHedging(round, entry)) return this.#hedge(round, entry)
-    const attempt = this.#start(round, entry, nowMs)
-    const outcome = judge(attempt, await attempt.answered, this.#options)
-    return outcome.ok || !mayRetry(round, outcome.fault)
-      ? outcome
-      : this.#retry(round, { entry, outcome, asked: new Asked(entry) })
+    const entry = router.route(call, nowMs)
+    if (entry === undefined) return this.#dispatchQueued(round, nowMs)
+    enter(entry)
+    return this.#attempt(round, entry, nowMs)
+  }
+
+  async #dispatchQueued(round: Round, sinceMs: number): Promise<Outcome> {
+    const queued = await this.#waitForSlot(round, sinceMs)
+    if (!(queued instanceof CapabilityEntry)) return fail(queued)
+    return this.#attempt(round, queued, this.#options.timer.nowMs())
+  }
+
+  /** The slot at `entry` is taken already. */
+  #attempt(round: Round, entry: CapabilityEntry, nowMs: number): Promise<Outcome> {
+    if (this.#options.config.hedge === true && isWorthHedging(round, entry)) return this.#hedge(round, entry)
+    return this.#start(round, entry, { startedMs: nowMs, onAnswer: this.#recordFirst }).answered
   }
 
   /** Every provider is full, or asked to be left alone for a moment: the call waits, for a bounded time. */
@@ -122,10 +136,15 @@ export class Dispatcher {
   }
 
   /** The slot at `entry` is taken already. */
-  #start(round: Round, entry: CapabilityEntry, startedMs = this.#options.timer.nowMs()): Attempt {
+  #start(
+    round: Round,
+    entry: CapabilityEntry,
+    how: { readonly startedMs: number; readonly onAnswer: OnAnswer },
+  ): Attempt {
     round.ticket.attempts++
     round.ticket.entry = entry
-    const attempt = new Attempt(round, entry, { timer: this.#options.timer, startedMs })
+    const { startedMs, onAnswer } = how
+    const attempt = new Attempt(round, entry, { timer: this.#options.timer, startedMs, onAnswer })
     startProvider(attempt, round, this.#options)
     return attempt
   }
@@ -146,8 +165,7 @@ export class Dispatcher {
       enter(next)
       asked.add(next)
       entry = next
-      const attempt = this.#start(round, next)
-      last = judge(attempt, await attempt.answered, this.#options)
+      last = await this.#start(round, next, { startedMs: timer.nowMs(), onAnswer: this.#record }).answered
     }
     return last
   }
@@ -157,7 +175,7 @@ export class Dispatcher {
     const { router, timer, random } = this.#options
     const { entry, fault, asked, again } = search
     if (ticket.isOver(timer.nowMs())) return undefined
-    const other = contract.isBoundToNode ? undefined : asked.another(call, router, timer.nowMs())
+    const other = contract.isBoundToNode ? undefined : asked.nextProvider(call, router, timer.nowMs())
     if (other !== undefined || entry.isLocal || fault.begun !== false || isRefusedUnbegun(fault)) return other
     const pauseMs = Math.max(backoffMs(RETRY_PAUSE, again, random), fault.retryAfterMs ?? 0)
     // Where it was full, the call has waited over there: not again, and never beyond its deadline.
@@ -168,18 +186,17 @@ export class Dispatcher {
   }
 
   async #hedge(round: Round, first: CapabilityEntry): Promise<Outcome> {
-    const asked = new Asked(first)
+    const asked = new TriedProviders(first)
     const outcome = await hedged(round, first, this.#race(round, asked))
     // The ticket names the provider whose answer was taken.
     const { entry = first } = round.ticket
     return outcome.ok ? outcome : this.#retry(round, { entry, outcome, asked })
   }
 
-  #race({ call, ticket }: Round, asked: Asked): Race {
+  #race({ call, ticket }: Round, asked: TriedProviders): Race {
     const { router, timer, tally } = this.#options
     return {
-      start: (round, entry) => this.#start(round, entry),
-      judge: (attempt, given) => judge(attempt, given, this.#options),
+      start: (round, entry) => this.#start(round, entry, { startedMs: timer.nowMs(), onAnswer: this.#record }),
       pause: (ms) => pause(ms, timer, ticket),
       another: (than) => {
         // Without the session: it stays with its provider, only this second try goes elsewhere.
@@ -203,13 +220,48 @@ function mayRetry({ ticket, contract }: Round, fault: Fault): boolean {
 interface Failed {
   readonly entry: CapabilityEntry
   readonly outcome: Outcome
-  readonly asked: Asked
+  readonly asked: TriedProviders
 }
 
 interface Search {
   readonly entry: CapabilityEntry
   readonly fault: Fault
-  readonly asked: Asked
+  readonly asked: TriedProviders
   /** How many tries there were after the first. */
   readonly again: number
+}
+
+/** Another provider may do better, or the same one later. All other kinds are about the call, wherever it goes. */
+const PROVIDERS_TROUBLE: ReadonlySet<FaultKind> = new Set(['busy', 'offline', 'timed-out', 'failed', 'internal'])
+/** Only what was not begun, which is for the provider to say, or may happen twice. */
+export function isSafeToRetry(fault: Fault, { idempotent }: Pick<Offer, 'idempotent'>): boolean {
+  if (isRefusedUnbegun(fault)) return true
+  return PROVIDERS_TROUBLE.has(fault.kind) && (fault.begun === false || idempotent)
+}
+
+/** Every call brings 1, a retry costs 5: a fifth. */
+const COST = 5
+const RESERVE = 10 * COST
+const MAX_BALANCE = 100 * COST
+/** One retry per second comes back by itself, up to the reserve. */
+const TRICKLE_PER_MS = COST / 1_000
+
+export class RetryBudget {
+  #balance = RESERVE
+  #atMs = 0
+
+  /** A call came in. */
+  deposit(): void {
+    if (this.#balance < MAX_BALANCE) this.#balance++
+  }
+
+  /** Whether one more try can be afforded; if so, it is paid for. */
+  withdraw(nowMs: number): boolean {
+    const trickle = Math.max(0, nowMs - this.#atMs) * TRICKLE_PER_MS
+    if (this.#balance < RESERVE) this.#balance = Math.min(RESERVE, this.#balance + trickle)
+    this.#atMs = nowMs
+    if (this.#balance < COST) return false
+    this.#balance -= COST
+    return true
+  }
 }

@@ -1,15 +1,22 @@
 /**
- * Eligible: whether a provider could ever serve a call, whatever it is doing at the moment.
+ * Eligible: whether a provider could ever serve a call, whatever it is doing at the moment: by version, node, trust and
+ * params (spec 2 § 5.5).
+ *
+ *   { model: 'one-of', ctx: 'minimum' }      offered { model: ['a', 'b'], ctx: 8192 }
+ *                                            requested { model: 'a', ctx: 4096 }   ✓
+ *
+ * A matcher of params is data, which travels in a manifest, or a function, which stays at home. Keys that the matcher
+ * does not name, or that the caller does not ask for, do not matter.
  *
  * Pure.
  */
 import type { Call } from './call.ts'
-import { satisfies } from './capability.ts'
-import type { Version } from './capability.ts'
+import type { Version, Offer, ParamsMatcher } from './capability.ts'
 import type { Contract, NamedContracts } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { servesParams } from './params.ts'
-import { isTrusted } from './trust.ts'
+import { isTrusted } from './caller.ts'
+import { canonicalJson, isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 
 /** Of a call, what decides who may serve it. Without a version, any. */
 export interface RouteRequest extends Pick<
@@ -26,6 +33,11 @@ export function isEligible(entry: CapabilityEntry, request: RouteRequest): boole
     isTrusted(request.caller, entry.offer.trustRequired) &&
     servesParams(entry.offer, request.body)
   )
+}
+
+/** CONTRACT § 2.1: the same major, and at least the minor asked for. */
+export function satisfies(offered: Version, asked: Version): boolean {
+  return offered[0] === asked[0] && offered[1] >= asked[1]
 }
 
 /** On the node that was asked for; here, if no hops are left; never back where the call came from. */
@@ -62,4 +74,63 @@ export function isAmbiguous(request: RouteRequest, contract: Contract, named: Na
       if (hasBound && isSeveral) return true
     }
   return false
+}
+
+type Test = ParamsMatcher[string]
+
+export function servesParams(offer: Offer, body: JsonObject): boolean {
+  const { matches } = offer
+  if (matches === undefined) return true
+  const requested = body['params']
+  if (!isJsonObject(requested)) return true
+  if (typeof matches === 'function') return matches(offer.params, requested)
+  return matchesParams(matches, offer.params, requested)
+}
+
+/** Those of its params that a caller can ask for. A function does not say which it looks at. */
+export function testedParams({ matches, params }: Offer): JsonObject {
+  if (typeof matches !== 'object') return params
+  return Object.fromEntries(Object.entries(params).filter(([param]) => Object.hasOwn(matches, param)))
+}
+
+/** Whether `other` can serve whatever params `offer` can. */
+export function coversParams(other: Offer, offer: Offer): boolean {
+  const { matches } = other
+  if (matches === undefined) return true
+  if (typeof matches === 'function') return offer.matches !== undefined && matches(other.params, offer.params)
+  const own = offer.matches ?? {}
+  // `offer` takes any value of a param that it does not test; `other` does not.
+  if (typeof own === 'object' && Object.keys(matches).some((param) => !Object.hasOwn(own, param))) return false
+  // A caller may ask for any one of a list, so `other` must have all of it.
+  const whole = Object.entries(matches).map(([param, test]) => [param, test === 'one-of' ? 'subset' : test] as const)
+  return matchesParams(Object.fromEntries(whole), other.params, offer.params)
+}
+
+export function matchesParams(matcher: ParamsMatcher, offered: JsonObject, requested: JsonObject): boolean {
+  for (const param of Object.keys(requested)) {
+    const test = Object.hasOwn(matcher, param) ? matcher[param] : undefined
+    if (test === undefined) continue
+    // This instance does not say that it has the param, so it cannot promise it.
+    if (!Object.hasOwn(offered, param)) return false
+    if (!TESTS[test](offered[param] as Json, requested[param] as Json)) return false
+  }
+  return true
+}
+
+const TESTS: Readonly<Record<Test, (offered: Json, requested: Json) => boolean>> = {
+  equals: same,
+  'one-of': (offered, requested) => listed(offered).some((value) => same(value, requested)),
+  minimum: (offered, requested) => typeof offered === 'number' && typeof requested === 'number' && offered >= requested,
+  subset: (offered, requested) =>
+    listed(requested).every((wanted) => listed(offered).some((value) => same(value, wanted))),
+}
+
+function listed(value: Json): readonly Json[] {
+  return Array.isArray(value) ? value : [value]
+}
+
+function same(left: Json, right: Json): boolean {
+  if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object') return false
+  return canonicalJson(left) === canonicalJson(right)
 }

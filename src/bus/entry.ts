@@ -11,9 +11,8 @@ import type { ProviderQueue } from './admission.ts'
 import { versionText } from './capability.ts'
 import type { Capability, CapabilityName, Offer, Version } from './capability.ts'
 import type { Contract } from './contract.ts'
-import { Health } from './health.ts'
-import { unknownLatency } from './peak-ewma.ts'
-import type { PeakEwma } from './peak-ewma.ts'
+import { Health, unknownLatency } from './health.ts'
+import type { PeakEwma } from './health.ts'
 import type { PeerCapability } from './peer.ts'
 
 export interface EntryIdentity {

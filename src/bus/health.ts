@@ -1,5 +1,5 @@
 /**
- * Health: what the last hundred calls say about one provider, and when it is left alone for a while.
+ * Health: what the last hundred calls say about one provider, how long it takes, and when it is left alone for a while.
  *
  *            rate < 0.5 (of ≥ 10) or 5 failures in a row
  *   trusted ────────────────────────────────────────────▶ quarantined (60 s × ejections, at most 300 s)
@@ -10,9 +10,23 @@
  * of a capability's providers ejected: when everybody fails, the fault is more likely ours than theirs. It follows that
  * an only provider is never ejected; there is nobody to go to instead.
  *
+ * What an outcome says of its provider (spec 2 § 3.3):
+ *
+ *   answered             success, with its latency
+ *   the provider's fault failure, and for routing as slow as PENALTY_MS: a fast failer never looks fast
+ *   busy                 no failure, but costs more for a while, and is left alone as long as it asked; except what is
+ *                        bound to this node: one busy device must not keep calls from all others behind it
+ *   refused, not begun   no failure either, but as slow as PENALTY_MS: a node that refuses must not look fast
+ *   our own connection   this node's doing: tells nothing
+ *   anything else        the caller's doing: tells nothing
+ *
  * Pure: time is an argument.
  */
-import type { FaultKind } from '../core/fault.ts'
+import type { FaultKind, Fault } from '../core/fault.ts'
+import type { Outcome } from './call.ts'
+import type { CapabilityEntry } from './entry.ts'
+import { coversParams } from './eligible.ts'
+import type { Registry } from './registry.ts'
 
 const HEALTH_WINDOW_CALLS = 100
 const QUARANTINE_THRESHOLD = 0.5
@@ -34,6 +48,14 @@ const PROVIDER_FAULTS: ReadonlySet<FaultKind> = new Set([
 
 export function countsAgainstProvider(kind: FaultKind): boolean {
   return PROVIDER_FAULTS.has(kind)
+}
+
+/** What a node says that does not serve this call. Said by a handler that was entered, the same words are an answer. */
+const REFUSED: ReadonlySet<FaultKind> = new Set(['not-found', 'not-permitted', 'unsupported'])
+
+/** The node refused the call before a handler of it saw it. */
+export function isRefusedUnbegun({ kind, begun }: Fault): boolean {
+  return begun === false && REFUSED.has(kind)
 }
 
 export type HealthChange = 'quarantined' | 'recovered' | undefined
@@ -182,4 +204,125 @@ export class Health {
       .sort()
     return this.#sorted[Math.max(0, Math.ceil(share * this.#sorted.length) - 1)] ?? 0
   }
+}
+
+/** No provider is believed to be busy for longer than this, whatever it says. */
+const MAX_BUSY_MS = 30_000
+
+export interface Ending {
+  readonly outcome: Outcome
+  /** The provider's own time, without what its consumer took. */
+  readonly latencyMs: number
+  readonly nowMs: number
+  readonly isProbe: boolean
+  /** Ended by the caller or by the caller's own hurry: how far it got is not the provider's doing. */
+  readonly isCallersDoing: boolean
+}
+
+export class HealthTracker {
+  readonly #registry: Registry
+
+  constructor(registry: Registry) {
+    this.#registry = registry
+  }
+
+  record(entry: CapabilityEntry, ending: Ending): HealthChange {
+    const change = this.#record(entry, ending)
+    if (change === 'quarantined') entry.contract?.ejected.add(entry)
+    if (change === 'recovered') entry.contract?.ejected.delete(entry)
+    return change
+  }
+
+  #record(entry: CapabilityEntry, ending: Ending): HealthChange {
+    const { outcome, latencyMs, nowMs, isProbe } = ending
+    if (outcome.ok) {
+      // A probe that succeeds makes a newcomer of the provider: nothing known, and a slow start.
+      if (isProbe) forget(entry.latency)
+      observe(entry.latency, latencyMs, nowMs)
+      if (!entry.isLocal) entry.lastSeenMs = nowMs
+      return entry.health.record({ success: true, latencyMs, nowMs, isProbe, mayEject: false })
+    }
+    const { kind, retryAfterMs = 0, ownSide } = outcome.fault
+    if (!ending.isCallersDoing && ownSide !== true && countsAgainstProvider(kind)) {
+      observe(entry.latency, Math.max(latencyMs, PENALTY_MS), nowMs)
+      return entry.health.record({ success: false, latencyMs, nowMs, isProbe, mayEject: this.#mayEject(entry) })
+    }
+    if (isProbe) entry.health.probeEndedOpenly()
+    if (kind === 'busy' && (!entry.isLocal || entry.offer.anywhere === true)) {
+      observe(entry.latency, PENALTY_MS, nowMs)
+      entry.busyUntilMs = nowMs + Math.min(retryAfterMs, MAX_BUSY_MS)
+    }
+    // Refusing is quick: without this, whoever refuses everything would look like the best.
+    else if (isRefusedUnbegun(outcome.fault) && !entry.isLocal && !isAboutParams(outcome.fault))
+      observe(entry.latency, PENALTY_MS, nowMs)
+    // It took at least this long, which is worth knowing even if nobody waited for the end.
+    else if (ending.isCallersDoing && latencyMs > entry.latency.latencyMs) observe(entry.latency, latencyMs, nowMs)
+    return undefined
+  }
+
+  isQuarantined(entry: CapabilityEntry, nowMs: number): boolean {
+    return entry.health.isQuarantined(nowMs)
+  }
+
+  reset(entry: CapabilityEntry): void {
+    entry.health.reset()
+  }
+
+  /** At most half of those that can replace each other; what nothing can replace is never ejected. */
+  #mayEject(entry: CapabilityEntry): boolean {
+    if (entry.offer.anywhere !== true) return false
+    // Providers may have come or gone since the call was resolved.
+    this.#registry.regroup(entry.offer.name)
+    const others = (entry.contract?.entries ?? []).filter(
+      (other) => other !== entry && coversParams(other.offer, entry.offer),
+    )
+    const ejected = others.filter((other) => other.health.isEjected()).length
+    return ejected + 1 <= Math.floor((others.length + 1) / 2)
+  }
+}
+
+/** That is remembered by itself (refused-params.ts), and says nothing about other calls. */
+function isAboutParams({ details }: Fault): boolean {
+  return details?.['reason'] === 'params'
+}
+
+const DECAY_MS = 10_000
+
+/** What a failed or refused call counts as (Linkerd's load biaser): failing fast must never look like being fast. */
+export const PENALTY_MS = 5_000
+
+/** Until a provider has answered this often, it gets at most one call more in flight than it has answered. */
+const SLOW_START_ANSWERS = 8
+
+export interface PeakEwma {
+  latencyMs: number
+  atMs: number
+  answers: number
+}
+
+export function unknownLatency(): PeakEwma {
+  return { latencyMs: 0, atMs: 0, answers: 0 }
+}
+
+export function forget(estimate: PeakEwma): void {
+  Object.assign(estimate, unknownLatency())
+}
+
+export function observe(estimate: PeakEwma, latencyMs: number, nowMs: number): void {
+  const believed = estimate.answers === 0 ? latencyMs : decayTowards(estimate, latencyMs, nowMs)
+  estimate.latencyMs = Math.max(latencyMs, believed)
+  estimate.atMs = nowMs
+  estimate.answers++
+}
+
+/** Lower is better. A provider nobody knows is tried at once, and then waited for before it gets more. */
+export function cost(estimate: PeakEwma, inFlight: number, nowMs: number): number {
+  if (estimate.answers < SLOW_START_ANSWERS && inFlight > estimate.answers) return PENALTY_MS * (inFlight + 1)
+  // Without news a bad opinion fades, so that a provider which was slow once gets another chance.
+  return decayTowards(estimate, 0, nowMs) * (inFlight + 1)
+}
+
+function decayTowards(estimate: PeakEwma, targetMs: number, nowMs: number): number {
+  const weight = Math.exp(-Math.max(0, nowMs - estimate.atMs) / DECAY_MS)
+  return targetMs + (estimate.latencyMs - targetMs) * weight
 }

@@ -9,8 +9,8 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { Histogram } from 'prom-client'
 import type { Registry as CapabilityRegistry } from './registry.ts'
-import { DURATION_BUCKETS_MS } from './tally.ts'
-import type { CapabilityTally, Tally } from './tally.ts'
+import { DURATION_BUCKETS_MS } from './trace.ts'
+import type { CapabilityTally, Tally } from './trace.ts'
 import { inFlightTotal } from './topology.ts'
 
 /** What there is to read. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { answering, ME, node, offered, reply } from '../../test/bus-village.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Offer, ParamsMatcher } from './capability.ts'
-import { coversParams, matchesParams, servesParams } from './params.ts'
+import { coversParams, matchesParams, servesParams } from './eligible.ts'
 
 describe('params', () => {
   it.each([

@@ -4,7 +4,7 @@
  * Pure: timers come from outside.
  */
 import type { AttemptTimer } from './attempt.ts'
-import { Alarm } from './deadline-wheel.ts'
+import { Alarm } from './deadline-timer.ts'
 import type { LiveTicket, Worker } from './ticket.ts'
 
 class Pause extends Alarm implements Worker {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cost, observe, PENALTY_MS, unknownLatency } from './peak-ewma.ts'
+import { cost, observe, PENALTY_MS, unknownLatency } from './health.ts'
 
 function answeredOften(latencyMs: number, nowMs = 0) {
   const estimate = unknownLatency()

@@ -1,21 +1,23 @@
 /**
  * Provider: starts the work behind an entry, here or on another node, and turns whatever happens into an answer.
  *
- * A handler that throws is our own mistake: the caller hears that there was one, the log hears what it was.
+ * A handler that throws is our own mistake: the caller hears that there was one, the log hears what it was. Services of
+ * one's own are plain JavaScript at run time: whatever passes for an outcome or a frame here can be recorded, encoded
+ * and shown without anybody looking again.
  *
  * Pure: handlers and the way to other nodes come from outside.
  */
-import type { Fault } from '../core/fault.ts'
+import type { Fault, FaultKind, Reason } from '../core/fault.ts'
 import { isJsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { isUnwritable } from '../core/thrown.ts'
 import type { Attempt, AttemptTimer, Round } from './attempt.ts'
 import { StreamClosed } from './call-stream.ts'
-import type { Call, Frame, Outcome } from './call.ts'
+import type { Call, Frame, Outcome, Reply } from './call.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Emit, RemoteProvider } from './peer.ts'
-import { isFrame, isOutcome } from './outcome-shape.ts'
 import { wrongFrame } from './schema.ts'
+import { FAULT_KINDS } from './code.ts'
 
 /** What pino's loggers look like to us. */
 export interface BusLog {
@@ -24,13 +26,13 @@ export interface BusLog {
 }
 
 /** What every attempt needs of its surroundings. */
-export interface Surroundings {
+export interface ProviderDependencies {
   readonly remote: RemoteProvider | undefined
   readonly log: BusLog
   readonly timer: AttemptTimer
 }
 
-export function startProvider(attempt: Attempt, round: Round, around: Surroundings): void {
+export function startProvider(attempt: Attempt, round: Round, around: ProviderDependencies): void {
   let answer: Promise<Outcome>
   try {
     // A handler that is not async answers at once; one that gives something else than an outcome is found out below.
@@ -65,7 +67,7 @@ function begunFault({ untouched, ...fault }: Fault): Fault {
   return { ...fault, begun: untouched !== true }
 }
 
-function invoke(entry: CapabilityEntry, round: Round, around: Surroundings): Promise<Outcome> {
+function invoke(entry: CapabilityEntry, round: Round, around: ProviderDependencies): Promise<Outcome> {
   const { call } = round
   const { capability } = entry
   if (capability !== undefined) {
@@ -199,4 +201,62 @@ function noFrame({ capability }: Call): Fault {
     code: 'internal_error',
     message: `${capability} streamed something that is no frame. What it did, it did.`,
   }
+}
+
+const KINDS: ReadonlySet<unknown> = new Set<FaultKind>(FAULT_KINDS)
+
+export function isOutcome(outcome: unknown): outcome is Outcome {
+  if (typeof outcome !== 'object' || outcome === null) return false
+  const { ok, value, fault } = outcome as Readonly<Record<string, unknown>>
+  return ok === true ? isReply(value) : ok === false && isFault(fault)
+}
+
+export function isFrame(frame: unknown): frame is Frame {
+  if (typeof frame !== 'object' || frame === null) return false
+  const { event, data } = frame as Readonly<Record<string, unknown>>
+  return typeof event === 'string' && data !== undefined
+}
+
+function isReply(reply: unknown): reply is Reply {
+  if (typeof reply !== 'object' || reply === null) return false
+  const { data, content, usage, inputRequired, from } = reply as Readonly<Record<string, unknown>>
+  if (data === undefined) return false
+  // Nearly all of them.
+  if ((content ?? usage ?? inputRequired ?? from) === undefined) return true
+  return (
+    (content === undefined || (Array.isArray(content) && content.every(isContentBlock))) &&
+    (usage === undefined || isObject(usage)) &&
+    (inputRequired === undefined || (isObject(inputRequired) && isJsonObject(inputRequired['requests']))) &&
+    (from === undefined || (isObject(from) && isText(from['node']) && isText(from['device'])))
+  )
+}
+
+function isFault(fault: unknown): fault is Fault {
+  if (!isObject(fault)) return false
+  const { kind, code, message, retryAfterMs, reasons, details } = fault
+  return (
+    KINDS.has(kind) &&
+    typeof message === 'string' &&
+    isText(code) &&
+    (retryAfterMs === undefined || (typeof retryAfterMs === 'number' && retryAfterMs >= 0)) &&
+    (reasons === undefined || (Array.isArray(reasons) && reasons.every(isReason))) &&
+    (details === undefined || isJsonObject(details))
+  )
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+/** Or nothing. */
+function isText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string'
+}
+
+function isContentBlock(block: unknown): boolean {
+  return isObject(block) && typeof block['type'] === 'string'
+}
+
+function isReason(reason: unknown): reason is Reason {
+  return isObject(reason) && typeof reason['rule'] === 'string' && typeof reason['message'] === 'string'
 }

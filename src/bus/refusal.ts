@@ -12,13 +12,12 @@
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'
 import { busy, isFull } from './admission.ts'
-import { satisfies, versionText } from './capability.ts'
-import { isEligible, isPlaced } from './eligible.ts'
+import { versionText } from './capability.ts'
+import { isEligible, isPlaced, satisfies, servesParams, testedParams } from './eligible.ts'
 import type { RouteRequest } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
-import { servesParams, testedParams } from './params.ts'
-import { isTrusted, untrusted } from './trust.ts'
+import { isTrusted, untrusted } from './caller.ts'
 
 export interface Situation {
   /** Everything of that name. */

@@ -8,7 +8,7 @@ import type { Call, Outcome } from './call.ts'
 import type { Offer, UnaryHandler } from './capability.ts'
 import type { RemoteProvider } from './peer.ts'
 import { announce } from './peer.ts'
-import { isSafeToRetry, RetryBudget } from './retry.ts'
+import { isSafeToRetry, RetryBudget } from './dispatch.ts'
 
 /** As a transport gives it: `busy` and `offline` come from whoever stands before the handler. */
 function fault(kind: FaultKind, facts = {}): Outcome {

@@ -7,7 +7,7 @@ import type { JsonSchema, Offer } from './capability.ts'
 import { busFamily } from './family.ts'
 import { schemaHash } from './schema-hash.ts'
 import { checkSchemas, validateRequest, wrongReply } from './schema.ts'
-import { defineTool } from './tool.ts'
+import { defineTool } from './capability-definition.ts'
 
 const ADD: JsonSchema = {
   type: 'object',

@@ -17,12 +17,10 @@ import { versionText } from './capability.ts'
 import type { CapabilityDescriptor, Issue, JsonSchema, Offer } from './capability.ts'
 import { boundedCheck } from './bounded-check.ts'
 import type { BoundedCheck } from './bounded-check.ts'
-import { acceptLeavingOut } from './not-given.ts'
-import { isStrangers } from './peer.ts'
 import { outOfBounds } from './schema-bounds.ts'
 import { CompilerMissing, compileSchema, metaSchemaError } from './schema-compiler.ts'
 import { schemaHash } from './schema-hash.ts'
-import { isOurOwn } from './tool.ts'
+import { isOurOwn } from './capability-definition.ts'
 
 type Part = 'requestSchema' | 'responseSchema' | 'streamSchema'
 
@@ -56,7 +54,7 @@ const MAX_EXPLAINED_BYTES = 64 * 1_024
 
 /** Spec 2 § 3.2: a capability whose schemas are no schemas cannot be registered. */
 export function checkSchemas(offer: Offer): Result<void, Fault> {
-  if (isOurOwn(offer) || isStrangers(offer)) return ok(undefined)
+  if (isOurOwn(offer) || offer.isForeign === true) return ok(undefined)
   for (const part of PARTS) {
     const schema = offer[part]
     const wrong = schema === undefined ? undefined : (outOfBounds(schema) ?? metaSchemaError(schema))
@@ -70,14 +68,14 @@ export function checkSchemas(offer: Offer): Result<void, Fault> {
  * without what was not given.
  */
 export function validateRequest(offer: Offer, body: JsonObject): Result<JsonObject, Fault> {
-  if (isStrangers(offer)) {
-    const accepted = acceptLeavingOut((given) => fittingStrangers(offer, given), body)
+  if (offer.isForeign === true) {
+    const accepted = acceptWithoutNulls((given) => fittingStrangers(offer, given), body)
     return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
   }
   const check = offer.accept === undefined ? checkOf(offer, 'requestSchema') : undefined
   if (check instanceof CompilerMissing) throw check
   if (check instanceof Error) return fail(schemaInvalid(offer, check.message))
-  const accepted = acceptLeavingOut(offer.accept ?? ((given) => fitting(offer, given, check)), body)
+  const accepted = acceptWithoutNulls(offer.accept ?? ((given) => fitting(offer, given, check)), body)
   return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
 }
 
@@ -125,7 +123,7 @@ function wrongStrangersAnswer(offer: Offer, part: Part, value: unknown): Fault |
 }
 
 function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefined {
-  if (isStrangers(offer)) return wrongStrangersAnswer(offer, part, value)
+  if (offer.isForeign === true) return wrongStrangersAnswer(offer, part, value)
   const check = checkOf(offer, part)
   if (check === undefined || (!(check instanceof Error) && passes(check, value))) return undefined
   if (check instanceof CompilerMissing)
@@ -257,4 +255,26 @@ function schemaInvalid(offer: Pick<CapabilityDescriptor, 'name' | 'version'>, wh
 
 function issueJson({ path, message, code }: Issue): JsonObject {
   return { path: [...path], message, code }
+}
+
+type Accept = (body: JsonObject) => Result<JsonObject, readonly Issue[]>
+
+/**
+ * Models write `null` for an argument that they do not want to give, and some clients make them fill in every one.
+ * Where the contract knows no `null`, it is read as left out (docs/adr/0115). What comes out is a body that the caller
+ * could have sent, checked like any other. Only arguments themselves: inside of one, `null` may be a wish, such as to
+ * clear a field. What does not fit without its nulls either is refused as it was sent.
+ */
+export function acceptWithoutNulls(accept: Accept, body: JsonObject): Result<JsonObject, readonly Issue[]> {
+  const asSent = accept(body)
+  if (asSent.ok) return asSent
+  const refused = new Set(asSent.fault.filter((issue) => isRefusedNull(issue, body)).map(({ path }) => path[0]))
+  if (refused.size === 0) return asSent
+  const rest = accept(Object.fromEntries(Object.entries(body).filter(([name]) => !refused.has(name))))
+  return rest.ok ? rest : asSent
+}
+
+/** What a contract does not know at all stays refused, whatever its value. */
+function isRefusedNull({ path: [name, ...inside], code }: Issue, body: JsonObject): boolean {
+  return inside.length === 0 && typeof name === 'string' && body[name] === null && code !== 'additionalProperties'
 }

@@ -5,7 +5,7 @@
  *
  * Pure: time is an argument.
  */
-import { Alarm } from './deadline-wheel.ts'
+import { Alarm } from './deadline-timer.ts'
 import type { CapabilityEntry } from './entry.ts'
 
 export const STICKY_IDLE_MS = 600_000

@@ -8,7 +8,7 @@
  */
 import type { BusConfig } from './bus-config.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { cost } from './peak-ewma.ts'
+import { cost } from './health.ts'
 
 export interface Draw {
   readonly config: BusConfig

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { reply } from '../../test/bus-village.ts'
-import { DURATION_BUCKETS_MS, Tally, UNKNOWN_CAPABILITY } from './tally.ts'
+import { DURATION_BUCKETS_MS, Tally, UNKNOWN_CAPABILITY } from './trace.ts'
 
 describe('tally', () => {
   it('puts a duration into the bucket whose bound it does not exceed', () => {

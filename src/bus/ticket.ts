@@ -6,8 +6,8 @@
  *
  * Pure: time and timers come from outside.
  */
-import type { Call, Ticket } from './call.ts'
-import { Alarm } from './deadline-wheel.ts'
+import type { Call, Ticket, Reply, ReplyOrigin } from './call.ts'
+import { Alarm } from './deadline-timer.ts'
 import type { Contract } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
 
@@ -32,15 +32,13 @@ export class LiveTicket extends Alarm implements Ticket {
   providerMs = 0
   totalMs = 0
   frames = 0
-  /** See `Ticket.lingering`. */
-  lingering: Promise<void> | undefined
   /** A frame is waiting to be taken; the time that took so far, in all. */
   isWithConsumer = false
   consumerMs = 0
   /** Who worked on it last. */
   entry: CapabilityEntry | undefined
   /** What it was resolved to, before anybody looked at its arguments. */
-  contract: Contract | undefined
+  readonly contract: Contract | undefined
   /** As it came in. */
   call: Call | undefined
   /** A handler was entered for it, here or on another node, or may have been. */
@@ -51,11 +49,12 @@ export class LiveTicket extends Alarm implements Ticket {
   #parent: AbortSignal | undefined
   #parentAborted: (() => void) | undefined
 
-  constructor(times: { readonly startedMs: number; readonly deadlineMs: number; readonly isHurried: boolean }) {
+  constructor(opened: Pick<LiveTicket, 'contract' | 'startedMs' | 'deadlineMs' | 'isHurried'>) {
     super()
-    this.startedMs = times.startedMs
-    this.deadlineMs = times.deadlineMs
-    this.isHurried = times.isHurried
+    this.contract = opened.contract
+    this.startedMs = opened.startedMs
+    this.deadlineMs = opened.deadlineMs
+    this.isHurried = opened.isHurried
   }
 
   get signal(): AbortSignal {
@@ -93,8 +92,10 @@ export class LiveTicket extends Alarm implements Ticket {
   }
 
   dismiss(worker: Worker): void {
-    const place = this.#workers.indexOf(worker)
-    if (place >= 0) this.#workers.splice(place, 1)
+    const workers = this.#workers
+    // Nearly always there is one.
+    if (workers.at(-1) === worker) workers.pop()
+    else if (workers.includes(worker)) workers.splice(workers.indexOf(worker), 1)
   }
 
   /** Whether it is over, or has to be: its timer may ring a moment late. */
@@ -139,4 +140,17 @@ const REASONS: Readonly<Record<EndCause, string>> = {
 export function ticketOf(call: Call): LiveTicket {
   if (call.ticket instanceof LiveTicket) return call.ticket
   throw new TypeError(`a call of ${call.capability} came back without the ticket it was given`)
+}
+
+/**
+ * Every answer names the node that it came from, so that nobody takes another house's temperature for its own. The node
+ * is the one whose key answered; what that node says of its devices is its own word.
+ */
+export function replyFrom(reply: Reply, nodeId: string): Reply {
+  return { ...reply, from: originOf(reply, nodeId) }
+}
+
+/** As faces show it. An answer that names no node is the asked node's own. */
+export function originOf({ from }: Reply, nodeId: string): ReplyOrigin & { readonly node: string } {
+  return from?.device === undefined ? { node: nodeId } : { node: nodeId, device: from.device }
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answering, ME, node, reply } from '../../test/bus-village.ts'
 import { systemClock } from '../core/clock.ts'
-import { Alarm, DeadlineWheel } from './deadline-wheel.ts'
-import { WheelTimer } from './timer-client.ts'
+import { Alarm, DeadlineWheel, WheelTimer } from './deadline-timer.ts'
 
 class Bell extends Alarm {
   readonly rang = Promise.withResolvers<number>()

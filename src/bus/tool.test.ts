@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { collect, ME, node, reply } from '../../test/bus-village.ts'
 import { busFamily } from './family.ts'
 import { ok } from '../core/result.ts'
-import { CALLS_ON, defineChange } from './change-definition.ts'
-import { defineTool, isOurOwn } from './tool.ts'
+import { CALLS_ON, defineChange, defineTool, isOurOwn } from './capability-definition.ts'
 
 const require = createRequire(import.meta.url)
 

@@ -9,8 +9,7 @@ import type { Effect, Stability } from './capability.ts'
 import type { Disagreement } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { Registry } from './registry.ts'
-import type { Tally } from './tally.ts'
-import type { Trace } from './trace.ts'
+import type { Tally, Trace } from './trace.ts'
 
 export interface EntryView {
   readonly nodeId: string

@@ -10,15 +10,15 @@
  * Does no I/O of its own: it hands events to the log.
  */
 import { hash } from 'node:crypto'
-import type { Call, Caller, Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
-import { chanceBytes } from '../core/chance.ts'
+import type { Call, Caller, LateOutcome, Outcome } from '../bus/call.ts'
+import { callerKey } from '../bus/caller.ts'
+import { chanceBytes } from '../core/ids.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { concat, hex, utf8 } from '../core/bytes.ts'
-import { fail } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
 import { isUntried } from '../core/fault.ts'
-import type { Fault } from '../core/fault.ts'
+import type { Fault, RecordReference } from '../core/fault.ts'
 import { classifyCall } from '../guard/authorise.ts'
 import type { CallContext, EnterRecord, Stage } from './context.ts'
 
@@ -55,14 +55,16 @@ const SALT_BYTES = 16
 /** Of what a caller calls itself and the tool, and of what a provider calls its failure. */
 const MAX_RECORDED_TEXT = 256
 const MAX_RECORDED_REASONS = 64
+const MAX_RECORDED_TOUCHES = 64
+/** Where nobody knows, it might be every device of the house. */
+const MAX_RECORDED_DOUBTS = 8
 
-export function auditEnter({ log, redact }: AuditOptions): Stage {
+export function auditEnter({ log, redact, redactResult }: AuditOptions): Stage {
   return async (context, next) => {
     const { call, offer } = context
     const salt = chanceBytes(SALT_BYTES)
     const args = redact(context)
-    let sequenceNo: number | undefined
-    const entered: EnterRecord = { salt, sequenceNo: () => sequenceNo }
+    const entered: EnterRecord = { salt }
     const makeEvent = (): AuditEvent => ({
       event: {
         kind: 'call.enter',
@@ -71,6 +73,8 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
         channel: call.channel,
         client: clientOf(call.caller),
         trace_id: call.traceId,
+        task_id: call.work?.taskId,
+        session_id: call.work?.sessionId,
         effect: offer?.effect,
         args_hash: saltedHash(salt, args),
       },
@@ -78,7 +82,7 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
     })
     const isRead = offer === undefined || offer.effect === 'reads'
     const appended = (seq: number): void => {
-      sequenceNo = seq
+      entered.sequenceNo = seq
     }
     const durable = log.record(makeEvent, appended, isRead ? 'deferred' : 'now')
     if (isRead) {
@@ -91,8 +95,42 @@ export function auditEnter({ log, redact }: AuditOptions): Stage {
     } catch {
       return fail(unrecorded(log, 'Nothing was done.'))
     }
-    return next({ ...context, entered })
+    const recordLateOutcome = (late: LateOutcome): Promise<boolean> =>
+      recordLate({ log, entered, traceId: call.traceId, redact: (words) => redactResult(context, words) }, late)
+    return next({ ...context, call: { ...call, recordLateOutcome }, entered })
   }
+}
+
+interface LateRecord {
+  readonly log: AuditLog
+  readonly entered: EnterRecord
+  readonly traceId: string
+  readonly redact: (words: Json) => Json
+}
+
+/** A later entry that points to the call. The call's own end stays as its caller heard it. */
+async function recordLate({ log, entered, traceId, redact }: LateRecord, late: LateOutcome): Promise<boolean> {
+  if (entered.endSequenceNo === undefined)
+    await new Promise<void>((resolve) => {
+      const before = entered.onEnd
+      entered.onEnd = () => {
+        before?.()
+        resolve()
+      }
+    })
+  const { sequenceNo: call, endSequenceNo } = entered
+  if (call === undefined || endSequenceNo === null) return false
+  const { outcome, source, observed, message } = late
+  const body = {
+    ...(message === undefined ? {} : { message: redact(message.slice(0, MAX_STORED_RESULT_LENGTH).toWellFormed()) }),
+    ...(observed === undefined || !isStorable(observed) ? {} : { observed: redact(observed) }),
+  }
+  const event = { kind: 'call.outcome', call, outcome, source, trace_id: traceId }
+  const isRecorded = log.record(() => (Object.keys(body).length === 0 ? { event } : { event, body }))
+  return isRecorded.then(
+    () => true,
+    () => false,
+  )
 }
 
 export function auditExit({ log, redactResult }: AuditOptions): Stage {
@@ -100,18 +138,45 @@ export function auditExit({ log, redactResult }: AuditOptions): Stage {
     const { entered, call } = context
     if (context.outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
     const ended = endOf(context.outcome, call)
-    const durable = log.record(() =>
-      classified(exitEvent({ context, entered, ended }, redactResult), context, redactResult),
+    let endSeq: number | null = null
+    const durable = log.record(
+      () => classified(exitEvent({ context, entered, ended }, redactResult), context, redactResult),
+      (seq) => {
+        endSeq = seq
+      },
     )
     // Works run in the order they were given: the next holder's events come after this one whenever that is written.
     context.release?.()
     try {
       await durable
     } catch {
+      endRecord(entered, null)
       return fail(unrecorded(log, unheard(context, ended.outcome)))
     }
-    return next({ ...context, outcome: ended.outcome })
+    endRecord(entered, endSeq)
+    return next({ ...context, outcome: withRecord(ended.outcome, recordReference(context, entered)) })
   }
+}
+
+/** What the answer tells of its record. */
+function recordReference(
+  { call, assessed, authorization }: CallContext,
+  entered: EnterRecord,
+): RecordReference | undefined {
+  const { sequenceNo, endSequenceNo } = entered
+  if (sequenceNo === undefined || typeof endSequenceNo !== 'number') return undefined
+  const yes = assessed && authorization && classifyCall(assessed, authorization).yes
+  return { traceId: call.traceId, logIndex: sequenceNo, endLogIndex: endSequenceNo, ...yes, work: call.work }
+}
+
+function withRecord(outcome: Outcome, record: RecordReference | undefined): Outcome {
+  if (record === undefined) return outcome
+  return outcome.ok ? ok({ ...outcome.value, record }) : fail({ ...outcome.fault, record })
+}
+
+function endRecord(entered: EnterRecord, seq: number | null): void {
+  entered.endSequenceNo = seq
+  entered.onEnd?.()
 }
 
 /** How a call ended, with the text of its answer that is hashed. */
@@ -142,7 +207,7 @@ interface Exit {
 
 function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions['redactResult']): AuditEvent {
   const { outcome, text } = ended
-  const call = entered.sequenceNo()
+  const call = entered.sequenceNo
   // The enter could not be appended, so neither can the exit: an exit without an enter would be a lie.
   if (call === undefined) throw new Error('the enter is not on record')
   if (!outcome.ok) {
@@ -182,7 +247,7 @@ function redactedWords({ message, reasons = [], details }: Fault, redact: (words
 }
 
 /** A provider may put anything into its details, also what JSON cannot say. */
-function isStorable(details: JsonObject): boolean {
+function isStorable(details: Json): boolean {
   try {
     return canonicalJson(details).length <= MAX_STORED_RESULT_LENGTH
   } catch {
@@ -196,11 +261,12 @@ function classified(ended: AuditEvent, context: CallContext, redactResult: Audit
   // A read has nothing to classify; a call that never reached the guard was not classified.
   if (offer?.effect === 'reads' || assessed === undefined || authorization === undefined) return ended
   const { event, body } = ended
-  const { effect, target, label, dryRun, yes } = classifyCall(assessed, authorization)
+  const { effect, target, label, touches, mayTouch, dryRun, yes } = classifyCall(assessed, authorization)
   const replayed = outcome?.ok === true ? outcome.value.replayed : outcome?.fault.replayed
   const fields = {
     ...(effect === offer?.effect ? {} : { effect }),
     ...(target === undefined ? {} : { target: recordable(target) }),
+    ...reachedFields(touches, mayTouch),
     ...(dryRun ? { dry_run: true } : {}),
     ...(replayed === true ? { replayed } : {}),
     ...yes,
@@ -208,6 +274,17 @@ function classified(ended: AuditEvent, context: CallContext, redactResult: Audit
   // What people call their things can be erased, like the sentences.
   const words = { ...body, ...(label === undefined ? {} : { label: redactResult(context, recordable(label)) }) }
   return { event: { ...event, ...fields }, ...(Object.keys(words).length === 0 ? {} : { body: words }) }
+}
+
+/** Which other actuators a call moves, or would have moved, as far as a list is short enough to be read. */
+function reachedFields(touches: readonly string[], mayTouch: readonly string[]): JsonObject {
+  return { ...listed('touches', touches, MAX_RECORDED_TOUCHES), ...listed('may_touch', mayTouch, MAX_RECORDED_DOUBTS) }
+}
+
+function listed(field: string, names: readonly string[], most: number): JsonObject {
+  if (names.length === 0) return {}
+  const told = { [field]: names.slice(0, most).map(recordable) }
+  return names.length > most ? { ...told, [`${field}_count`]: names.length } : told
 }
 
 function saltedHash(salt: Uint8Array, value: Json): string {

@@ -5,7 +5,7 @@ import type { Call, Outcome } from '../bus/call.ts'
 import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { keyedLock } from '../core/keyed-lock.ts'
+import { keyedLock } from '../core/turns.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Authorization } from '../guard/authorise.ts'
 import type { DecisionSteps } from '../guard/guard.ts'
@@ -108,7 +108,9 @@ describe('chain', () => {
 
   it('has a change on record before it is made, and answers after its end is on the disk', async () => {
     const { diary, run } = chainWithDiary()
-    expect(await run(offerOf('writes'), { a: 1 })).toEqual(ok({ data: 1 }))
+    expect(await run(offerOf('writes'), { a: 1 })).toMatchObject(
+      ok({ data: 1, record: { logIndex: 0, endLogIndex: 1 } }),
+    )
     expect(diary).toEqual([
       'validate',
       'call.enter',
@@ -142,7 +144,7 @@ describe('chain', () => {
     const outcome = await createChain(parts)({ ...callWith({ bad: true }), refusal }, offerOf('writes', 'key'), () => {
       throw new Error('it was tried')
     })
-    expect(outcome).toEqual(fail(refusal))
+    expect(outcome).toMatchObject(fail({ ...refusal, record: { logIndex: 0, endLogIndex: 1 } }))
     expect(diary).toEqual(['call.enter', 'call.enter durable', 'call.exit denied', 'call.exit durable'])
   })
 
@@ -215,6 +217,8 @@ describe('chain', () => {
       effect: 'sensitive',
       target: 'lock:1',
       label: 'Front door',
+      touches: ['siren:1'],
+      mayTouch: Array.from({ length: 9 }, (_, index) => `lamp:${index}`),
       dryRun: true,
       reasons: [],
     }
@@ -223,7 +227,14 @@ describe('chain', () => {
     const chain = createChain({ ...parts, decision, audit: { ...parts.audit, log } })
     for (const effect of ['writes', 'sensitive', 'reads'] as const)
       await chain(callWith({}), offerOf(effect), async () => ok({ data: 1 }))
-    const weight = { target: 'lock:1', dry_run: true, approval: '01K' }
+    const weight = {
+      target: 'lock:1',
+      touches: ['siren:1'],
+      may_touch: ['lamp:0', 'lamp:1', 'lamp:2', 'lamp:3', 'lamp:4', 'lamp:5', 'lamp:6', 'lamp:7'],
+      may_touch_count: 9,
+      dry_run: true,
+      approval: '01K',
+    }
     const [said, same, read] = events.filter(({ event }) => event.kind === 'call.exit')
     expect(said).toMatchObject({ event: { effect: 'sensitive', ...weight }, body: { result: 1, label: 'Front door' } })
     // The enter has said so already, and what only reads is not classified.
@@ -283,7 +294,7 @@ describe('chain', () => {
     }
     const chain = createChain({ ...parts, audit: { ...parts.audit, log: { record } } })
     const fault: Fault = { kind: 'failed', code: 'c'.repeat(70_000), message: 'no' }
-    expect(await chain(callWith({}), offerOf('writes'), async () => fail(fault))).toEqual(fail(fault))
+    expect(await chain(callWith({}), offerOf('writes'), async () => fail(fault))).toMatchObject(fail(fault))
     expect(events[1]?.event).toMatchObject({ outcome: 'error', error_code: 'c'.repeat(256) })
   })
 

@@ -43,10 +43,14 @@ export interface CallContext {
 
 /** What the enter record leaves for the exit record. */
 export interface EnterRecord {
-  /** Known once the enter's database work ran, which is always before the exit's. */
-  readonly sequenceNo: () => number | undefined
   /** Hides short arguments and results from guessing; kept beside the log, erased with the arguments. */
   readonly salt: Uint8Array
+  /** Known once the enter's database work ran, which is always before the exit's. */
+  sequenceNo?: number
+  /** Known once the exit is durable; `null`: it could not be recorded. */
+  endSequenceNo?: number | null
+  /** Called when `endSequenceNo` is known. */
+  onEnd?: () => void
 }
 
 export type NextStage = (context: CallContext) => Promise<Outcome>

@@ -86,6 +86,7 @@ interface ChangeLine extends JsonObject {
   readonly label?: string
   readonly result: string
   readonly code?: string
+  readonly later?: { readonly at: string; readonly outcome: string }
   readonly approval?: { readonly state?: string; readonly by?: string }
   readonly grant?: { readonly by?: string }
 }
@@ -108,7 +109,7 @@ export function changesAnswer(view: CallView, limit: number): Answer {
     who(change),
     change.title,
     change.label ?? change.target ?? '–',
-    change.code === undefined ? change.result : `${change.result} (${change.code})`,
+    resultText(change),
     word(change),
   ])
   const lines = [
@@ -127,6 +128,12 @@ function moreText(found: number, limit: number): string {
 function who({ caller, node, actor }: ChangeLine): string {
   if (node === undefined) return caller
   return actor === undefined ? `the node ${node}` : `${actor}, says the node ${node}`
+}
+
+/** What was known at the end of the call, and since. */
+function resultText({ result, code, later }: ChangeLine): string {
+  const ended = code === undefined ? result : `${result} (${code})`
+  return later === undefined ? ended : `${ended}, ${later.outcome} ${later.at}`
 }
 
 function word({ approval, grant }: ChangeLine): string {

@@ -54,6 +54,27 @@ export interface Fault {
   readonly untouched?: true
   /** This node itself is not connected: that says nothing about the far end. Never travels. */
   readonly ownSide?: true
+  /** Set by the audit. Never travels: another node has records of its own. */
+  readonly record?: RecordReference
+}
+
+/** Where this node's ledger has a call. */
+export interface RecordReference {
+  readonly traceId: string
+  /** Of its `call.enter`. */
+  readonly logIndex: number
+  /** Of its `call.exit`. */
+  readonly endLogIndex: number
+  readonly approval?: string
+  readonly grant?: string
+  /** The caller's own work that it is recorded under, if the caller named any. */
+  readonly work?: WorkReference | undefined
+}
+
+/** Which work a call belongs to, such as a task and an audit session of the runtime: its caller's word. */
+export interface WorkReference {
+  readonly taskId?: string
+  readonly sessionId?: string
 }
 
 /** Why a policy refused: the rule that spoke, and a sentence. */

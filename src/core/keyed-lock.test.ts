@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { keyedLock } from './keyed-lock.ts'
+import { keyedLock } from './turns.ts'
 
 const never = new AbortController().signal
 

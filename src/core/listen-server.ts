@@ -3,6 +3,7 @@
  *
  * Does I/O.
  */
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 
 /** Rejects with what the system says: the port belongs to another program, the address to another machine. */
@@ -19,4 +20,9 @@ export function listen(
       resolve((server.address() as AddressInfo).port)
     })
   })
+}
+
+/** Whether a request has arrived whole and waits for its answer: one that does not end, or is not fetched, is silent. */
+export function isBeingAnswered(response: ServerResponse): boolean {
+  return response.req.complete && !response.writableEnded
 }

@@ -1,9 +1,13 @@
 /**
- * Turns: what waits for one thing, such as a bus or a device. Callers take turns; each has its own
- * first-come-first-served line, and when there is no place left, who has most of them gives one up.
+ * Turns: what waits for one thing, such as a bus or a device, and the lock that lets one holder at a time have it.
+ * Callers take turns; each has its own first-come-first-served line, and when there is no place left, the caller with
+ * most of them gives one up. A caller that asks again and again waits behind itself and keeps nobody else out.
  *
- * Pure, but for the turns it is given.
+ * Pure: it waits for its own holders and for the caller's signal, nothing else.
  */
+import { fail, ok } from './result.ts'
+import type { Result } from './result.ts'
+
 export interface Turns<Item> {
   readonly capacity: number
   /** By caller, whose turn it is next first. A caller without anything waiting is not in it. */
@@ -65,4 +69,71 @@ export function drain<Item>(turns: Turns<Item>): Item[] {
   turns.lines.clear()
   turns.size = 0
   return items
+}
+
+export type Release = () => void
+export type LockFault = 'queue-full' | 'aborted'
+
+interface Waiter {
+  readonly resolve: (result: Result<Release, LockFault>) => void
+  readonly signal: AbortSignal
+  readonly leave: () => void
+}
+
+export interface KeyedLock {
+  readonly acquire: (key: string, caller: string, signal: AbortSignal) => Promise<Result<Release, LockFault>>
+  readonly isHeld: (key: string) => boolean
+  /** How many wait, over all keys. */
+  readonly waiting: () => number
+}
+
+export function keyedLock(maxWaitingPerKey: number): KeyedLock {
+  /** A key is present while somebody holds it. */
+  const queues = new Map<string, Turns<Waiter>>()
+
+  function releaseOf(key: string): Release {
+    let held = true
+    return () => {
+      // A second release must not hand the key to two holders.
+      if (!held) return
+      held = false
+      const queue = queues.get(key)
+      const next = queue === undefined ? undefined : dequeue(queue)
+      if (next === undefined) {
+        queues.delete(key)
+        return
+      }
+      next.signal.removeEventListener('abort', next.leave)
+      next.resolve(ok(releaseOf(key)))
+    }
+  }
+
+  function acquire(key: string, caller: string, signal: AbortSignal): Promise<Result<Release, LockFault>> {
+    if (signal.aborted) return Promise.resolve(fail('aborted'))
+    const queue = queues.get(key)
+    if (queue === undefined) {
+      queues.set(key, newTurns(maxWaitingPerKey))
+      return Promise.resolve(ok(releaseOf(key)))
+    }
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        resolve,
+        signal,
+        leave: () => {
+          withdraw(queue, waiter)
+          resolve(fail('aborted'))
+        },
+      }
+      signal.addEventListener('abort', waiter.leave, { once: true })
+      const left = enqueue(queue, caller, waiter)
+      left?.signal.removeEventListener('abort', left.leave)
+      left?.resolve(fail('queue-full'))
+    })
+  }
+
+  return {
+    acquire,
+    isHeld: (key) => queues.has(key),
+    waiting: () => queues.values().reduce((sum, queue) => sum + queue.size, 0),
+  }
 }

@@ -10,7 +10,7 @@
  *
  * Pure: the stores do the work.
  */
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Fault, Reason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { ok } from '../core/result.ts'
@@ -23,7 +23,7 @@ import type { Binding, Leaves } from './binding.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { ApprovalStanding } from './policy.ts'
 import { hideSecrets, redactArguments, redactData } from './redact.ts'
-import { redactText } from './secret-text.ts'
+import { redactText } from './secrets.ts'
 import type { Transaction } from './transaction-store.ts'
 
 export interface ApprovalRequest {

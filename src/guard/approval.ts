@@ -8,7 +8,7 @@
  * Pure.
  */
 import type { Caller, Channel } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { Fault, Reason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'

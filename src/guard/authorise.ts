@@ -74,6 +74,9 @@ export interface CallClassification {
   /** What is acted on, and what a person would call it. */
   readonly target: string | undefined
   readonly label: string | undefined
+  /** What else it moves, and what it might move. */
+  readonly touches: readonly string[]
+  readonly mayTouch: readonly string[]
   /** Only a plan was asked for. */
   readonly dryRun: boolean
   /** What a person is asked, or has said: the request, or the bounded yes for calls to come. */
@@ -82,8 +85,9 @@ export interface CallClassification {
 
 /** For the record: what the family said of this very call, and which word of a person it depends on. */
 export function classifyCall({ assessment, act }: AssessedCall, authorization: Authorization): CallClassification {
-  const { target, label, dryRun } = assessment
-  return { effect: act.effect, target, label, dryRun: dryRun === true, yes: yesTo(authorization) }
+  const { target, label, touches = [], mayTouch = [], dryRun } = assessment
+  const yes = yesTo(authorization)
+  return { effect: act.effect, target, label, touches, mayTouch, dryRun: dryRun === true, yes }
 }
 
 function yesTo(authorization: Authorization): CallClassification['yes'] {

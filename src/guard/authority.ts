@@ -7,7 +7,7 @@
  * Pure.
  */
 import type { Caller, Restrictions } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { matchesAny } from './pattern.ts'

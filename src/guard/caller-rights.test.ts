@@ -17,6 +17,14 @@ describe('a credential that is narrowed to devices', () => {
       expect(rules(narrowed, effect)).toEqual(['token-devices'])
   })
 
+  it('does not cover what one of its devices sets in motion', () => {
+    const standing = { effect: 'writes', trustRequired: 'member', target: 'lamp:1', inProfile: true } as const
+    expect(callerReasons(narrowed, { ...standing, reached: ['lamp:2'] })).toEqual([])
+    expect(callerReasons(narrowed, { ...standing, reached: ['lamp:2', 'lock:1'] })).toEqual([
+      { rule: 'token-devices', message: 'This credential does not cover lock:1, which this reaches.' },
+    ])
+  })
+
   it('covers its devices and no others, also for reading', () => {
     expect(rules(narrowed, 'writes', 'lamp:1')).toEqual([])
     expect(rules(narrowed, 'reads', 'lock:1')).toEqual(['token-devices'])

@@ -40,6 +40,8 @@ export interface Standing {
   readonly trustRequired: CapabilityDescriptor['trustRequired']
   /** The actuator, when the call names one. */
   readonly target: string | undefined
+  /** Other actuators that the call moves, or might move. */
+  readonly reached?: readonly string[]
   /**
    * Whether the tool is in one of the profiles that the credential was narrowed to; `true` when it was not narrowed.
    */
@@ -67,7 +69,7 @@ function roleReasons(role: Role, effect: Effect): readonly Reason[] {
 }
 
 function restrictionReasons(caller: Caller & { readonly kind: 'principal' }, standing: Standing): readonly Reason[] {
-  const { effect, target, inProfile } = standing
+  const { effect, target, reached = [], inProfile } = standing
   const { effects, devices, profiles } = caller.restrictions ?? {}
   const reasons: Reason[] = []
   if (effects !== undefined && !effects.includes(effect))
@@ -78,6 +80,10 @@ function restrictionReasons(caller: Caller & { readonly kind: 'principal' }, sta
   const actsOnDevices = effect !== 'reads' && effect !== 'records'
   if (devices !== undefined && (target === undefined ? actsOnDevices : !matchesAny(devices, target)))
     reasons.push({ rule: 'token-devices', message: `This credential does not cover ${target ?? 'unnamed devices'}.` })
+  // A credential for one lamp is none for what the lamp sets off.
+  const beyond = devices === undefined ? undefined : reached.find((each) => !matchesAny(devices, each))
+  if (beyond !== undefined)
+    reasons.push({ rule: 'token-devices', message: `This credential does not cover ${beyond}, which this reaches.` })
   return reasons
 }
 

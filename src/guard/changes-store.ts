@@ -6,7 +6,7 @@
  *
  * Does I/O.
  */
-import { accountOf } from '../bus/caller-key.ts'
+import { accountOf } from '../bus/caller.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
@@ -22,7 +22,7 @@ import { isOver } from './change-state.ts'
 import type { ChangeRecord } from './change-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactArguments } from './redact.ts'
-import { redactText } from './secret-text.ts'
+import { redactText } from './secrets.ts'
 import { isoOf, wordsOf } from '../ledger/state-log.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'

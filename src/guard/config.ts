@@ -9,10 +9,8 @@ import { sha256 } from './binding.ts'
 import type { ChangesConfig } from './changes-store.ts'
 import type { KeysConfig } from './keys-store.ts'
 import type { LimitsConfig } from './limits.ts'
-import { isMode } from './policy.ts'
-import type { Mode } from './policy.ts'
-import { ownerRuleFlaw } from './owner-rule.ts'
-import type { OwnerRule } from './owner-rule.ts'
+import { isMode, ownerRuleFlaw } from './policy.ts'
+import type { Mode, OwnerRule } from './policy.ts'
 
 export interface GuardConfig {
   readonly mode: Mode

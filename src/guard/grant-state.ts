@@ -8,7 +8,7 @@
  *
  * Pure, but for the state that it is given.
  */
-import { accountOf } from '../bus/caller-key.ts'
+import { accountOf } from '../bus/caller.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { entryTime, numberField, textField, timeField } from '../ledger/entry-field.ts'

@@ -6,7 +6,7 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
-import { accountOf, callerKey, peerOf } from '../bus/caller-key.ts'
+import { accountOf, callerKey, peerOf } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import { isJsonObject } from '../core/json.ts'

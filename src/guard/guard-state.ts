@@ -6,9 +6,9 @@
  */
 import { textField } from '../ledger/entry-field.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/state-table.ts'
-import { actuatorEntries, STOP } from './actuator-state.ts'
-import type { EngagedStop, HourOfUse } from './actuator-state.ts'
+import { StateTable } from '../ledger/projection.ts'
+import { actuatorEntries, STOP } from './actuator-store.ts'
+import type { EngagedStop, HourOfUse } from './actuator-store.ts'
 import { approvalEntries } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import { changeEntries, isOver } from './change-state.ts'

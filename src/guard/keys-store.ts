@@ -8,7 +8,7 @@
  * Does I/O.
  */
 import type { Outcome } from '../bus/call.ts'
-import { accountOf } from '../bus/caller-key.ts'
+import { accountOf } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { keyedHash } from './binding.ts'
@@ -16,7 +16,7 @@ import type { GuardState } from './guard-state.ts'
 import { stands } from './key-state.ts'
 import type { KeyRecord } from './key-state.ts'
 import { hideSecrets } from './redact.ts'
-import { keyFate } from './settle.ts'
+import { keyFate } from './reserve.ts'
 import { isoOf, wordsOf } from '../ledger/state-log.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'

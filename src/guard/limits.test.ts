@@ -1,10 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
-import { createLimits, isRest } from './limits.ts'
-import type { LimitsConfig } from './limits.ts'
-import { actsOfDay, countAct, dayReliefMs, fullBucket, takeOne, waitForOneMs } from './rate.ts'
-import type { Bucket, DayCount } from './rate.ts'
+import { createLimits, isRest, actsOfDay, countAct, dayReliefMs } from './limits.ts'
+import type { LimitsConfig, DayCount } from './limits.ts'
 
 const config: LimitsConfig = {
   calls: { perMinute: 60, burst: 3 },
@@ -17,44 +14,7 @@ const config: LimitsConfig = {
 
 const HOUR_MS = 3_600_000
 
-describe('rate', () => {
-  it('never lets more through than the burst and what has filled since', () => {
-    const steps = fc.array(fc.nat({ max: 20_000 }), { maxLength: 60 })
-    fc.assert(
-      fc.property(
-        steps,
-        fc.integer({ min: 1, max: 600 }),
-        fc.integer({ min: 1, max: 20 }),
-        (gaps, perMinute, burst) => {
-          const rate = { perMinute, burst }
-          let bucket: Bucket = fullBucket(rate, 0)
-          let nowMs = 0
-          let taken = 0
-          for (const gap of gaps) {
-            nowMs += gap
-            if (waitForOneMs(bucket, rate, nowMs) > 0) continue
-            bucket = takeOne(bucket, rate, nowMs)
-            taken += 1
-          }
-          expect(taken).toBeLessThanOrEqual(burst + (nowMs * perMinute) / 60_000 + 1e-6)
-        },
-      ),
-    )
-  })
-
-  it('lets one through after exactly the time that it names', () => {
-    const rate = { perMinute: 6, burst: 1 }
-    const empty = takeOne(fullBucket(rate, 0), rate, 0)
-    expect(waitForOneMs(empty, rate, 0)).toBe(10_000)
-    expect(waitForOneMs(empty, rate, 9_999)).toBe(1)
-    expect(waitForOneMs(empty, rate, 10_000)).toBe(0)
-  })
-
-  it('never lets anything through at a rate of nothing', () => {
-    expect(waitForOneMs({ tokens: 0, atMs: 0 }, { perMinute: 0, burst: 1 }, 1e9)).toBe(Infinity)
-    expect(waitForOneMs(fullBucket({ perMinute: 5, burst: 0 }, 0), { perMinute: 5, burst: 0 }, 1e9)).toBe(Infinity)
-  })
-
+describe('day count', () => {
   it('counts a day in at most 25 numbers and forgets an act between 24 and 25 hours later', () => {
     let day: DayCount = []
     for (let minute = 0; minute < 60 * 48; minute++) day = countAct(day, minute * 60_000)

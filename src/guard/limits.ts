@@ -3,7 +3,7 @@
  *
  *   every call   ▸ calls of the caller              flood control, refused calls and dry runs count too
  *   every act    ▸ acts of the caller per effect
- *                ▸ rest and daily number of changes of the target, whoever asks
+ *                ▸ rest and daily number of changes of the target and of all that it moves, whoever asks
  *
  * Kept in memory on monotonic time: a changed wall clock forgives nothing. Nor does a restart what it did to a device:
  * that is counted on the disk, too, and handed in here. The number of callers and actuators remembered is bounded; when
@@ -13,15 +13,21 @@
  */
 import type { Effect } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
+import { fullBucket, isBucketFull, msUntilToken, takeToken } from '../toolbox/token-bucket.ts'
+import type { TokenBucket, TokenRate } from '../toolbox/token-bucket.ts'
 import { matches } from './pattern.ts'
-import { actsOfDay, countAct, dayReliefMs, fullBucket, refill, takeOne, waitForOneMs } from './rate.ts'
-import type { Bucket, DayCount, Rate } from './rate.ts'
+
+export interface RateLimit {
+  readonly perMinute: number
+  /** How many at once after a quiet while. */
+  readonly burst: number
+}
 
 export interface LimitsConfig {
   /** Calls of one caller, of any kind and outcome. */
-  readonly calls: Rate
+  readonly calls: RateLimit
   /** Acts of one caller per effect; an effect that is not named is bounded by `calls` alone. */
-  readonly effects: Readonly<Partial<Record<Effect, Rate>>>
+  readonly effects: Readonly<Partial<Record<Effect, RateLimit>>>
   readonly actuator: ActuatorLimit
   /** Devices that need more rest, e.g. registers in EEPROM; the first pattern that fits counts. */
   readonly actuators?: readonly (ActuatorLimit & { readonly target: string })[]
@@ -46,6 +52,8 @@ export interface Act {
   readonly target: string | undefined
   /** What rests and wears out, where that is only a part of the target. */
   readonly actuator?: string | undefined
+  /** Other actuators that move with it. */
+  readonly touches?: readonly string[] | undefined
   /** What a person calls it, for the refusal. */
   readonly label?: string | undefined
 }
@@ -66,10 +74,11 @@ export interface ActuatorUsage {
 }
 
 interface Budget {
-  readonly bucket: Bucket
-  readonly rate: Rate
+  readonly bucket: TokenBucket
+  readonly rate: TokenRate
 }
 
+const MINUTE_MS = 60_000
 /** How many of the longest unused entries are looked at to make room for a new one. */
 const EVICTION_SCAN = 64
 /** When nothing says how long to wait. */
@@ -86,25 +95,30 @@ export function createLimits(
   const budgets = new Map<string, Budget>()
   const actuators = new Map<string, ActuatorUsage>(before)
 
-  function budgetVerdict(key: string, rate: Rate, rule: string): LimitVerdict {
+  function budgetVerdict(key: string, limit: RateLimit, rule: string): LimitVerdict {
     const now = monotonic()
+    const rate = tokenRate(limit)
     const budget = budgets.get(key)
-    if (budget === undefined && !hasRoom(budgets, config.maxTracked, (held) => isFull(held, now)))
+    if (
+      budget === undefined &&
+      !hasRoom(budgets, config.maxTracked, (held) => isBucketFull(held.bucket, held.rate, now))
+    )
       return refuse(rule, 'Too many callers at once.', DEFAULT_RETRY_MS)
-    const wait = waitForOneMs(budget?.bucket ?? fullBucket(rate, now), rate, now)
+    const wait = msUntilToken(budget?.bucket ?? fullBucket(rate, now), rate, now)
     if (wait === 0) return OK
-    return refuse(rule, `More than ${rate.perMinute} in a minute.`, wait)
+    return refuse(rule, `More than ${limit.perMinute} in a minute.`, wait)
   }
 
-  function takeFrom(key: string, rate: Rate): void {
+  function takeFrom(key: string, limit: RateLimit): void {
     const now = monotonic()
-    const bucket = takeOne(budgets.get(key)?.bucket ?? fullBucket(rate, now), rate, now)
-    touch(budgets, key, { bucket, rate })
+    const rate = tokenRate(limit)
+    const before = budgets.get(key)?.bucket ?? fullBucket(rate, now)
+    touch(budgets, key, { bucket: takeToken(before, rate, now) ?? before, rate })
   }
 
-  function actuatorVerdict(driven: string, { target, label = driven }: Pick<Act, 'target' | 'label'>): LimitVerdict {
+  function actuatorVerdict(driven: string, names: readonly (string | undefined)[], label: string): LimitVerdict {
     const now = monotonic()
-    const { minIntervalMs, writesPerDay } = limitOf(config, [driven, target])
+    const { minIntervalMs, writesPerDay } = limitOf(config, names)
     const actuator = actuators.get(driven)
     if (actuator === undefined) {
       if (writesPerDay < 1) return refuse('actuator-day', `${label}: the device may not be changed at all.`, Infinity)
@@ -129,20 +143,26 @@ export function createLimits(
       const { caller, effect } = act
       const rate = config.effects[effect]
       const key = caller === undefined || rate === undefined ? undefined : { name: `${effect} ${caller}`, rate }
-      const driven = drivenBy(act)
-      return bothVerdicts(
-        key === undefined ? OK : budgetVerdict(key.name, key.rate, `rate-${effect}`),
-        driven === undefined ? OK : actuatorVerdict(driven, act),
+      const budget = key === undefined ? OK : budgetVerdict(key.name, key.rate, `rate-${effect}`)
+      const { own, others } = drivenBy(act)
+      const { target, label = own } = act
+      const named = own === undefined ? OK : actuatorVerdict(own, [own, target], label ?? own)
+      return others.reduce(
+        (verdict, driven) =>
+          bothVerdicts(
+            verdict,
+            actuatorVerdict(driven, [driven], `${driven}, set in motion by ${label ?? 'this call'}`),
+          ),
+        bothVerdicts(budget, named),
       )
     },
     take: (act) => {
       const { caller, effect } = act
       const rate = config.effects[effect]
       if (caller !== undefined && rate !== undefined) takeFrom(`${effect} ${caller}`, rate)
-      const driven = drivenBy(act)
-      if (driven === undefined) return
       const now = monotonic()
-      touch(actuators, driven, { lastMs: now, day: countAct(actuators.get(driven)?.day ?? [], now) })
+      for (const driven of allDrivenBy(act))
+        touch(actuators, driven, { lastMs: now, day: countAct(actuators.get(driven)?.day ?? [], now) })
     },
   }
 }
@@ -158,8 +178,21 @@ function bothVerdicts(left: LimitVerdict, right: LimitVerdict): LimitVerdict {
 }
 
 /** What an act wears out. Reading wears out nothing, and our own records are no actuator. */
-export function drivenBy({ effect, target, actuator = target }: Act): string | undefined {
-  return effect === 'reads' || effect === 'records' ? undefined : actuator
+export function drivenBy({ effect, target, actuator = target, touches = [] }: Act): DrivenActuators {
+  if (effect === 'reads' || effect === 'records') return { own: undefined, others: [] }
+  return { own: actuator, others: [...new Set(touches)].filter((driven) => driven !== actuator) }
+}
+
+export function allDrivenBy(act: Act): readonly string[] {
+  const { own, others } = drivenBy(act)
+  return own === undefined ? others : [own, ...others]
+}
+
+export interface DrivenActuators {
+  /** What the call is about. */
+  readonly own: string | undefined
+  /** What it sets in motion beside that. */
+  readonly others: readonly string[]
 }
 
 /** Whether nothing but the rest of an actuator speaks against an act: it passes by itself, and soon. */
@@ -185,9 +218,8 @@ function restWords(label: string, intervalMs: number, leftMs: number): string {
   return `${label}: the device rests ${intervalMs} ms between changes. Try again in ${Math.ceil(leftMs)} ms.`
 }
 
-/** A full bucket tells nothing that a new one would not. */
-function isFull({ bucket, rate }: Budget, nowMs: number): boolean {
-  return refill(bucket, rate, nowMs).tokens >= rate.burst
+function tokenRate({ perMinute, burst }: RateLimit): TokenRate {
+  return { tokens: perMinute, perMs: MINUTE_MS, burst }
 }
 
 /** Maps keep the order in which entries were last touched, so the first ones are the longest unused. */
@@ -208,4 +240,47 @@ function hasRoom<Value>(map: Map<string, Value>, limit: number, isIdle: (value: 
     if (++scanned >= EVICTION_SCAN) return false
   }
   return false
+}
+
+// Day count: acts of the last 24 hours, counted per hour: a handful of numbers however much happens.
+//
+// Times are monotonic milliseconds.
+
+export const HOUR_MS = 3_600_000
+export const DAY_HOURS = 24
+
+/** Hour since the monotonic clock began → acts in it; never more than 25 entries. */
+export type DayCount = readonly (readonly [hour: number, acts: number])[]
+
+/** Counts the hour that is 24 hours ago as a whole: at most an hour too strict, never too lax. */
+export function actsOfDay(day: DayCount, nowMs: number): number {
+  return recent(day, nowMs).reduce((sum, [, acts]) => sum + acts, 0)
+}
+
+export function countAct(day: DayCount, nowMs: number): DayCount {
+  const hour = Math.floor(nowMs / HOUR_MS)
+  const kept = recent(day, nowMs)
+  const last = kept.at(-1)
+  return last?.[0] === hour ? [...kept.slice(0, -1), [hour, last[1] + 1]] : [...kept, [hour, 1]]
+}
+
+/** Acts that happened at these times, as one count. */
+export function joinedActs(acts: readonly (readonly [atMs: number, acts: number])[]): DayCount {
+  const hours = new Map<number, number>()
+  for (const [atMs, number] of acts) {
+    const hour = Math.floor(atMs / HOUR_MS)
+    hours.set(hour, (hours.get(hour) ?? 0) + number)
+  }
+  return [...hours].toSorted(([left], [right]) => left - right)
+}
+
+/** When the oldest counted hour stops counting. */
+export function dayReliefMs(day: DayCount, nowMs: number): number {
+  const oldest = recent(day, nowMs)[0]
+  return oldest === undefined ? 0 : (oldest[0] + DAY_HOURS + 1) * HOUR_MS - nowMs
+}
+
+function recent(day: DayCount, nowMs: number): DayCount {
+  const hour = Math.floor(nowMs / HOUR_MS)
+  return day.filter(([then]) => then >= hour - DAY_HOURS)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ownerRuleFlaw, ownerWord } from './owner-rule.ts'
-import type { OwnerRule } from './owner-rule.ts'
+import { ownerRuleFlaw, ownerWord } from './policy.ts'
+import type { OwnerRule } from './policy.ts'
 
 describe('owner rule', () => {
   it('lets the strictest word win, in whatever order the rules stand', () => {

@@ -4,7 +4,7 @@
  * Pure: families look where they have to.
  */
 import type { Call } from '../bus/call.ts'
-import { accountKey } from '../bus/caller-key.ts'
+import { accountKey } from '../bus/caller.ts'
 import type { Assessment, Effect, Offer, PlannedCall } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
@@ -12,8 +12,7 @@ import type { Result } from '../core/result.ts'
 import { holdsTool } from './caller-rights.ts'
 import type { GuardConfig } from './config.ts'
 import type { Act, Limits } from './limits.ts'
-import { ownerWord } from './owner-rule.ts'
-import { approvalNeeded, decide, effectOf } from './policy.ts'
+import { ownerWord, approvalNeeded, decide, effectOf } from './policy.ts'
 import type { ApprovalStanding, Decision } from './policy.ts'
 import { denied, withdrawn } from './refusal.ts'
 import type { EmergencyStop } from './stop-store.ts'
@@ -93,8 +92,8 @@ async function planned(
 
 function assessedAs(assessment: Assessment, call: Call, offer: Offer): AssessedCall {
   const effect = effectOf(offer.effect, assessment.effect)
-  const { target, label, actuator } = assessment
-  const act: Act = { caller: budgetOf(call), effect: effect ?? offer.effect, target, actuator, label }
+  const { target, label, actuator, touches } = assessment
+  const act: Act = { caller: budgetOf(call), effect: effect ?? offer.effect, target, actuator, touches, label }
   return { call, offer, assessment, mistake: mistakeIn(call.planned), effect, act }
 }
 
@@ -125,8 +124,8 @@ export function decideOn(
 
 /** Whether a person has a say in it at all. */
 export function asksPerson({ offer, assessment, effect }: AssessedCall, { config }: PlanParts): boolean {
-  const { target, touches } = assessment
-  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches })
+  const { target, touches, mayTouch } = assessment
+  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches, mayTouch })
   return effect !== undefined && approvalNeeded(effect, word)
 }
 

@@ -3,10 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Caller } from '../bus/call.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { LimitVerdict } from './limits.ts'
-import type { Mode } from './policy.ts'
+import type { Mode, ApprovalStanding, Decision, PolicyInput, OwnerRule } from './policy.ts'
 import { decide, effectOf } from './policy.ts'
-import type { ApprovalStanding, Decision, PolicyInput } from './policy.ts'
-import type { OwnerRule } from './owner-rule.ts'
 
 const agent: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
 

@@ -17,8 +17,7 @@ import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
 import { callerReasons, isEffect } from './caller-rights.ts'
 import type { LimitVerdict } from './limits.ts'
-import type { OwnerRule, OwnerWord } from './owner-rule.ts'
-import { ownerWord } from './owner-rule.ts'
+import { matches } from './pattern.ts'
 
 /** Whether this node changes anything at all. The owner sets it in the configuration; no argument does. */
 export type Mode = 'full' | 'readonly'
@@ -72,12 +71,13 @@ export function decide(input: PolicyInput): Decision {
   const { offer, assessment } = input
   const effect = effectOf(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
-  const { target, touches } = assessment
-  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches })
+  const { target, touches, mayTouch } = assessment
+  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches, mayTouch })
   const standing = {
     effect,
     trustRequired: offer.trustRequired,
     target,
+    reached: [...(touches ?? []), ...(mayTouch ?? [])],
     inProfile: input.inProfile,
   }
   const reasons = [
@@ -170,4 +170,67 @@ function approvalReasons(approval: ApprovalStanding): readonly Reason[] {
 
 function isApproved(approval: ApprovalStanding): boolean {
   return approval.state === 'approved' || approval.state === 'granted'
+}
+
+// Owner rule: what the owner decided beforehand in the configuration, per tool or device. No argument reaches it.
+//
+//   trust   a sensitive call needs no approval
+//   ask     a change needs approval, sensitive or not
+//   forbid  never
+
+export interface OwnerRule {
+  /** A tool name or the beginning of one followed by `*`. */
+  readonly tool?: string
+  /** A device as assessments name it, or the beginning of one followed by `*`. */
+  readonly target?: string
+  readonly says: OwnerWord
+}
+
+export type OwnerWord = 'trust' | 'ask' | 'forbid'
+
+/** The strictest word wins, so that the order of the rules cannot open anything. */
+const STRICTEST_FIRST: readonly OwnerWord[] = ['forbid', 'ask', 'trust']
+
+/** One call, as rules name it. */
+export interface RuledCall {
+  readonly tool: string
+  readonly target: string | undefined
+  /** Devices that it reaches beside its target, or might. */
+  readonly touches?: readonly string[] | undefined
+  readonly mayTouch?: readonly string[] | undefined
+}
+
+/** `undefined`: the owner said nothing about this. A word that nobody knows counts as `forbid`. */
+export function ownerWord(
+  rules: readonly OwnerRule[],
+  { tool, target, touches = [], mayTouch = [] }: RuledCall,
+): OwnerWord | undefined {
+  const words = [
+    ...wordsAbout(rules, tool, target),
+    // Trust in a lamp is no trust in whatever else switches it.
+    ...[...touches, ...mayTouch]
+      .flatMap((device) => wordsAbout(rules, tool, device))
+      .filter((word) => word !== 'trust'),
+  ]
+  if (words.some((word) => !STRICTEST_FIRST.includes(word))) return 'forbid'
+  return STRICTEST_FIRST.find((word) => words.includes(word))
+}
+
+function wordsAbout(rules: readonly OwnerRule[], tool: string, target: string | undefined): readonly OwnerWord[] {
+  return rules.filter((rule) => applies(rule, tool, target)).map((rule) => rule.says)
+}
+
+/** What is wrong with a rule, or `undefined`. The node refuses to start with such a rule. */
+export function ownerRuleFlaw(rule: OwnerRule): string | undefined {
+  if (!STRICTEST_FIRST.includes(rule.says)) return `the owner's word ${rule.says} means nothing`
+  if (rule.tool === undefined && rule.target === undefined) return 'an owner rule names a tool or a target'
+  if (rule.says === 'trust' && [rule.tool, rule.target].every((pattern) => pattern === undefined || pattern === '*'))
+    return 'an owner rule that trusts everything would leave nothing to approve'
+  return undefined
+}
+
+function applies(rule: OwnerRule, tool: string, target: string | undefined): boolean {
+  if (rule.tool === undefined && rule.target === undefined) return false
+  if (rule.tool !== undefined && !matches(rule.tool, tool)) return false
+  return rule.target === undefined || (target !== undefined && matches(rule.target, target))
 }

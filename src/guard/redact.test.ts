@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { hideSecrets, redactArguments, redactData } from './redact.ts'
-import { isSecretName } from './secret-name.ts'
-import { redactText } from './secret-text.ts'
+import { isSecretName, redactText } from './secrets.ts'
 
 describe('secret name', () => {
   it('knows a secret by its name in any spelling', () => {

@@ -10,10 +10,17 @@
 import type { JsonSchema, Offer } from '../bus/capability.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import { isSecretName } from './secret-name.ts'
-import { isNamedSecret, isNamelessPart, neighboursAmong } from './secret-place.ts'
-import type { Neighbours } from './secret-place.ts'
-import { LONGEST_CREDENTIAL, REDACTED, redactForApprover, redactText } from './secret-text.ts'
+import {
+  isSecretName,
+  isNamedSecret,
+  isNamelessPart,
+  neighboursAmong,
+  LONGEST_CREDENTIAL,
+  REDACTED,
+  redactForApprover,
+  redactText,
+} from './secrets.ts'
+import type { Neighbours } from './secrets.ts'
 
 /** How far a schema is followed. */
 const MAX_DEPTH = 16

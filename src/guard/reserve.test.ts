@@ -73,6 +73,31 @@ describe('a change of an actuator that rests', () => {
     expect(house.clock.monotonic()).toBe(5 * REST_MS)
   })
 
+  it('waits for the rest of what it sets in motion, and leaves that resting, too', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const chain = assessedOffer('writes', () => ({ target: 'switch:1', touches: ['lamp:1', 'lamp:2'] }))
+    expect(await fate(house, lamp)).toBe('acts')
+    expect(await fate(house, chain)).toBe('acts')
+    expect(await fate(house, lamp)).toBe('acts')
+    expect(naps).toEqual([REST_MS, REST_MS])
+    expect(house.events('actuator')).toMatchObject([
+      { target: 'lamp:1' },
+      { target: 'switch:1', also: ['lamp:1', 'lamp:2'] },
+      { target: 'lamp:1' },
+    ])
+  })
+
+  it('is refused where what it sets in motion was changed as often as a day allows, also after a restart', async () => {
+    using house = openHouse({ limits: { ...limits, actuator: { minIntervalMs: 0, writesPerDay: 2 } } })
+    const chain = assessedOffer('writes', () => ({ target: 'switch:1', touches: ['lamp:1'] }))
+    const other = assessedOffer('writes', () => ({ target: 'switch:2', touches: ['lamp:1'] }))
+    expect([await fate(house, chain), await fate(house, other)]).toEqual(['acts', 'acts'])
+    expect(await fate(house, lamp)).toBe('busy actuator-day')
+    const third = assessedOffer('writes', () => ({ target: 'switch:3', touches: ['lamp:1'] }))
+    expect(await fate(house.afterPowerCut(), third)).toBe('busy actuator-day')
+  })
+
   it('takes turns with other callers', async () => {
     const { sleep } = sleeping()
     using house = openHouse({ limits }, sleep)
@@ -345,6 +370,8 @@ describe('a decision', () => {
       effect: 'sensitive',
       target: 'door:1',
       label: 'Door',
+      touches: [],
+      mayTouch: [],
       dryRun: false,
       yes: undefined,
     })

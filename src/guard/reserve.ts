@@ -1,32 +1,39 @@
 /**
- * Reserve: the one durable step between a decision and an act.
+ * Reserve: the one durable step between a decision and an act, and what the answer means for it afterwards.
  *
  *   turn at the actuator ▸ its rest ▸ key reserved ▸ approval or grant used ▸ budget taken ▸ change of the day counted
  *                                     └──────────────── one transaction: all of it, or nothing ────────────────────┘
  *
  * The decision is made again inside, from what the tables say at that moment: of a hundred calls that were promised
  * the same approval, one finds it there. A crash afterwards leaves a used approval and an unknown key, never a second
- * act.
+ * act. Silence after a change was sent is not a failure that may be repeated: nobody knows whether it took effect, and
+ * everybody must be told so.
  *
  * Pure: the stores do the work.
  */
-import { accountKey, callerKey } from '../bus/caller-key.ts'
-import type { Fault } from '../core/fault.ts'
-import type { KeyedLock } from '../core/keyed-lock.ts'
+import { accountKey, callerKey } from '../bus/caller.ts'
+import type { Fault, FaultKind } from '../core/fault.ts'
+import type { KeyedLock } from '../core/turns.ts'
 import { LedgerRefuses, ledgerFaultBrief } from '../ledger/fork.ts'
-import type { ActuatorStore } from './actuators-store.ts'
+import type { ActuatorStore } from './actuator-store.ts'
 import { approvalRequestIn, fileRequestIn } from './approval-request.ts'
 import type { ApprovalRequestParts } from './approval-request.ts'
 import { answer, isKeyed, refuse, withFamilyDetails } from './authorise.ts'
 import type { Authorization, UsedYes } from './authorise.ts'
 import { argumentsHash, keyedHash } from './binding.ts'
 import type { KeyStore, KeyUse } from './keys-store.ts'
-import { drivenBy, isRest } from './limits.ts'
+import { allDrivenBy, isRest } from './limits.ts'
 import { asksPerson, decideOn } from './plan.ts'
 import type { AssessedCall, PlanParts } from './plan.ts'
 import type { ApprovalStanding, Decision } from './policy.ts'
 import { approvalRequired, repeated, withdrawn } from './refusal.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
+import type { Call, Outcome } from '../bus/call.ts'
+import type { Effect } from '../bus/capability.ts'
+import { isUntried } from '../core/fault.ts'
+import { fail } from '../core/result.ts'
+import type { ApprovalStore } from './approvals-store.ts'
+import type { GrantStore } from './grants-store.ts'
 
 export interface ReserveParts extends PlanParts, ApprovalRequestParts {
   readonly transact: Transact
@@ -49,7 +56,7 @@ export function reserve(
   parts: ReserveParts,
 ): Authorization | Promise<Authorization> {
   const { act } = assessed
-  const isRecorded = isKeyed(assessed) || drivenBy(act) !== undefined || decision.verdict === 'approval-required'
+  const isRecorded = isKeyed(assessed) || allDrivenBy(act).length > 0 || decision.verdict === 'approval-required'
   if (isRecorded) return reserveRecorded(assessed, parts)
   if (decision.verdict !== 'allow') return refuse(assessed, decision)
   parts.limits.take(act)
@@ -63,7 +70,8 @@ async function reserveRecorded(assessed: AssessedCall, parts: ReserveParts): Pro
   const key = assessment.idempotencyKey
   if (key !== undefined && (key === '' || key.length > MAX_KEY))
     return answer(invalid(`An idempotency key has 1 to ${MAX_KEY} characters.`))
-  const driven = drivenBy(assessed.act)
+  // One turn is enough for an order among callers: whether the others rest is decided in the transaction.
+  const [driven] = allDrivenBy(assessed.act)
   const reservation = { assessed, argsHash }
   if (driven === undefined) return transacted(reservation, parts)
   // Most find nobody before them, and the actuator at rest long enough.
@@ -142,8 +150,7 @@ function reserveIn(transaction: Transaction, { assessed, argsHash }: Reservation
   const yes = decision.needsApproval ? yesOf(approval) : undefined
   if (yes !== undefined) (yes.state === 'approved' ? approvals : grants).useIn(transaction, yes.id, call)
   limits.take(act)
-  const driven = drivenBy(act)
-  if (driven !== undefined) actuators.countIn(transaction, driven)
+  actuators.countIn(transaction, allDrivenBy(act))
   return { kind: 'granted', effect: decision.effect, key, yes }
 }
 
@@ -173,5 +180,86 @@ function crowded({ act, offer }: AssessedCall): Fault {
     kind: 'busy',
     message: `Too many changes wait for ${act.label ?? offer.name}. Try again in a moment.`,
     retryAfterMs: CROWDED_RETRY_MS,
+  }
+}
+
+/** Kinds that leave open whether a change that had begun took effect. */
+const OPEN: ReadonlySet<FaultKind> = new Set<FaultKind>(['timed-out', 'cancelled', 'internal', 'unknown-outcome'])
+
+export interface SettleParts {
+  readonly transact: Transact
+  readonly keys: KeyStore
+  readonly approvals: ApprovalStore
+  readonly grants: GrantStore
+  readonly report: (error: unknown, message: string) => void
+}
+
+/** What was reserved is closed with what became of it. */
+export async function settleCall(
+  outcome: Outcome,
+  { call, key, yes, effect, isBegun }: Reserved,
+  parts: SettleParts,
+): Promise<Outcome> {
+  const settled = isBegun ? settle(outcome, effect) : outcome
+  // Another node, or a call made by this one, asks a person of its own, and nothing was tried: this yes is kept until
+  // that one is given.
+  if (yes !== undefined && !settled.ok && settled.fault.kind === 'approval-required') await giveBack(yes, call, parts)
+  if (key !== undefined) await closeKey(key, isBegun ? settled : undefined, parts)
+  return settled
+}
+
+export interface Reserved {
+  readonly call: Call
+  readonly effect: Effect
+  readonly key: KeyUse | undefined
+  readonly yes: UsedYes | undefined
+  /** False: the caller left, or the time was over, before anything was tried. */
+  readonly isBegun: boolean
+}
+
+/** `undefined`: nothing was tried, so the key is free again. */
+async function closeKey(key: KeyUse, outcome: Outcome | undefined, { keys, report }: SettleParts): Promise<void> {
+  try {
+    await (outcome === undefined ? keys.release(key) : keys.finish(key, outcome))
+  } catch (error) {
+    // The act is done and its answer stands; only a repeat hears "still under way", and after a restart "unknown".
+    report(error, `the outcome of an idempotency key of ${key.capability} could not be kept`)
+  }
+}
+
+async function giveBack(yes: UsedYes, call: Call, parts: SettleParts): Promise<void> {
+  const store = yes.state === 'approved' ? parts.approvals : parts.grants
+  try {
+    await parts.transact((transaction) => store.giveBackIn(transaction, yes.id, call))
+  } catch (error) {
+    // The person is asked once more, and nothing worse.
+    parts.report(error, `a yes to ${call.capability} could not be given back`)
+  }
+}
+
+/**
+ * The outcome as the caller may hear it, for a call that was let through to act. Our own records are exempt: they are
+ * written whole or not at all, and reading them tells which.
+ */
+export function settle(outcome: Outcome, effect: Effect): Outcome {
+  if (outcome.ok || effect === 'reads' || effect === 'records' || !OPEN.has(outcome.fault.kind)) return outcome
+  return fail(unknownOutcome(outcome.fault))
+}
+
+export function keyFate(outcome: Outcome): 'done' | 'free' | 'unknown' {
+  if (outcome.ok) return 'done'
+  // The same key may try again.
+  if (isUntried(outcome.fault)) return 'free'
+  return OPEN.has(outcome.fault.kind) ? 'unknown' : 'done'
+}
+
+function unknownOutcome(fault: Fault): Fault {
+  if (fault.kind === 'unknown-outcome') return fault
+  const { retryAfterMs: _, ...rest } = fault
+  return {
+    ...rest,
+    kind: 'unknown-outcome',
+    message: `The change was sent and no answer says whether it took effect. Look before trying again. (${fault.message})`,
+    details: { ...fault.details, cause: fault.kind },
   }
 }

@@ -5,14 +5,14 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { STOP } from './actuator-state.ts'
+import { STOP } from './actuator-store.ts'
 import { administrationFlaw, stopFlaw } from './authority.ts'
 import type { GuardState } from './guard-state.ts'
-import { redactText } from './secret-text.ts'
+import { redactText } from './secrets.ts'
 import { wordsOf } from '../ledger/state-log.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact } from './transaction-store.ts'

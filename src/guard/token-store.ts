@@ -6,7 +6,7 @@
  * Does I/O.
  */
 import type { Caller, Restrictions } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import { hex } from '../core/bytes.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'

@@ -7,7 +7,7 @@
  * Reads through the bus.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
-import type { HandlerContext } from '../bus/handler-context.ts'
+import type { HandlerContext } from '../bus/call-options.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { deviceThings } from './device-things.ts'
 import { heatingOf } from './heating.ts'

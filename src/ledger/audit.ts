@@ -11,21 +11,23 @@ import type { Findings } from './finding.ts'
 export const CALL_ENTER = 'call.enter'
 const CALL_EXIT = 'call.exit'
 export const CALL_ABORTED = 'call.aborted'
+/** What became known about a call after it had ended. */
+const CALL_OUTCOME = 'call.outcome'
 
-/** Whether a call from before the first audited entry was open when entry `seq` ended it. */
-export type EarlierCalls = (call: number, seq: number) => boolean
+/** Whether the entry at that place began a call. */
+export type IsCall = (seq: number) => boolean
 
 export class Audit {
   readonly #findings: Findings
   readonly #from: number
-  readonly #earlier: EarlierCalls
+  readonly #isCall: IsCall
   /** Entered, not ended, within what was audited. */
   readonly open = new Set<number>()
 
-  constructor(findings: Findings, from = 0, earlier: EarlierCalls = () => false) {
+  constructor(findings: Findings, from = 0, isCall: IsCall = () => false) {
     this.#findings = findings
     this.#from = from
-    this.#earlier = earlier
+    this.#isCall = isCall
   }
 
   /** The entry at `seq`, if its bytes are one. */
@@ -38,15 +40,40 @@ export class Audit {
     const entry = decoded.value
     if (entry.seq !== seq) this.#findings.add({ kind: 'entry-misplaced', seq, claims: entry.seq })
     if (entry.kind === CALL_ENTER) this.open.add(seq)
-    if (endsCall(entry) && !this.#close(closedCall(entry), seq))
+    if (endsCall(entry) && !this.#close(closedCall(entry)))
       this.#findings.add({ kind: 'call-not-open', seq, call: closedCall(entry) })
+    if (entry.kind === CALL_OUTCOME && !isLateOutcome(entry, seq, (call) => this.#hasEnded(call)))
+      this.#findings.add({ kind: 'call-not-ended', seq, call: lateCall(entry) })
     return entry
   }
 
-  #close(call: number | undefined, seq: number): boolean {
+  #close(call: number | undefined): boolean {
     if (call === undefined) return false
-    return call < this.#from ? this.#earlier(call, seq) : this.open.delete(call)
+    return call < this.#from ? this.#isCall(call) : this.open.delete(call)
   }
+
+  #hasEnded(call: number): boolean {
+    return !this.open.has(call) && this.#isCall(call)
+  }
+}
+
+/** Whether what is told later is told of a call before it that has ended. */
+export function isLateOutcome(
+  event: LedgerEvent | LedgerEntry,
+  seq: number,
+  hasEnded: (call: number) => boolean,
+): boolean {
+  const call = lateCall(event)
+  return call !== undefined && call < seq && hasEnded(call)
+}
+
+/** The call that an event tells more about; `undefined` for any other event, and for one that does not say which. */
+export function lateCall(event: LedgerEvent | LedgerEntry): number | undefined {
+  return event.kind === CALL_OUTCOME && isSequence(event['call']) ? event['call'] : undefined
+}
+
+export function tellsLater({ kind }: { readonly kind: string }): boolean {
+  return kind === CALL_OUTCOME
 }
 
 export function endsCall({ kind }: { readonly kind: string }): boolean {

@@ -17,6 +17,12 @@ export function numberField(entry: LedgerEntry, field: string): number | undefin
   return typeof value === 'number' ? value : undefined
 }
 
+/** Empty where there is no list; what is no text in it is left out. */
+export function textsField(entry: LedgerEntry, field: string): readonly string[] {
+  const value: Json | undefined = entry[field]
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}
+
 /** A time as RFC 3339, in milliseconds. */
 export function timeField(entry: LedgerEntry, field: string): number | undefined {
   const value = textField(entry, field)

@@ -12,6 +12,8 @@ export type Finding =
   /** It could not lawfully follow the entries before it. */
   | { readonly kind: 'entry-unlawful'; readonly seq: number; readonly of: string; readonly why: string }
   | { readonly kind: 'call-not-open'; readonly seq: number; readonly call: number | undefined }
+  /** What is told of a call afterwards is told of no call that had ended. */
+  | { readonly kind: 'call-not-ended'; readonly seq: number; readonly call: number | undefined }
   /** The cache of lookups does not say of an entry what the entry says. */
   | { readonly kind: 'lookup-differs'; readonly seq: number }
   | { readonly kind: 'body-missing'; readonly seq: number }
@@ -62,6 +64,8 @@ export function findingSentence(finding: Finding): string {
       return `Entry ${finding.seq} says that it is entry ${finding.claims}.`
     case 'entry-unlawful':
       return `Entry ${finding.seq} (${finding.of}) could not lawfully follow: ${finding.why}.`
+    case 'call-not-ended':
+      return `Entry ${finding.seq} tells more about ${finding.call === undefined ? 'a call that it does not name' : `call ${finding.call}, which had not ended before it`}.`
     case 'call-not-open':
       return `Entry ${finding.seq} ends call ${finding.call ?? '?'}, which was not open.`
     case 'lookup-differs':

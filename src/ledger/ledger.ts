@@ -4,15 +4,15 @@
  *   appendIn ▸ canonical bytes ▸ one write and one fdatasync for the group ▸ COMMIT of the tables ▸ leaves in the tree
  *            ▸ the caller hears ▸ (every 256 entries) bundle and tile files
  *
- * It stores events and knows nothing of tools, principals or policy. Four kinds mean something to it: `call.enter`
- * opens a call, `call.exit` and `call.aborted` (field `call`, the enter's sequence number) end it, once; nothing may
- * follow a signed `node.stop` but what a later start appended and signed.
+ * It stores events and knows nothing of tools, principals or policy. Five kinds mean something to it: `call.enter`
+ * opens a call, `call.exit` and `call.aborted` (field `call`, the enter's sequence number) end it, once; `call.outcome`
+ * tells what became known about a call that has ended; nothing may follow a signed `node.stop` but what a later start appended and signed.
  *
  * Reads and writes through its stores.
  */
 import { dirname, join } from 'node:path'
 import { equalBytes, hex } from '../core/bytes.ts'
-import { chanceBytes } from '../core/chance.ts'
+import { chanceBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import { alteredSchema } from '../core/database-schema-store.ts'
 import type { Database, Journal } from '../core/database-store.ts'
@@ -21,9 +21,9 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readIfThere, writeAtomically } from './atomic-file-store.ts'
-import { CALL_ABORTED, CALL_ENTER, closedCall, endsCall } from './audit.ts'
+import { CALL_ABORTED, CALL_ENTER, closedCall, endsCall, isLateOutcome, tellsLater } from './audit.ts'
 import { BODY_ERASED, bodyHash, commitTo, decodeBody, SALT_BYTES } from './body.ts'
-import type { SaltedBody } from './body-records.ts'
+import type { SaltedBody } from './body.ts'
 import { checkpointText, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
@@ -45,7 +45,7 @@ import { setTablesSize, tablesSize } from './ledger-store.ts'
 import { LogStore } from './log-store.ts'
 import type { LeafRow } from './log-store.ts'
 import { LookupStore } from './lookup-store.ts'
-import type { ChangeQuery } from './lookup-store.ts'
+import type { ChangeQuery, EndedCall } from './lookup-store.ts'
 import { tailFault, unsignedTail } from './unsigned-tail.ts'
 import type { UnsignedTail } from './unsigned-tail.ts'
 import { verifyNote } from './note.ts'
@@ -108,6 +108,8 @@ export interface RecordedChange {
   readonly entry?: LedgerEntry
   /** Absent while the call is under way. */
   readonly end?: LedgerEntry
+  /** What became known after it had ended, the newest. */
+  readonly late?: LedgerEntry
 }
 
 /** An entry with the words beside it; without them where it has none, or they were erased. */
@@ -135,6 +137,7 @@ export interface RecordedCall {
   readonly seq: number
   readonly entry?: LedgerEntry
   readonly end?: LedgerEntry
+  readonly late?: LedgerEntry
 }
 
 export class Ledger {
@@ -258,6 +261,8 @@ export class Ledger {
     const closes = closedCall(event)
     if (endsCall(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
     const seq = this.#log.pendingSize
+    if (tellsLater(event) && !isLateOutcome(event, seq, (call) => this.#hasEnded(call)))
+      throw new RangeError(`${event.kind} is about no call that has ended`)
     const at = this.#timeText(this.#options.clock.now())
     const kept = body === undefined ? undefined : commitTo(body, chanceBytes(SALT_BYTES))
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
@@ -280,6 +285,10 @@ export class Ledger {
         erased: event.kind === BODY_ERASED ? this.entry(Number(event['entry']))?.entry : undefined,
       })
     return { seq, at, leafHash: leaf }
+  }
+
+  #hasEnded(call: number): boolean {
+    return !this.#openCalls.has(call) && this.entry(call)?.entry.kind === CALL_ENTER
   }
 
   #isCached(kind: string): boolean {
@@ -377,18 +386,19 @@ export class Ledger {
 
   /** What changed something or was to: calls with what ended them, and what people did; newest first by the clock. */
   changes(query: ChangeQuery): readonly RecordedChange[] {
-    return this.#lookup.changes(query).map(({ seq, at, ended }) => {
-      const [entry, end] = [this.entry(seq)?.entry, ended === undefined ? undefined : this.entry(ended)?.entry]
-      return { seq, at, ...(entry && { entry }), ...(end && { end }) }
-    })
+    return this.#lookup.changes(query).map(({ at, ...call }) => ({ at, ...this.#readCall(call) }))
   }
 
   /** Calls, and what was prepared and decided, before an entry, newest first; of one trace, if it is given. */
   listed(before: number, limit: number, traceId?: string): readonly RecordedCall[] {
-    return this.#lookup.listed(before, limit, traceId).map(({ seq, ended }) => {
-      const [entry, end] = [this.entry(seq)?.entry, ended === undefined ? undefined : this.entry(ended)?.entry]
-      return { seq, ...(entry && { entry }), ...(end && { end }) }
-    })
+    return this.#lookup.listed(before, limit, traceId).map((call) => this.#readCall(call))
+  }
+
+  #readCall({ seq, ended, late: lateSeq }: EndedCall): RecordedCall {
+    const entryAt = (place: number | undefined): LedgerEntry | undefined =>
+      place === undefined ? undefined : this.entry(place)?.entry
+    const [entry, end, late] = [entryAt(seq), entryAt(ended), entryAt(lateSeq)]
+    return { seq, ...(entry && { entry }), ...(end && { end }), ...(late && { late }) }
   }
 
   body(seq: number): BodyState {

@@ -1,5 +1,6 @@
 /**
- * Lookup store: which entries bear a trace id, changed something, or ended which call. A cache in a file of its own: it
+ * Lookup store: which entries bear a trace id, belong to a task or session, speak of an approval, changed something, or
+ * ended which call. A cache in a file of its own: it
  * says nothing that the entries do not say, is brought up to date from them when the log is opened, and can be deleted.
  *
  * Rows are written in the background, many at once, and before anybody asks; a call does not wait for them.
@@ -9,8 +10,10 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
+import type { WorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
-import { CALL_ENTER, closedCall } from './audit.ts'
+import type { Json } from '../core/json.ts'
+import { CALL_ENTER, closedCall, lateCall } from './audit.ts'
 
 /** What people do to the node itself, and to calls that wait for them; those of calls are told by their effect. */
 const DEEDS: ReadonlySet<string> = new Set([
@@ -33,19 +36,22 @@ const MAX_OF_TRACE = 200
 /** A few milliseconds' work. */
 const FLUSH_ROWS = 2_048
 const FLUSH_MS = 1_000
-const FORMAT = 1
+const FORMAT = 3
 
 /** Newest first: from `since` on, and before the entry `seq` at the time `at`. Times as entries spell them. */
 export interface ChangeQuery {
   readonly since: string
   readonly before: { readonly at: string; readonly seq: number }
   readonly limit: number
+  /** Only what was done for this task or session. */
+  readonly work?: WorkReference
 }
 
-/** An entry and what ended the call that it began. */
+/** An entry, what ended the call that it began, and what became known of that call afterwards, the newest. */
 export interface EndedCall {
   readonly seq: number
   readonly ended: number | undefined
+  readonly late: number | undefined
 }
 
 export interface LookupRow {
@@ -53,28 +59,46 @@ export interface LookupRow {
   readonly listed: number
   readonly opens: number
   readonly trace_id: string | null
+  readonly task_id: string | null
+  readonly session_id: string | null
+  /** The approval or grant that the entry speaks of. */
+  readonly about: string | null
   readonly changed_at: string | null
   readonly ended: number | null
+  readonly late: number | null
 }
 
 /** What the table says of an entry; `undefined` for one that nobody looks for. */
 export function lookupRow(seq: number, at: string, event: LedgerEvent | LedgerEntry): LookupRow | undefined {
-  const trace = event['trace_id']
+  const [trace, task, session, about] = [event['trace_id'], event['task_id'], event['session_id'], aboutIn(event)].map(
+    (value) => (typeof value === 'string' ? value : null),
+  ) as [string | null, string | null, string | null, string | null]
   const isEnter = event.kind === CALL_ENTER
   const changes = isEnter ? CHANGING_EFFECTS.has(event['effect']) : DEEDS.has(event.kind)
   const listed = LISTED.test(event.kind)
-  if (typeof trace !== 'string' && !changes && !listed) return undefined
+  if (!changes && !listed && (trace ?? task ?? session ?? about) === null) return undefined
   return {
     seq,
     listed: listed ? 1 : 0,
     opens: isEnter ? 1 : 0,
-    trace_id: typeof trace === 'string' ? trace : null,
+    trace_id: trace,
+    task_id: task,
+    session_id: session,
+    about,
     changed_at: changes ? at : null,
     ended: null,
+    late: null,
   }
 }
 
-type Step = { readonly row: LookupRow } | { readonly call: number; readonly ended: number }
+function aboutIn(event: LedgerEvent | LedgerEntry): Json | undefined {
+  if (event.kind.startsWith('approval.')) return event['approval']
+  return event.kind.startsWith('grant.') ? event['grant'] : undefined
+}
+
+type Step =
+  | { readonly row: LookupRow }
+  | { readonly call: number; readonly column: 'ended' | 'late'; readonly seq: number }
 
 export class LookupStore {
   readonly #sql: DatabaseSync
@@ -100,7 +124,9 @@ export class LookupStore {
     const row = lookupRow(seq, at, event)
     if (row !== undefined) this.#steps.push({ row })
     const call = closedCall(event)
-    if (call !== undefined) this.#steps.push({ call, ended: seq })
+    if (call !== undefined) this.#steps.push({ call, column: 'ended', seq })
+    const late = lateCall(event)
+    if (late !== undefined) this.#steps.push({ call: late, column: 'late', seq })
     this.#size = seq + 1
     if (this.#steps.length >= FLUSH_ROWS) this.#tryFlush()
     else this.#timer ??= setTimeout(() => this.#tryFlush(), FLUSH_MS).unref()
@@ -120,9 +146,17 @@ export class LookupStore {
     this.flush()
     this.#statement('DELETE FROM lookup WHERE seq >= ?').run(size)
     this.#statement('UPDATE lookup SET ended = NULL WHERE ended >= ?').run(size)
+    // Which outcome was the newest before is not known here, and told again by nobody: the table is made anew.
+    if (this.#statement('SELECT 1 FROM lookup WHERE late >= ? LIMIT 1').get(size) !== undefined) return this.#clear()
     this.#statement('UPDATE applied SET size = ?').run(size)
     this.#size = size
     this.#written = size
+  }
+
+  #clear(): void {
+    this.#sql.exec('BEGIN; DELETE FROM lookup; UPDATE applied SET size = 0; COMMIT')
+    this.#size = 0
+    this.#written = 0
   }
 
   flush(): void {
@@ -131,16 +165,20 @@ export class LookupStore {
     if (this.#size === this.#written) return
     this.#sql.exec('BEGIN')
     for (const step of this.#steps) {
-      if ('call' in step) this.#statement('UPDATE lookup SET ended = ? WHERE seq = ?').run(step.ended, step.call)
+      if ('call' in step) this.#statement(`UPDATE lookup SET ${step.column} = ? WHERE seq = ?`).run(step.seq, step.call)
       else {
-        const { seq, listed, opens, trace_id, changed_at, ended } = step.row
-        this.#statement('INSERT OR REPLACE INTO lookup VALUES (?, ?, ?, ?, ?, ?)').run(
+        const { seq, listed, opens, trace_id, task_id, session_id, about, changed_at, ended, late } = step.row
+        this.#statement('INSERT OR REPLACE INTO lookup VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
           seq,
           listed,
           opens,
           trace_id,
+          task_id,
+          session_id,
+          about,
           changed_at,
           ended,
+          late,
         )
       }
     }
@@ -152,20 +190,29 @@ export class LookupStore {
 
   /** The newest that bear the trace id, in order. */
   ofTrace(traceId: string): readonly EndedCall[] {
-    return this.#ended('SELECT seq, ended FROM lookup WHERE trace_id = ? ORDER BY seq DESC LIMIT ?', [
+    return this.#ended('SELECT seq, ended, late FROM lookup WHERE trace_id = ? ORDER BY seq DESC LIMIT ?', [
       traceId,
       MAX_OF_TRACE,
     ]).toReversed()
   }
 
   /** Newest first by the clock. */
-  changes({ since, before, limit }: ChangeQuery): readonly (EndedCall & { readonly at: string })[] {
+  changes({ since, before, limit, work = {} }: ChangeQuery): readonly (EndedCall & { readonly at: string })[] {
     this.flush()
+    const { taskId, sessionId } = work
     const rows = this.#statement(
-      `SELECT seq, ended, changed_at FROM lookup
-       WHERE changed_at >= ?1 AND changed_at <= ?2 AND (changed_at < ?2 OR seq < ?3)
-       ORDER BY changed_at DESC, seq DESC LIMIT ?4`,
-    ).all(since, before.at, before.seq, limit)
+      `SELECT seq, ended, late, changed_at FROM lookup
+       WHERE changed_at >= $since AND changed_at <= $at AND (changed_at < $at OR seq < $seq)
+       ${taskId === undefined ? '' : 'AND task_id = $task'} ${sessionId === undefined ? '' : 'AND session_id = $session'}
+       ORDER BY changed_at DESC, seq DESC LIMIT $limit`,
+    ).all({
+      $since: since,
+      $at: before.at,
+      $seq: before.seq,
+      $limit: limit,
+      ...(taskId === undefined ? {} : { $task: taskId }),
+      ...(sessionId === undefined ? {} : { $session: sessionId }),
+    })
     return rows.map((row) => ({ ...endedOf(row), at: String(row['changed_at']) }))
   }
 
@@ -173,13 +220,24 @@ export class LookupStore {
   listed(before: number, limit: number, traceId?: string): readonly EndedCall[] {
     const ofTrace = traceId === undefined ? '' : 'AND trace_id = ?'
     return this.#ended(
-      `SELECT seq, ended FROM lookup WHERE listed = 1 AND seq < ? ${ofTrace} ORDER BY seq DESC LIMIT ?`,
+      `SELECT seq, ended, late FROM lookup WHERE listed = 1 AND seq < ? ${ofTrace} ORDER BY seq DESC LIMIT ?`,
       [before, ...(traceId === undefined ? [] : [traceId]), limit],
     )
   }
 
+  /** Entries that bear the task or the session, in order. */
+  ofWork({ taskId, sessionId }: WorkReference): readonly EndedCall[] {
+    const [column, id] = sessionId === undefined ? ['task_id', taskId] : ['session_id', sessionId]
+    return this.#ended(`SELECT seq, ended, late FROM lookup WHERE ${column} = ? ORDER BY seq`, [id ?? ''])
+  }
+
+  /** Entries that speak of the approval or grant, in order. */
+  about(id: string): readonly EndedCall[] {
+    return this.#ended('SELECT seq, ended, late FROM lookup WHERE about = ? ORDER BY seq', [id])
+  }
+
   openCalls(): readonly number[] {
-    return this.#ended('SELECT seq, ended FROM lookup WHERE opens = 1 AND ended IS NULL ORDER BY seq', []).map(
+    return this.#ended('SELECT seq, ended, late FROM lookup WHERE opens = 1 AND ended IS NULL ORDER BY seq', []).map(
       ({ seq }) => seq,
     )
   }
@@ -216,7 +274,8 @@ export class LookupStore {
 }
 
 function endedOf(row: Readonly<Record<string, unknown>>): EndedCall {
-  return { seq: Number(row['seq']), ended: row['ended'] === null ? undefined : Number(row['ended']) }
+  const place = (value: unknown): number | undefined => (value === null ? undefined : Number(value))
+  return { seq: Number(row['seq']), ended: place(row['ended']), late: place(row['late']) }
 }
 
 /** A cache that cannot be read, or is of another format, is made anew. */
@@ -251,10 +310,17 @@ function prepareCache(path: string): DatabaseSync | undefined {
       listed INTEGER NOT NULL,
       opens INTEGER NOT NULL,
       trace_id TEXT,
+      task_id TEXT,
+      session_id TEXT,
+      about TEXT,
       changed_at TEXT,
-      ended INTEGER
+      ended INTEGER,
+      late INTEGER
     ) STRICT;
     CREATE INDEX lookup_trace ON lookup (trace_id) WHERE trace_id IS NOT NULL;
+    CREATE INDEX lookup_task ON lookup (task_id) WHERE task_id IS NOT NULL;
+    CREATE INDEX lookup_session ON lookup (session_id) WHERE session_id IS NOT NULL;
+    CREATE INDEX lookup_about ON lookup (about) WHERE about IS NOT NULL;
     CREATE INDEX lookup_change ON lookup (changed_at) WHERE changed_at IS NOT NULL;
     CREATE INDEX lookup_open ON lookup (seq) WHERE opens = 1 AND ended IS NULL;
     PRAGMA user_version = ${FORMAT};

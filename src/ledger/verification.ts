@@ -4,15 +4,15 @@
  * Reads through the stores it is given.
  */
 import { equalBytes } from '../core/bytes.ts'
-import { Audit, CALL_ENTER, closedCall } from './audit.ts'
+import { Audit, CALL_ENTER, closedCall, lateCall } from './audit.ts'
 import { BodyAudit } from './body-audit.ts'
-import { bodyAt } from './body-records.ts'
-import type { SaltedBody } from './body-records.ts'
+import { bodyAt } from './body.ts'
+import type { SaltedBody } from './body.ts'
 import { openCheckpoint, checkpointFaultReason } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { cachedEntry } from './cached-entry.ts'
-import { Edge } from './edge.ts'
-import type { FullTile } from './edge.ts'
+import { Edge } from './stored-tree.ts'
+import type { FullTile } from './stored-tree.ts'
 import { ExpectedRoots } from './expected-roots.ts'
 import { bodyIsGone } from './erase.ts'
 import type { CacheAudit } from './entry-cache-store.ts'
@@ -59,6 +59,7 @@ export class Verification {
   /** What the lookup table has to say of entries that were read, and not compared yet. */
   #lookups = new Map<number, LookupRow>()
   #ends = new Map<number, number>()
+  #lates = new Map<number, number>()
   #compared = false
   /** Of the bundle that is being read. */
   #bundled: readonly Uint8Array[] = []
@@ -75,7 +76,7 @@ export class Verification {
     this.published = this.#readPublished()
     this.from = Math.floor(Math.min(options.since?.checkpoint.size ?? 0, this.#size()) / TILE_WIDTH) * TILE_WIDTH
     this.next = this.from
-    this.#audit = new Audit(this.#findings, this.from, this.#wasOpen)
+    this.#audit = new Audit(this.#findings, this.from, this.#isCall)
     this.#bodyAudit = new BodyAudit(this.#findings, (seq) => bodyIsGone(log, seq))
     this.#hasBodies = stored.tail !== undefined || log.tiles.has('bodies')
     this.#roots = new ExpectedRoots(this.#findings, key)
@@ -324,8 +325,8 @@ export class Verification {
     return [...this.#witnesses.values()].filter((key) => key !== undefined)
   }
 
-  /** For a call that began before the first entry of this run: an entry, and one of a call. */
-  readonly #wasOpen = (call: number): boolean => {
+  /** Also for a call that began before the first entry of this run: an entry, and one of a call. */
+  readonly #isCall = (call: number): boolean => {
     const entry = this.#stored.log.entry(call)
     const decoded = entry && decodeEntry(entry.bytes)
     return decoded?.ok === true && decoded.value.kind === CALL_ENTER
@@ -337,6 +338,8 @@ export class Verification {
     if (row !== undefined) this.#lookups.set(seq, row)
     const call = closedCall(entry)
     if (call !== undefined) this.#ends.set(call, seq)
+    const late = lateCall(entry)
+    if (late !== undefined) this.#lates.set(late, seq)
   }
 
   /** The cache of lookups says what the entries say, of those that were read. */
@@ -362,8 +365,12 @@ export class Verification {
       expected.listed === row.listed &&
       expected.opens === row.opens &&
       expected.trace_id === row.trace_id &&
+      expected.task_id === row.task_id &&
+      expected.session_id === row.session_id &&
+      expected.about === row.about &&
       expected.changed_at === row.changed_at &&
-      (this.#ends.get(row.seq) ?? null) === row.ended
+      (this.#ends.get(row.seq) ?? null) === row.ended &&
+      (this.#lates.get(row.seq) ?? null) === row.late
     if (!isSame && row.seq < this.next) this.#findings.add({ kind: 'lookup-differs', seq: row.seq })
   }
 }

@@ -9,15 +9,14 @@
  *
  * Pure, given its bus and its clock.
  */
-import { readJsonText } from '../core/strict-json.ts'
-import { isJsonObject } from '../core/json.ts'
+import { readJsonText, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Answer } from './asker.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { Principal } from './face-bus.ts'
-import type { ServerInfo } from './modern-result.ts'
+import type { ServerInfo } from './results.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { misshapen, readRequest } from './request.ts'
 

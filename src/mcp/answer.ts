@@ -13,17 +13,17 @@ import { didYouMean } from '../core/closest.ts'
 import type { JsonObject } from '../core/json.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import { callOptions } from './asker.ts'
+import { callOptions, pinIn } from './asker.ts'
 import type { Answer, Asker } from './asker.ts'
 import { complete } from './completion.ts'
 import { MAX_URI } from './catalogue.ts'
 import type { Catalogue, ListMethod } from './catalogue.ts'
 import type { FaceBus } from './face-bus.ts'
 import { inputRequiredResult, missingCapability } from './input-required.ts'
-import { pinIn } from './node-pin.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, MISSING_CAPABILITY, protocolFault } from './protocol-error.ts'
+import type { ProtocolFault } from './protocol-error.ts'
 import type { McpRequest } from './request.ts'
-import { originMeta, promptResult, resourceResult, toolResult } from './results.ts'
+import { answerMeta, promptResult, resourceResult, toolResult } from './results.ts'
 import type { StateSeal } from './state-seal.ts'
 import { isVisible } from './visibility.ts'
 
@@ -80,16 +80,16 @@ async function callTool(parts: Answering, { name: given, arguments: body }: Name
     const pinnedAsker = { ...asker, node: pinned.node }
     const round = { asker: pinnedAsker, method: 'tools/call', target: offer.name, offer, body: pinned.body }
     return ask(parts, round, (outcome) => ({
-      result: { ...toolResult(outcome, offer, catalogue.listed), ...originMeta(outcome, parts.bus.nodeId) },
+      result: { ...toolResult(outcome, offer, catalogue.listed), ...answerMeta(outcome, parts.bus.nodeId) },
     }))
   }
-  await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, callOptions(asker))
+  const attempt = await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, callOptions(asker))
   const more =
     entry !== undefined && hasOtherDoors(entry.offer, asker)
       ? ` It is not in the profile ${catalogue.view.profileName}.`
       : didYouMean(catalogue.near(given))
   const unknown = `Unknown tool: ${given.slice(0, MAX_NAME)}${more === '' ? '' : `.${more}`}`
-  return refuse(strangeDoor(parts, asker) ?? unknown)
+  return refuse(strangeDoor(parts, asker) ?? unknown, { attempt })
 }
 
 /** Whether another profile would show it to this caller. A token narrowed to profiles hears nothing of others. */
@@ -118,27 +118,29 @@ async function readResource(parts: Answering, uri: string, asker: Asker): Promis
   const found = asker.catalogue.resource(uri)
   if (found === undefined || found.offer.face.kind !== 'resource') {
     const shown = uri.slice(0, MAX_URI)
-    await parts.bus.call(attempted(shown, asker.catalogue), undefined, {}, callOptions(asker))
+    const attempt = await parts.bus.call(attempted(shown, asker.catalogue), undefined, {}, callOptions(asker))
     // SEP-2164; earlier revisions had a code of their own for it, which clients need not tell apart.
-    return refuse(`Resource not found: ${shown}`, { uri: shown })
+    return refuse(`Resource not found: ${shown}`, { attempt, data: { uri: shown } })
   }
   const { offer, body } = found
   const { mimeType } = found.offer.face
   return ask(parts, { asker, method: 'resources/read', target: uri, offer, body }, (outcome) =>
     outcome.ok
-      ? { result: { ...resourceResult(outcome.value, uri, mimeType), ...originMeta(outcome, parts.bus.nodeId) } }
-      : { error: protocolFault(outcome.fault) },
+      ? { result: { ...resourceResult(outcome.value, uri, mimeType), ...answerMeta(outcome, parts.bus.nodeId) } }
+      : { error: recordedFault(outcome) },
   )
 }
 
 async function getPrompt(parts: Answering, { name: given, arguments: body }: Named, asker: Asker): Promise<Answer> {
   const offer = asker.catalogue.prompt(given)
   if (offer === undefined) {
-    await parts.bus.call(attempted(given, asker.catalogue), undefined, body, callOptions(asker))
-    return refuse(`Unknown prompt: ${given.slice(0, MAX_NAME)}`)
+    const attempt = await parts.bus.call(attempted(given, asker.catalogue), undefined, body, callOptions(asker))
+    return refuse(`Unknown prompt: ${given.slice(0, MAX_NAME)}`, { attempt })
   }
   return ask(parts, { asker, method: 'prompts/get', target: offer.name, offer, body }, (outcome) =>
-    outcome.ok ? { result: promptResult(outcome.value, offer) } : { error: protocolFault(outcome.fault) },
+    outcome.ok
+      ? { result: { ...promptResult(outcome.value, offer), ...answerMeta(outcome, parts.bus.nodeId) } }
+      : { error: recordedFault(outcome) },
   )
 }
 
@@ -156,12 +158,15 @@ async function ask(parts: Answering, round: Round, spell: (outcome: Outcome) => 
   let again: Asker = asker
   if (asker.interaction.requestState !== undefined) {
     const opened = parts.stateSeal.open(asker.interaction.requestState, bindingOf(round))
-    if (opened === undefined) return refuse('Invalid or expired requestState', { reason: 'invalid_request_state' })
+    if (opened === undefined)
+      return refuse('Invalid or expired requestState', { data: { reason: 'invalid_request_state' } })
     again = answering(asker, opened)
   }
   const outcome = await parts.bus.call(round.offer.name, undefined, round.body, callOptions(again))
   const wanted = outcome.ok ? outcome.value.inputRequired : undefined
-  return wanted === undefined ? spell(outcome) : askBack(parts, wanted, round)
+  if (wanted === undefined) return spell(outcome)
+  const asked = askBack(parts, wanted, round)
+  return 'result' in asked ? { result: { ...asked.result, ...answerMeta(outcome, parts.bus.nodeId) } } : asked
 }
 
 function askBack(parts: Answering, wanted: NonNullable<Reply['inputRequired']>, round: Round): Answer {
@@ -194,6 +199,18 @@ function bindingOf({ asker, method, target, body }: Round): string {
   return [principal.id, method, target, node, hash('sha256', canonicalJson(body))].join('\0')
 }
 
-function refuse(message: string, data?: JsonObject): Answer {
-  return { error: { code: INVALID_PARAMS, message, ...(data === undefined ? {} : { data }) } }
+/** JSON-RPC has no `_meta` for an error: it stands in its data. */
+function recordedFault(outcome: Outcome & { readonly ok: false }): ProtocolFault {
+  const fault = protocolFault(outcome.fault)
+  const data = { ...fault.data, ...answerMeta(outcome, '') }
+  return Object.keys(data).length === 0 ? fault : { ...fault, data }
+}
+
+/** `attempt`: the call that is on record for it. */
+function refuse(
+  message: string,
+  { data = {}, attempt }: { readonly data?: JsonObject; readonly attempt?: Outcome } = {},
+): Answer {
+  const told = { ...data, ...(attempt === undefined ? {} : answerMeta(attempt, '')) }
+  return { error: { code: INVALID_PARAMS, message, ...(Object.keys(told).length === 0 ? {} : { data: told }) } }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { doorOf } from './door.ts'
+import { doorOf } from './request.ts'
 
 describe('door', () => {
   it.each([

@@ -15,17 +15,17 @@ import { systemClock } from '../core/clock.ts'
 import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
-import { readJsonBody } from './body-transport.ts'
+import { readJsonBody } from './exchange-transport.ts'
 import { createCatalogues } from './catalogue.ts'
 import { watchChanges } from './changes.ts'
 import { openConnection } from './connection.ts'
 import type { Connection } from './connection.ts'
-import { doorOf } from './door.ts'
+import { doorOf } from './request.ts'
 import type { FaceBus, Principal } from './face-bus.ts'
 import { LegacyServer } from './legacy-server.ts'
 import { MODERN_REVISION, readModernRequest, rememberedEnvelopes } from './modern-request.ts'
-import { modernText } from './modern-result.ts'
-import type { ServerInfo } from './modern-result.ts'
+import { modernText } from './results.ts'
+import type { ServerInfo } from './results.ts'
 import { isServedByHand, serveModern } from './modern-server.ts'
 import type { ProfileTable } from './profile.ts'
 import { refuse } from './refusal-transport.ts'
@@ -33,7 +33,6 @@ import { createSdkHttpServer } from './sdk-http-server.ts'
 import { createSdkServer } from './sdk-server.ts'
 import { createStateSeal } from './state-seal.ts'
 import type { Visit } from './visit.ts'
-import { createVisitors } from './visitors.ts'
 
 /** Why somebody is not let in; `challenge` goes into WWW-Authenticate. */
 export interface NotAuthenticated {
@@ -216,5 +215,33 @@ function standardHeaders(headers: IncomingHttpHeaders) {
     ...(typeof protocolVersionHeader === 'string' ? { protocolVersionHeader } : {}),
     ...(typeof mcpMethodHeader === 'string' ? { mcpMethodHeader } : {}),
     ...(typeof mcpNameHeader === 'string' ? { mcpNameHeader } : {}),
+  }
+}
+
+// Visitors: the requests under way, by principal, so that those of a credential that ends can be cut off. A client that
+// is cut off is a client that left: its streams end and its calls are withdrawn.
+
+export interface Visitors {
+  /** Until the response is closed. */
+  readonly enter: (principal: string, response: ServerResponse) => void
+  readonly expel: (principal: string) => void
+}
+
+export function createVisitors(): Visitors {
+  const inside = new Map<string, Set<ServerResponse>>()
+  return {
+    enter: (principal, response) => {
+      const others = inside.get(principal)
+      const own = others ?? new Set<ServerResponse>()
+      if (others === undefined) inside.set(principal, own)
+      own.add(response)
+      response.once('close', () => {
+        own.delete(response)
+        if (own.size === 0 && inside.get(principal) === own) inside.delete(principal)
+      })
+    },
+    expel: (principal) => {
+      for (const response of inside.get(principal) ?? []) response.destroy()
+    },
   }
 }

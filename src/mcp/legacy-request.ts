@@ -8,8 +8,7 @@
  */
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import type { RequestId } from './modern-request.ts'
-import type { Headers } from './param-headers.ts'
+import type { RequestId, Headers } from './modern-request.ts'
 import { METHODS } from './request.ts'
 
 export interface LegacyRequest {

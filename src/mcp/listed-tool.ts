@@ -8,7 +8,7 @@
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
-import { withPin } from './node-pin.ts'
+import { withPin } from './asker.ts'
 
 interface Kept {
   readonly nodes: string

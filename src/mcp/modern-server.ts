@@ -8,21 +8,20 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { JsonObject } from '../core/json.ts'
+import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Answer } from './asker.ts'
-import { headerMismatch } from './param-headers.ts'
+import { speaking, nodeIn, workIn } from './asker.ts'
+import { headerMismatch, MODERN_REVISION } from './modern-request.ts'
 import { instructionsFor } from './instructions.ts'
-import { speaking } from './asker.ts'
-import { MODERN_REVISION } from './modern-request.ts'
 import type { ModernRequest } from './modern-request.ts'
-import { statusOf } from './modern-result.ts'
-import { nodeIn } from './node-pin.ts'
+import { statusOf } from './results.ts'
+import type { ResultText } from './results.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
-import { replyTransport } from './reply-transport.ts'
-import type { ReplyTransport } from './reply-transport.ts'
-import { METHODS, misshapen, readRequest, parseTraceparent } from './request.ts'
-import type { ResultText } from './result-text.ts'
+import { replyTransport } from './exchange-transport.ts'
+import type { ReplyTransport } from './exchange-transport.ts'
+import { METHODS, misshapen, readRequest } from './request.ts'
 import { CAPABILITIES } from './sdk-server.ts'
 import type { Visit } from './visit.ts'
 
@@ -63,6 +62,7 @@ async function answered(
     signal: withdrawal(response),
     trace: parseTraceparent(asked.meta['traceparent'] ?? request.headers['traceparent']),
     node: nodeIn(asked.meta, door.node),
+    work: workIn(asked.meta),
     interaction: { ...speaking(asked), ...asked.asked },
   })
 }

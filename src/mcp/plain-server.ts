@@ -11,18 +11,18 @@
 import type { Server } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
+import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Answer, Asker } from './asker.ts'
+import { speaking, nodeIn, workIn } from './asker.ts'
 import type { Connection, Said } from './connection.ts'
-import { speaking } from './asker.ts'
 import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-request.ts'
-import { nodeIn } from './node-pin.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
-import { replyTransport } from './reply-transport.ts'
-import { misshapen, readRequest, parseTraceparent } from './request.ts'
-import type { ResultText } from './result-text.ts'
+import { replyTransport } from './exchange-transport.ts'
+import { misshapen, readRequest } from './request.ts'
+import type { ResultText } from './results.ts'
 import type { Visit } from './visit.ts'
 
 export interface PlainServing extends Answering {
@@ -102,6 +102,7 @@ function askerOf(
     signal,
     trace: parseTraceparent(meta['traceparent'] ?? request.headers['traceparent']),
     node: nodeIn(meta, connection.node),
+    work: workIn(meta),
     interaction: {
       ...speaking({ progressToken: undefined, logLevel: connection.logLevel, notify }),
       ...(isJsonObject(declared) ? { clientCapabilities: declared } : {}),

@@ -4,7 +4,7 @@
  * Does I/O.
  */
 import type { ServerResponse } from 'node:http'
-import { sendJson } from './reply-transport.ts'
+import { sendJson } from './exchange-transport.ts'
 
 export interface Refusal {
   readonly status: number

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { Server, ServerResponse } from 'node:http'
 import { afterEach, expect, it } from 'vitest'
 import { listen } from '../core/listen-server.ts'
-import { replyTransport } from './reply-transport.ts'
-import type { Message } from './result-text.ts'
+import { replyTransport } from './exchange-transport.ts'
+import type { Message } from './results.ts'
 
 let server: Server
 afterEach(() => server.close())

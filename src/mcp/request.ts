@@ -1,17 +1,21 @@
 /**
- * Request: what MCP clients ask of us in either era, with parameters of the right shape, and the W3C trace that they are
- * already in (Trace Context § 3.2), so that ours continues it.
+ * Request: which catalogue a URL leads to, what MCP clients ask in either era, with parameters of the right shape, and
+ * the W3C trace that they are already in (Trace Context § 3.2), so that ours continues it.
+ *
+ *   /mcp            everything that the caller may see        ?names=underscore   spelt without dots
+ *   /mcp/<profile>  the subset of that name                   ?node=<id or name>  what that node offers, called there
  *
  *   00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
  *      trace id                         parent span
  *
  * Pure.
  */
-import { traceIdToUlid } from '../core/ids.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { LIST_METHODS } from './catalogue.ts'
-import type { ListMethod } from './catalogue.ts'
+import type { ListMethod, Door } from './catalogue.ts'
+import type { Result } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
 
 export type McpRequest =
   | { readonly method: ListMethod; readonly cursor: string | undefined }
@@ -88,19 +92,19 @@ function isText(value: unknown): boolean {
   return typeof value === 'string'
 }
 
-export interface TraceParent {
-  /** As a ULID, which carries the same 128 bits. */
-  readonly traceId: string
-  readonly parentSpan: string
-}
+const PATH = /^\/mcp(?:\/(?<profile>[a-z0-9][a-z0-9-]{0,31}))?\/?$/
 
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:$|-)/
+const NODE = /^[^\s\p{C}](?:[^\p{C}]{0,126}[^\s\p{C}])?$/u
 
-/** `undefined` for anything malformed: a broken trace must not break a call. */
-export function parseTraceparent(text: unknown): TraceParent | undefined {
-  if (typeof text !== 'string') return undefined
-  const found = TRACEPARENT.exec(text)
-  const [, traceId, parentSpan] = found ?? []
-  if (traceId === undefined || parentSpan === undefined) return undefined
-  return { traceId: traceIdToUlid(traceId), parentSpan }
+export function doorOf(url: string): Result<Door, { readonly status: number; readonly message: string }> {
+  const mark = url.indexOf('?')
+  const found = PATH.exec(mark === -1 ? url : url.slice(0, mark))
+  if (found === null) return fail({ status: 404, message: 'MCP lives at /mcp and /mcp/<profile>.' })
+  const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark))
+  const [names, node] = [query.get('names'), query.get('node')]
+  if (names !== null && names !== 'dots' && names !== 'underscore')
+    return fail({ status: 400, message: 'names is "dots" (the default) or "underscore".' })
+  if (node !== null && !NODE.test(node)) return fail({ status: 400, message: 'node is the id or the name of a node.' })
+  const door: Door = { profile: found.groups?.['profile'], style: names ?? 'dots' }
+  return ok(node === null ? door : { ...door, node })
 }

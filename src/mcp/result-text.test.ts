@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { resultText } from './result-text.ts'
+import { resultText } from './results.ts'
 
 describe('the text of a result', () => {
   it('is made once for a list, and all who ask for it are sent the same bytes', () => {

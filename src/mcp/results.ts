@@ -1,15 +1,20 @@
 /**
- * Results: outcomes of the bus in MCP's words. An envelope is its family's; here it only finds its place.
+ * Results: outcomes of the bus in MCP's words, and as the text that is sent. An envelope is its family's; here it only
+ * finds its place.
  *
- * Pure.
+ * Pure; remembers the bytes of lists.
  */
-import type { Outcome, Reply } from '../bus/call.ts'
+import type { Outcome, Reply, ContentBlock } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import { originOf } from '../bus/reply-origin.ts'
+import { originOf } from '../bus/ticket.ts'
+import type { RecordReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import { isResourceContents, mirror, wellFormed } from './content.ts'
-import { NODE_META_KEY } from './node-pin.ts'
+import { NODE_META_KEY } from './asker.ts'
+import { utf8 } from '../core/bytes.ts'
+import type { RequestId } from './modern-request.ts'
+import { HEADER_MISMATCH, MISSING_CAPABILITY } from './protocol-error.ts'
+import type { ProtocolFault } from './protocol-error.ts'
 
 /** Structured content for programs, and the same as text for models that only read text. */
 export function toolResult(outcome: Outcome, offer: Offer, listed?: (tool: string) => string): JsonObject {
@@ -31,11 +36,34 @@ function withStructured(structured: Json, content: Reply['content']): JsonObject
 
 const DEVICE_META_KEY = 'io.hearthbus/device'
 
-/** Whose answer it is: the node, and the device where that is known. */
-export function originMeta(outcome: Outcome, ownNodeId: string): JsonObject {
-  if (!outcome.ok) return {}
+/** Whose answer it is (the node, and the device where that is known), and where the ledger has it. */
+export function answerMeta(outcome: Outcome, ownNodeId: string): JsonObject {
+  const record = recordMeta(outcome)
+  if (!outcome.ok) return Object.keys(record).length === 0 ? {} : { _meta: record }
   const { node, device } = originOf(outcome.value, outcome.value.from?.node ?? ownNodeId)
-  return { _meta: { [NODE_META_KEY]: node, ...(device === undefined ? {} : { [DEVICE_META_KEY]: device }) } }
+  return {
+    _meta: { [NODE_META_KEY]: node, ...(device === undefined ? {} : { [DEVICE_META_KEY]: device }), ...record },
+  }
+}
+
+const RECORD_META_KEY = 'io.hearthbus/record'
+
+/** Nothing for an answer that has no record: the ledger could not be written. */
+function recordMeta(outcome: Outcome): JsonObject {
+  const record = outcome.ok ? outcome.value.record : outcome.fault.record
+  return record === undefined ? {} : { [RECORD_META_KEY]: recordJson(record) }
+}
+
+function recordJson({ traceId, logIndex, endLogIndex, approval, grant, work }: RecordReference): JsonObject {
+  return {
+    trace_id: traceId,
+    log_index: logIndex,
+    end_log_index: endLogIndex,
+    ...(approval === undefined ? {} : { approval }),
+    ...(grant === undefined ? {} : { grant }),
+    ...(work?.taskId === undefined ? {} : { task_id: work.taskId }),
+    ...(work?.sessionId === undefined ? {} : { session_id: work.sessionId }),
+  }
 }
 
 /** A resource is its data, without an envelope; bytes come as `resource` blocks from the handler. */
@@ -49,4 +77,142 @@ export function resourceResult({ data, content = [] }: Reply, uri: string, mimeT
 export function promptResult({ data }: Reply, offer: Offer): JsonObject {
   if (!isJsonObject(data) || !Array.isArray(data['messages'])) throw new TypeError(`${offer.name} gave no messages`)
   return data
+}
+
+// Content: MCP content blocks as they may leave us. Devices and peers hand blocks through; a block that a strict
+// client would choke on becomes text that shows it, so that one bad block does not cost the whole answer.
+
+export function mirror(data: Json): ContentBlock {
+  return { type: 'text', text: JSON.stringify(data) }
+}
+
+export function wellFormed(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+  return blocks.map((block) => (isWellFormed(block) ? block : mirror(block)))
+}
+
+function isWellFormed(block: ContentBlock): boolean {
+  switch (block.type) {
+    case 'text':
+      return typeof block['text'] === 'string'
+    case 'image':
+    case 'audio':
+      return isBase64(block['data']) && typeof block['mimeType'] === 'string'
+    case 'resource_link':
+      return typeof block['uri'] === 'string' && typeof block['name'] === 'string'
+    case 'resource':
+      return isResourceContents(block['resource'])
+    default:
+      return false
+  }
+}
+
+/** What `resources/read` answers with, and what is embedded in a `resource` block. */
+export function isResourceContents(value: Json | undefined): value is JsonObject {
+  if (!isJsonObject(value) || typeof value['uri'] !== 'string') return false
+  if (value['mimeType'] !== undefined && typeof value['mimeType'] !== 'string') return false
+  return typeof value['text'] === 'string' || isBase64(value['blob'])
+}
+
+function isBase64(value: Json | undefined): boolean {
+  return typeof value === 'string' && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value)
+}
+
+// Result text: the answer to a request as JSON. Lists are the same objects until the catalogue changes, so they are
+// made once, and kept as bytes: a house with many devices has megabytes of tools, and all its clients ask again when
+// one of them comes or goes. They are sent the same bytes, not a copy each, whichever revision they speak.
+//
+//   {"jsonrpc":"2.0","id":7,"result": {"tools":[ ▏tool,tool,tool … ▏],"resultType":"complete" … } }
+//                                                 shared by all
+//
+// The bytes of each item are kept as well: of three thousand tools a device that comes back changes its own forty, and
+// only those are written anew.
+
+/** A whole message; in pieces where a long one of them is shared. */
+export type Message = string | readonly Uint8Array[]
+
+export type ResultText = (asked: { readonly id: RequestId; readonly method: string }, result: JsonObject) => Message
+
+/** `complete` adds what the revision wants on every result, and keeps the lists in it as they are. */
+export function resultText(complete: (method: string, result: JsonObject) => JsonObject): ResultText {
+  const kept = new WeakMap<JsonObject, readonly Uint8Array[]>()
+  return ({ id, method }, result) => {
+    const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
+    if (!method.endsWith('/list')) return `${head}${JSON.stringify(complete(method, result))}}`
+    const list = kept.get(result) ?? inPieces(complete(method, result))
+    kept.set(result, list)
+    return [utf8(head), ...list, END]
+  }
+}
+
+const END = utf8('}')
+const [COMMA, OPEN, CLOSE] = [utf8(','), utf8('['), utf8(']')]
+
+/** As `JSON.stringify` would write it. */
+function inPieces(result: JsonObject): readonly Uint8Array[] {
+  const members = Object.entries(result).filter(([, value]) => value !== undefined)
+  const pieces = members.flatMap(([key, value], index) => [
+    utf8(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),
+    ...(Array.isArray(value) ? [OPEN, itemsOf(value), CLOSE] : [utf8(JSON.stringify(value))]),
+  ])
+  return pieces.length === 0 ? [utf8('{}')] : [...pieces, END]
+}
+
+/** Items and lists do not change once made, so their bytes are those of the object. */
+const lists = new WeakMap<readonly Json[], Uint8Array>()
+const items = new WeakMap<JsonObject, Uint8Array>()
+
+function itemsOf(list: readonly Json[]): Uint8Array {
+  const known = lists.get(list)
+  if (known !== undefined) return known
+  const joined = Buffer.concat(list.flatMap((item, index) => (index === 0 ? [bytesOf(item)] : [COMMA, bytesOf(item)])))
+  lists.set(list, joined)
+  return joined
+}
+
+function bytesOf(item: Json): Uint8Array {
+  if (!isJsonObject(item)) return utf8(JSON.stringify(item))
+  const bytes = items.get(item) ?? Buffer.from(JSON.stringify(item))
+  items.set(item, bytes)
+  return bytes
+}
+
+// Modern result: what revision 2026-07-28 wants on every result: its type, how long it may be kept and by whom, and
+// who answered.
+
+/** `Implementation` in MCP's schema. */
+export interface ServerInfo {
+  readonly name: string
+  readonly title: string
+  readonly version: string
+}
+
+/** A list depends on who asks, so only the asker may keep it. `subscriptions/listen` says when it has changed. */
+const LIST_TTL_MS = 60_000
+const TTL_MS: Readonly<Record<string, number>> = {
+  'server/discover': LIST_TTL_MS,
+  'tools/list': LIST_TTL_MS,
+  'prompts/list': LIST_TTL_MS,
+  'resources/list': LIST_TTL_MS,
+  'resources/templates/list': LIST_TTL_MS,
+  'resources/read': 0,
+}
+
+export type CacheHints = Readonly<Record<string, { readonly ttlMs: number; readonly cacheScope: 'private' }>>
+
+export const CACHE_HINTS: CacheHints = Object.fromEntries(
+  Object.entries(TTL_MS).map(([method, ttlMs]) => [method, { ttlMs, cacheScope: 'private' as const }]),
+)
+
+export function modernText(serverInfo: ServerInfo): ResultText {
+  const meta = { 'io.modelcontextprotocol/serverInfo': { ...serverInfo } }
+  return resultText((method, result) => ({
+    ...result,
+    ...(result['resultType'] === undefined ? { resultType: 'complete', ...CACHE_HINTS[method] } : {}),
+    _meta: isJsonObject(result['_meta']) ? { ...meta, ...result['_meta'] } : meta,
+  }))
+}
+
+/** An error of a call is still an answer (200), unless the request itself is at fault. */
+export function statusOf({ code }: ProtocolFault): number {
+  return code === MISSING_CAPABILITY || code === HEADER_MISMATCH ? 400 : 200
 }

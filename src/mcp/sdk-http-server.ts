@@ -13,7 +13,7 @@ import type { Catalogue } from './catalogue.ts'
 import { isTooLongToKeep, MAX_KEPT_CHARACTERS } from './kept-request.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS } from './protocol-error.ts'
 import type { ProtocolFault } from './protocol-error.ts'
-import { sendJson } from './reply-transport.ts'
+import { sendJson } from './exchange-transport.ts'
 import type { Visit } from './visit.ts'
 import { webExchange } from './web-exchange-transport.ts'
 

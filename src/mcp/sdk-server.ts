@@ -10,21 +10,21 @@ import { z } from 'zod'
 import type { Interaction } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
+import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
 import type { Asker } from './asker.ts'
+import { speaking, nodeIn, workIn } from './asker.ts'
 import { MAX_URI } from './catalogue.ts'
 import type { ListKind } from './changes.ts'
 import type { Connection } from './connection.ts'
-import { headerMismatch } from './param-headers.ts'
+import { headerMismatch } from './modern-request.ts'
 import { instructionsFor } from './instructions.ts'
-import { speaking } from './asker.ts'
 import { isLogLevel, LOG_LEVELS } from './log-level.ts'
-import { CACHE_HINTS } from './modern-result.ts'
-import type { ServerInfo } from './modern-result.ts'
-import { nodeIn } from './node-pin.ts'
+import { CACHE_HINTS } from './results.ts'
+import type { ServerInfo } from './results.ts'
 import { INVALID_PARAMS, SERVER_ERROR } from './protocol-error.ts'
-import { METHODS, misshapen, readRequest, parseTraceparent } from './request.ts'
+import { METHODS, misshapen, readRequest } from './request.ts'
 import type { McpRequest } from './request.ts'
 
 export const CAPABILITIES = {
@@ -132,6 +132,7 @@ function askerOf(connection: Connection, server: Server, context: ServerContext)
     signal: mcpReq.signal,
     trace: parseTraceparent(meta['traceparent'] ?? http?.req?.headers.get('traceparent')),
     node: nodeIn(meta, connection.node),
+    work: workIn(meta),
     interaction: interactionOf(connection, server, context),
   }
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../test/local-port.ts'
-import { createVisitors } from './visitors.ts'
+import { createVisitors } from './http-server.ts'
 
 const stops: (() => void)[] = []
 afterEach(() => stops.splice(0).forEach((stop) => stop()))

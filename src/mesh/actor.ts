@@ -9,7 +9,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Caller } from '../bus/call.ts'
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 
 /** Neither blanks nor controls nor anything that a header, a row or a page would have to escape. */
 const ACTOR = /^[A-Za-z0-9][A-Za-z0-9_./:-]{0,127}$/

@@ -15,7 +15,7 @@ import type { Community } from './identity/community.ts'
 import { macText, sessionKey } from './identity/session-key.ts'
 import { timeText } from './identity/time.ts'
 import { macProof, signatureProof } from './proof.ts'
-import { RateBudget } from './rate-budget.ts'
+import { PeerRateLimiter } from './peer-rate-limiter.ts'
 import { reasonOf } from './refusal.ts'
 import { ReplayCache } from './replay-cache.ts'
 import { GivenSessions, offerSession, takeSession } from './sessions.ts'
@@ -44,7 +44,7 @@ beforeEach(() => {
     sessions: new GivenSessions(provider.id, clock),
     replay: new ReplayCache(clock.monotonic(), 200),
     strangersReplay: new ReplayCache(clock.monotonic(), 60),
-    rate: new RateBudget({ callsPerSecond: 100, callsPerSecondPerCapability: 10 }),
+    rate: new PeerRateLimiter({ callsPerSecond: 100, callsPerSecondPerCapability: 10 }),
     clock,
   }
   session = newSession()
@@ -194,7 +194,7 @@ describe('strangers at the gate', () => {
   })
 
   it('fill nothing that a member needs', () => {
-    parts = { ...parts, rate: new RateBudget({ callsPerSecond: 1_000, callsPerSecondPerCapability: 1_000 }) }
+    parts = { ...parts, rate: new PeerRateLimiter({ callsPerSecond: 1_000, callsPerSecondPerCapability: 1_000 }) }
     const verdicts = Array.from({ length: 100 }, (_, number) => join(number))
     expect(verdicts.indexOf('rate_limited rate')).toBe(60)
     for (let count = 0; count < 200; count++) expect(knock({})).toBe('trusted')
@@ -208,7 +208,7 @@ describe('strangers at the gate', () => {
 
 describe('rate budget', () => {
   it('remembers nobody who has all of it again', () => {
-    const budget = new RateBudget({ callsPerSecond: 10, callsPerSecondPerCapability: 1 })
+    const budget = new PeerRateLimiter({ callsPerSecond: 10, callsPerSecondPerCapability: 1 })
     for (let peer = 0; peer < 1_000; peer++) budget.take(`early ${peer}`, 'test.echo', 0)
     for (let count = 0; count < 5; count++) budget.take('late', 'test.echo', 4_000)
     expect(budget.peers).toBe(1_001)

@@ -10,9 +10,10 @@
 import type { CapabilityBus, Serving } from '../bus/bus.ts'
 import type { Call, Interaction, Outcome } from '../bus/call.ts'
 import type { Emit } from '../bus/peer.ts'
-import { satisfies } from '../bus/capability.ts'
+import { satisfies } from '../bus/eligible.ts'
 import { schemaHash } from '../bus/schema-hash.ts'
 import type { Fault } from '../core/fault.ts'
+import { ulid } from '../core/ids.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -27,7 +28,7 @@ import type { NodeIdentity } from './identity/node-key.ts'
 import { readInput } from './input.ts'
 import { macProof, signatureProof } from './proof.ts'
 import { refusal } from './refusal.ts'
-import { readTraceparent } from './traceparent.ts'
+import { parseTraceparent } from '../toolbox/traceparent.ts'
 import type { Delivered } from './transport.ts'
 
 /**
@@ -126,7 +127,7 @@ export class Inbound {
     const { signal } = options
     const asked = envelope.input === true ? readInput(body) : ok({ body, interaction: undefined })
     if (!asked.ok) return asked
-    const request = { ...envelope, ...readTraceparent(envelope.traceparent), ...asked.value }
+    const request = { ...envelope, ...(parseTraceparent(envelope.traceparent) ?? { traceId: ulid() }), ...asked.value }
     return this.#serveCall(request, admitted, envelope.stream ? { signal, emit: options.emit } : { signal })
   }
 

@@ -37,7 +37,7 @@ import { PacketCaller } from './packets/packet-caller.ts'
 import { reasonOf } from './refusal.ts'
 import { openAnswer, seal } from './seal.ts'
 import type { Session, Signatures } from './sessions.ts'
-import { traceparentOf } from './traceparent.ts'
+import { encodeTraceparent } from '../toolbox/traceparent.ts'
 import { visibleFrame, visibleOutcome } from './visible-outcome.ts'
 import { causeOf, disconnected } from './transport.ts'
 import type { PacketWire, PeerAddress } from './transport.ts'
@@ -173,7 +173,7 @@ export class Outbound implements RemoteProvider {
       hops: Math.max(0, call.hopBudget),
       stream: emit !== undefined,
       schemaHash: hashOf(entry),
-      traceparent: traceparentOf(call.traceId),
+      traceparent: encodeTraceparent(call.traceId),
       actor: actorFor(call.caller),
       isSigned: offer.effect !== 'reads',
       idempotent: offer.idempotent,

@@ -12,7 +12,7 @@ import { Inbound } from './inbound.ts'
 import type { InboundParts } from './inbound.ts'
 import type { MeshOptions } from './mesh-options.ts'
 import { PacketProvider } from './packets/packet-provider.ts'
-import { RateBudget } from './rate-budget.ts'
+import { PeerRateLimiter } from './peer-rate-limiter.ts'
 import { MAX_STRANGERS_PER_WINDOW, ReplayCache } from './replay-cache.ts'
 import { GivenSessions } from './sessions.ts'
 
@@ -33,7 +33,7 @@ export function providerSide(
     sessions,
     replay: new ReplayCache(clock.monotonic()),
     strangersReplay: new ReplayCache(clock.monotonic(), MAX_STRANGERS_PER_WINDOW),
-    rate: new RateBudget(config.rate),
+    rate: new PeerRateLimiter(config.rate),
     clock,
   }
   const inbound = new Inbound({

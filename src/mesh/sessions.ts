@@ -5,7 +5,7 @@
  * Pure: time is an argument.
  */
 import type { KeyObject } from 'node:crypto'
-import { chanceBytes } from '../core/chance.ts'
+import { chanceBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { macText, newEphemeral, SESSION_ID_LENGTH, sessionIdText, sessionKey } from './identity/session-key.ts'

@@ -9,7 +9,7 @@
  */
 import { z } from 'zod'
 import { busFamily } from '../bus/family.ts'
-import { defineTool } from '../bus/tool.ts'
+import { defineTool } from '../bus/capability-definition.ts'
 
 /** One model of one server: what the bus lists, counts and quarantines by itself. */
 export interface Instance {

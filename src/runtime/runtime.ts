@@ -29,6 +29,7 @@ import type { RoutingBus } from './system/router-tools.ts'
 import { serverTools } from './system/server-tools.ts'
 import { createTaskStore } from './tasks/task-store.ts'
 import { taskTools } from './tasks/tools.ts'
+import { agentKeyTools } from './trail/agent-key.ts'
 import { createThoughtStore } from './trail/thought-store.ts'
 import { trailTools } from './trail/tools.ts'
 
@@ -90,7 +91,8 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...serverTools(records, facts, probe),
     ...trailTools(records, stores),
     ...skillTools(skills),
-    ...taskTools(records, tasks),
+    ...taskTools(records, tasks, stores),
+    ...agentKeyTools(records, state),
     ...proofTools(records, stores, ledgerProver(ledger)),
     ...ledgerTools(ledger),
     ...changeTools(records, bus, guard),

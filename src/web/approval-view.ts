@@ -5,7 +5,7 @@
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'
-import { peerOf } from '../bus/caller-key.ts'
+import { peerOf } from '../bus/caller.ts'
 import { approverFlaw } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Guard } from '../guard/guard.ts'

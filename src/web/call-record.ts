@@ -6,10 +6,10 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { endsCall } from '../ledger/audit.ts'
+import { endsCall, lateCall } from '../ledger/audit.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { CallDetailView, EntryView, RecordedCallView } from './views.ts'
+import type { CallDetailView, EntryView, LateOutcomeView, RecordedCallView } from './views.ts'
 
 type Records = Pick<Ledger, 'entriesOfTrace' | 'body'>
 
@@ -54,8 +54,14 @@ function recordedCall(ledger: Records, enter: LedgerEntry, entries: readonly Led
     exit: exit === undefined ? null : viewOf(exit),
     arguments: kept(ledger, enter.seq, 'args').value,
     reasons: exit === undefined ? [] : reasonsOf(ledger, exit),
+    later: entries.filter((entry) => lateCall(entry) === enter.seq).map((entry) => lateOutcomeView(ledger, entry)),
     ...resultOf(ledger, exit),
   }
+}
+
+function lateOutcomeView(ledger: Records, entry: LedgerEntry): LateOutcomeView {
+  const message = textOf(kept(ledger, entry.seq, 'message').value)
+  return { entry: viewOf(entry), observed: kept(ledger, entry.seq, 'observed').value, message: message ?? null }
 }
 
 function resultOf(ledger: Records, exit: LedgerEntry | undefined): Pick<RecordedCallView, 'result' | 'withheld'> {

@@ -3,7 +3,7 @@
  *
  * Pure: findings from facts. The CLI gathers them from outside, a running node from inside.
  */
-import { noTokenSentence } from './host-check.ts'
+import { noTokenSentence } from './listener-server.ts'
 import type { FindingView as Finding, StatusView } from './views.ts'
 
 export interface DoctorFacts {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isAllowedHost, isAllowedOrigin } from './host-check.ts'
+import { isAllowedHost, isAllowedOrigin } from './listener-server.ts'
 
 const rules = { allowedHosts: ['home.example'], allowedOrigins: ['https://app.example'] }
 

@@ -3,7 +3,7 @@
  *
  * Pure: the ledger does the work.
  */
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import { administrationFlaw, isNarrowed, mayRecord } from '../guard/authority.ts'
 import { checkpointText } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'

@@ -2,24 +2,16 @@
  * Listener: the one HTTP server for agents and people. It checks the address of every request and hands it to whoever
  * owns the path; it knows nothing of MCP, of the API or of the console.
  *
- * When all connections that it holds are taken, one goes:
- *
- *   silent ──a request, whole──▶ being answered ──answered──▶ silent
- *     └─ goes first, the longest silent before the others
- *
- * To connect takes no credential. Were newcomers turned away, whoever opens enough connections and says nothing would
- * keep everybody out, and the owner's emergency stop with them.
- *
  * Does I/O.
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { isIP } from 'node:net'
 import { httpAddress } from '../core/http-address.ts'
-import { listen } from '../core/listen-server.ts'
+import { isBeingAnswered, listen } from '../core/listen-server.ts'
 import type { Logger } from '../core/logger.ts'
-import { isAllowedHost, isAllowedOrigin } from './host-check.ts'
-import type { HostRules } from './host-check.ts'
+import { ConnectionLimiter } from '../toolbox/connection-limiter.ts'
 
 export interface Route {
   /** `/mcp` owns `/mcp`, `/mcp/…` and `/mcp?…`; `/` owns what nobody else does. */
@@ -88,8 +80,15 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       })
     },
   )
-  const places = keepPlaces(server, options.maxConnections ?? MAX_CONNECTIONS)
-  server.on('clientError', (error, socket) => hangUp(error, socket, places.underWay(socket)))
+  const limiter = new ConnectionLimiter<Duplex>({ maxUnauthenticated: options.maxConnections ?? MAX_CONNECTIONS })
+  /** What was begun last on each connection. */
+  const responses = new WeakMap<Duplex, ServerResponse>()
+  server.on('connection', (socket: Duplex) => limiter.accept(socket))
+  server.on('request', ({ socket }, response) => {
+    responses.set(socket, response)
+    limiter.recordActivity(socket, () => isBeingAnswered(response))
+  })
+  server.on('clientError', (error, socket) => hangUp(error, socket, responses.get(socket)))
   const port = await listen(server, options)
   return { url: httpAddress(options.host, port), port, stop: () => close(server) }
 }
@@ -177,40 +176,41 @@ function close(server: Server): Promise<void> {
   })
 }
 
-export interface Places {
-  /** What was begun last on this connection. */
-  readonly underWay: (socket: Duplex) => ServerResponse | undefined
+// Host check: is this request really meant for us, and does it come from a page that may talk to us?
+//
+// A page on the web can point a name of its own at 127.0.0.1 and have the visitor's browser talk to us (DNS
+// rebinding). It needs a name for that, so addresses are safe and names must be known ones.
+
+export interface HostRules {
+  readonly allowedHosts: readonly string[]
+  readonly allowedOrigins: readonly string[]
 }
 
-export function keepPlaces(server: Server, places: number): Places {
-  /** Each with its last answer; who was heard of longest ago comes first. */
-  const connected = new Map<Duplex, ServerResponse | undefined>()
-
-  server.on('connection', (socket: Duplex) => {
-    connected.set(socket, undefined)
-    socket.once('close', () => connected.delete(socket))
-    // Where all others are being answered, it is the newcomer itself.
-    if (connected.size > places) leave(longestSilent(connected) ?? socket)
-  })
-  server.on('request', ({ socket }, response) => {
-    // Set anew, so that the order is that of the last words. What came from one that has gone is not kept.
-    if (connected.delete(socket)) connected.set(socket, response)
-  })
-
-  function leave(socket: Duplex): void {
-    connected.delete(socket)
-    socket.destroy()
-  }
-
-  return { underWay: (socket) => connected.get(socket) }
+export function isAllowedHost(header: string | undefined, rules: HostRules): boolean {
+  const name = hostName(header)
+  if (name === undefined) return false
+  return isIP(name) !== 0 || name === 'localhost' || rules.allowedHosts.includes(name)
 }
 
-function longestSilent(connected: ReadonlyMap<Duplex, ServerResponse | undefined>): Duplex | undefined {
-  for (const [socket, response] of connected) if (!isBeingAnswered(response)) return socket
-  return undefined
+/**
+ * No Origin: not a browser, or a page asking its own server. Otherwise the origin is our own, or allowed by the owner.
+ */
+export function isAllowedOrigin(origin: string | undefined, host: string | undefined, rules: HostRules): boolean {
+  if (origin === undefined) return true
+  if (rules.allowedOrigins.includes(origin)) return true
+  const parsed = URL.parse(origin)
+  return parsed !== null && host !== undefined && parsed.host === host.toLowerCase() && isAllowedHost(host, rules)
 }
 
-/** A request that does not end, or an answer that is not fetched, is a way of keeping silent, too. */
-function isBeingAnswered(response: ServerResponse | undefined): boolean {
-  return response !== undefined && response.req.complete && !response.writableEnded
+/** Why a listener that others can reach does not open. */
+export function noTokenSentence(host: string): string {
+  return `listen.host is ${host}, which others can reach, and there is no token yet. Make one first: hearthbus token create NAME --role agent.`
+}
+
+/** `[::1]:7420` → `::1`; `Home.local:7420` → `home.local`; anything with a user or a path in it → `undefined`. */
+function hostName(header: string | undefined): string | undefined {
+  if (header === undefined || header === '' || /[@/?#\\\s]/.test(header)) return undefined
+  const parsed = URL.parse(`http://${header}`)
+  if (parsed === null) return undefined
+  return parsed.hostname.replace(/^\[(.*)\]$/, '$1')
 }

@@ -4,7 +4,7 @@
  *
  * Pure: the ledger does the work.
  */
-import { callerKey } from '../bus/caller-key.ts'
+import { callerKey } from '../bus/caller.ts'
 import type { Caller } from '../bus/call.ts'
 import type { ApiOptions } from './api-context.ts'
 

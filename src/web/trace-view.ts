@@ -5,7 +5,7 @@
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller, Reply } from '../bus/call.ts'
-import { originOf } from '../bus/reply-origin.ts'
+import { originOf } from '../bus/ticket.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { CallView, TraceView } from './views.ts'

@@ -153,6 +153,14 @@ export interface RecordedCallView {
   readonly withheld: 'reads-are-not-kept' | 'erased' | 'none' | null
   /** Why it was refused, rule by rule. A sentence is `null` once it was erased. */
   readonly reasons: readonly { readonly rule: string; readonly sentence: string | null }[]
+  /** What became known after it had ended, in order. */
+  readonly later: readonly LateOutcomeView[]
+}
+
+export interface LateOutcomeView {
+  readonly entry: EntryView
+  readonly observed: Json | null
+  readonly message: string | null
 }
 
 export interface SeriesView {

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { Call, ContentBlock, Outcome } from '../../src/bus/call.ts'
 import type { Capability, Face, Family } from '../../src/bus/capability.ts'
-import { defineTool } from '../../src/bus/tool.ts'
+import { defineTool } from '../../src/bus/capability-definition.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { isJsonObject } from '../../src/core/json.ts'
 import { ok } from '../../src/core/result.ts'

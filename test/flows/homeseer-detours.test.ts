@@ -12,6 +12,8 @@ import type { Caller } from '../../src/bus/call.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { hardCases } from '../../src/sim/homeseer/home.ts'
 import { demoEvents, simEvent, type SimEvent } from '../../src/sim/homeseer/system.ts'
+import { textField, textsField } from '../../src/ledger/entry-field.ts'
+import type { LedgerEntry } from '../../src/ledger/entry.ts'
 import type { SimTrigger } from '../../src/sim/homeseer/trigger.ts'
 import { waysIn } from '../../src/sim/homeseer/ways-in.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
@@ -107,16 +109,45 @@ interface Attempt {
 }
 
 /** What reached HomeSeer, and what is not on record; empty where the attempt came to nothing. */
-async function reachedBy(house: House, { simulator }: World, attempt: Attempt): Promise<readonly unknown[]> {
+async function reachedBy(
+  house: House,
+  { simulator }: World,
+  attempt: Attempt,
+  mustName: readonly string[] = [],
+): Promise<readonly unknown[]> {
   const { how, tool, args, caller } = attempt
   attempts++
   const before = simulator.system.deeds.length
+  const from = house.gateway.ledger.size()
   const answer = await house.call(tool, args, caller)
   const deeds = simulator.system.deeds.slice(before)
-  const recorded = await house.call('hs4.audit.query', { tool, limit: 5 })
-  const isRecorded = at(recorded, 'result', 'entries', 0, 'tool') === tool
-  return [...(deeds.length === 0 ? [] : [{ how, answer, deeds }]), ...(isRecorded ? [] : [{ how, answer, recorded }])]
+  const entries = house.gateway.ledger.entries(from, 100).map(({ entry }) => entry)
+  const isRecorded = entries.some(({ kind, tool: recorded }) => kind === 'call.enter' && recorded === tool)
+  const reached = reachedIn(entries)
+  const isNamed = mustName.every((name) => reached.includes(name))
+  return [
+    ...(deeds.length === 0 ? [] : [{ how, answer, deeds }]),
+    ...(isRecorded ? [] : [{ how, answer, recorded: entries }]),
+    ...(isNamed ? [] : [{ how, mustName, reached, answer }]),
+  ]
 }
+
+/** What the ends of calls name: what is acted on, what that sets in motion, and how much more it may be. */
+function reachedIn(entries: readonly LedgerEntry[]): readonly string[] {
+  return entries
+    .filter(({ kind }) => kind === 'call.exit')
+    .flatMap((end) => [
+      textField(end, 'target'),
+      ...textsField(end, 'touches'),
+      ...textsField(end, 'may_touch'),
+      typeof end['may_touch_count'] === 'number' ? ANYTHING : undefined,
+    ])
+    .filter((name) => name !== undefined)
+}
+
+/** More than a list would help with: nobody could read what it does. */
+const ANYTHING = 'anything'
+const LOCK_TARGET = 'homeseer:ref:141'
 
 const CHAINS: readonly Attempt[] = [
   { how: 'the switch on', tool: 'hs4.devices.set', args: { ref: 199, value: 255, ...CLAIMS } },
@@ -135,6 +166,14 @@ const CHAINS: readonly Attempt[] = [
   { how: 'by a scene', tool: 'hs4.intent.scene_activate', args: { objective: 'Goodnight', execute: true, ...CLAIMS } },
 ]
 
+/** The lock where the files say so; where nobody can read what an event does, that it may be anything. */
+function namedBy(files: Files, { tool }: Attempt): readonly string[] {
+  if (files === 'readable') return [LOCK_TARGET]
+  // A device is told something itself; what its events do then, nobody knows. Its label says so.
+  if (tool !== 'hs4.events.run') return []
+  return [ANYTHING]
+}
+
 describe.each(FILES)('event files %s', (files) => {
   it.each(CONFIGS)(
     'nothing opens through events where the owner wrote %s',
@@ -143,7 +182,14 @@ describe.each(FILES)('event files %s', (files) => {
         const opened = await openWith(files, eventsBy(trigger))
         await using house = await openHouse(opened, { homeseer, config: { guard: { ...GUARD, rules: [...rules] } } })
         for (const attempt of CHAINS)
-          expect(await reachedBy(house, opened, { ...attempt, how: `${trigger.kind}, ${attempt.how}` })).toEqual([])
+          expect(
+            await reachedBy(
+              house,
+              opened,
+              { ...attempt, how: `${trigger.kind}, ${attempt.how}` },
+              namedBy(files, attempt),
+            ),
+          ).toEqual([])
         await opened.close()
       }
       world = undefined
@@ -159,11 +205,16 @@ describe('ways in that say nothing of themselves', () => {
     for (const { record, pairs } of waysIn())
       for (const { label, value } of pairs)
         expect(
-          await reachedBy(house, opened, {
-            how: `${record.name} ${label}`,
-            tool: 'hs4.devices.set',
-            args: { ref: record.ref, value: value ?? 0, ...CLAIMS },
-          }),
+          await reachedBy(
+            house,
+            opened,
+            {
+              how: `${record.name} ${label}`,
+              tool: 'hs4.devices.set',
+              args: { ref: record.ref, value: value ?? 0, ...CLAIMS },
+            },
+            [`homeseer:ref:${record.ref}`],
+          ),
         ).toEqual([])
   }, 120_000)
 })

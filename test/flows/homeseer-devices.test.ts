@@ -126,6 +126,14 @@ describe('setting a device', () => {
       timeout: 30_000,
       interval: 250,
     })
+    // The record of the call keeps its end; a later entry points to it, and the list of changes has both.
+    const { changes } = at(await impatient.call('ledger_changes', { text: 'hs4.devices.set' }), 'data') as JsonObject
+    const [change] = changes as readonly JsonObject[]
+    expect(change).toMatchObject({
+      result: 'done',
+      later: { outcome: 'reached', observed: { value: at(hardware(ref), 'value') } },
+    })
+    expect(at(change, 'later', 'log_index')).toBeGreaterThan(Number(change?.['end_log_index']))
     // On batteries: it hears of it when it wakes up next.
     const asleep = await impatient.call('hs4.devices.set', { ref: radiatorValve, value: 21, ...CLAIMS })
     expect(asleep).toMatchObject({ result: { applied: false, pending: 'unreported' } })

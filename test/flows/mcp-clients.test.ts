@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../src/core/json.ts'
 import { conformanceHouse } from '../conformance/conformance-house.ts'
 import type { ConformanceHouse } from '../conformance/conformance-house.ts'
 
@@ -54,6 +55,47 @@ describe.each([
     const ref = { type: 'ref/prompt', name: 'test_prompt_with_arguments' } as const
     const { completion } = await client.complete({ ref, argument: { name: 'arg1', value: 'arg1-t' } })
     expect(completion.values).toEqual(['arg1-two'])
+  })
+
+  it('is told with every answer and every refusal where the ledger has it', async () => {
+    const recordOf = (from: unknown): JsonObject =>
+      (from as { readonly _meta: JsonObject })._meta['io.hearthbus/record'] as JsonObject
+    const entryAt = async (place: unknown): Promise<unknown> => {
+      const proof = await client.callTool({ name: 'ledger_proof', arguments: { log_index: place } })
+      const { data } = proof.structuredContent as { readonly data: { readonly leaf: string } }
+      return JSON.parse(data.leaf)
+    }
+    const _meta = { 'io.hearthbus/task': 'task-7', 'io.hearthbus/session': 's-7' }
+    const done = recordOf(await client.callTool({ name: 'test_simple_text', arguments: {}, _meta }))
+    expect(done).toMatchObject({ task_id: 'task-7', session_id: 's-7' })
+    expect(await entryAt(done['log_index'])).toMatchObject({
+      kind: 'call.enter',
+      tool: 'test_simple_text',
+      trace_id: done['trace_id'],
+      task_id: 'task-7',
+      session_id: 's-7',
+    })
+    expect(await entryAt(done['end_log_index'])).toMatchObject({ call: done['log_index'], outcome: 'ok' })
+    const refused = recordOf(await client.callTool({ name: 'test_sampling', arguments: { prompt: 7 } }))
+    expect(await entryAt(refused['end_log_index'])).toMatchObject({ outcome: 'error', fault: 'invalid-arguments' })
+    const read = recordOf(await client.readResource({ uri: 'test://template/7/data' }))
+    expect(await entryAt(read['end_log_index'])).toMatchObject({ outcome: 'ok' })
+    const prompt = recordOf(await client.getPrompt({ name: 'test_simple_prompt', arguments: {} }))
+    expect(await entryAt(prompt['log_index'])).toMatchObject({ tool: expect.stringContaining('prompt') })
+    // What is no result has its record in the data of the error.
+    for (const attempt of [
+      () => client.callTool({ name: 'nobody_has_this', arguments: {} }),
+      () => client.readResource({ uri: 'test://nothing' }),
+      () => client.getPrompt({ name: 'nobody_wrote_this', arguments: {} }),
+    ]) {
+      const { data } = (await attempt().then(
+        () => expect.unreachable(),
+        (error: unknown) => error,
+      )) as {
+        readonly data: unknown
+      }
+      expect(await entryAt(recordOf(data)['end_log_index'])).toMatchObject({ outcome: 'error', fault: 'not-found' })
+    }
   })
 
   it('is asked back, and its answer reaches the handler', async () => {

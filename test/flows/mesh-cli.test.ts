@@ -1,4 +1,8 @@
 /** What the mesh commands know of the gateway that runs beside them. */
+import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import type { Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHome } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
@@ -48,3 +52,34 @@ describe('a node that founded a community of its own by mistake', () => {
     home.remove()
   })
 })
+
+describe('a node that joins while strangers hold connections', () => {
+  // Over every listener: those of devices are in devices/strangers, that of agents and people in its module's tests.
+  it('is let in beside 256 that are idle after the handshake and 256 that never began one', async () => {
+    const invitation = invite(cottage.home)
+    const port = meshPort(invitation)
+    const idle: Socket[] = []
+    for (let count = 0; count < 256; count++) {
+      const secure = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false })
+      await once(secure, 'secureConnect')
+      const plain = connectTcp({ host: '127.0.0.1', port })
+      await once(plain, 'connect')
+      for (const socket of [secure, plain]) idle.push(socket.on('error', () => undefined))
+    }
+    const home = meshHome('barn')
+    cli(home, 'mesh', 'join', invitation)
+    expect(cli(cottage.home, 'mesh', 'members')).toMatchObject({ members: expect.arrayContaining([nodeNamed('barn')]) })
+    for (const socket of idle) socket.destroy()
+    home.remove()
+  })
+})
+
+function nodeNamed(name: string): unknown {
+  return expect.objectContaining({ name })
+}
+
+/** The second part of an invitation is JSON, with the address at which its node is reached. */
+function meshPort(invitation: string): number {
+  const document = Buffer.from(invitation.split('.')[1] ?? '', 'base64url').toString('utf8')
+  return Number(/127\.0\.0\.1:(\d+)/.exec(document)?.[1])
+}

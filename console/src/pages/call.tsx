@@ -148,6 +148,19 @@ function Recorded({
           <JsonTree value={call.result} />
         )}
       </Section>
+      {call.later.map(({ entry, observed, message }) => (
+        <Section key={entry.seq} title={`Afterwards${of}`}>
+          <Facts
+            of={[
+              ['It was', line(stringAt(entry.entry, 'outcome') ?? '–', 60)],
+              ['Known by', line(stringAt(entry.entry, 'source') ?? '–', 60)],
+              ['At', <Time key="at" ms={Date.parse(entry.at)} />],
+            ]}
+          />
+          {message === null ? null : <Words text={message} max={600} />}
+          {observed === null ? null : <JsonTree value={observed} />}
+        </Section>
+      ))}
     </>
   )
 }

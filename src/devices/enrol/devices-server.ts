@@ -8,11 +8,13 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
-import { listen } from '../../core/listen-server.ts'
+import type { Socket } from 'node:net'
+import { isBeingAnswered, listen } from '../../core/listen-server.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
+import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import type { Harbour } from '../session/fleet.ts'
-import { Foyer, FOYER_PLACES } from '../session/foyer.ts'
+import { MAX_UNAUTHENTICATED } from '../session/session-limits.ts'
 import type { WebSocketDevices } from '../session/websocket-server.ts'
 import { acceptWebSocketDevices, singleHeaders } from '../session/websocket-server.ts'
 import type { OnRefused } from '../session/refusal.ts'
@@ -61,12 +63,15 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     [VISION_PATH, visionHandler(desk, onRefused)],
   ])
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: 5_000 })
-  const { maxStrangers = FOYER_PLACES } = options
-  const foyer = new Foyer(maxStrangers)
+  const { maxStrangers = MAX_UNAUTHENTICATED } = options
+  const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: maxStrangers })
   // The one that comes is counted before the one that gives way has gone.
   server.maxConnections = maxConnections + maxStrangers + 16
-  server.on('connection', (socket) => foyer.enter(socket))
-  server.on('request', (request, response) => void serve(request, response))
+  server.on('connection', (socket: Socket) => limiter.accept(socket))
+  server.on('request', (request, response) => {
+    limiter.recordActivity(request.socket, () => isBeingAnswered(response))
+    void serve(request, response)
+  })
 
   const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
     const request = readRequest(incoming)
@@ -97,7 +102,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     admit: registrar.admit,
     door: { path: WEBSOCKET_PATH, allowedOrigins },
     maxConnections,
-    foyer,
+    limiter,
     onRefused,
     clock,
   })

@@ -7,8 +7,10 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
-import type { Budget } from './budget.ts'
-import { fullBudget, spend, TEXT_BUDGET } from './budget.ts'
+import type { AudioFrame } from '../wire/audio-frame.ts'
+import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import type { TokenBucket } from '../../toolbox/token-bucket.ts'
+import { TEXT_RATE } from './session-limits.ts'
 import type { DeviceIdentity, DeviceLink, DeviceView, LinkEars } from './fleet.ts'
 import { step } from './machine.ts'
 import type { Effect, Input, Session, Vision } from './session.ts'
@@ -17,6 +19,8 @@ import { nextDeadline } from './silence.ts'
 
 /** Further away than this nobody needs a timer to be exact, and Node's timers end at 2^31 ms. */
 const MAX_TIMER_MS = 3_600_000
+/** A device that listens sends 17 packets a second; that it does is news once in so long. */
+const AUDIO_NOTICE_MS = 500
 
 export type UntimedInput = Input extends infer Each ? (Each extends Input ? Omit<Each, 'atMs'> : never) : never
 
@@ -35,8 +39,9 @@ export class Berth {
   readonly #options: BerthOptions
   /** Counts connections: the ears of an older one are deaf. */
   #epoch = 0
-  #budget: Budget = { left: 0, atMs: 0 }
+  #bucket: TokenBucket = { tokens: 0, atMs: 0 }
   #lastSeenMs: number | undefined
+  #audioNoticeMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
   #timerAtMs = 0
   #busy = false
@@ -53,13 +58,16 @@ export class Berth {
     const { clock } = this.#options
     this.identity = identity
     this.link = link
-    this.#budget = fullBudget(TEXT_BUDGET, clock.monotonic())
+    this.#bucket = fullBucket(TEXT_RATE, clock.monotonic())
     this.#lastSeenMs = clock.now()
     const seed = randomBytes(32).toString('hex')
     this.input({ kind: 'connected', transport: link.transport, seed, vision, udp: link.udp })
     return {
       text: (text) => {
         if (this.#epoch === epoch) this.#hear(text)
+      },
+      audio: (read) => {
+        if (this.#epoch === epoch) this.#hearAudio(read)
       },
       stir: () => {
         if (this.#epoch === epoch) this.#lastSeenMs = clock.now()
@@ -138,18 +146,27 @@ export class Berth {
   #hear(text: string): void {
     const { clock } = this.#options
     this.#lastSeenMs = clock.now()
-    const budget = spend(this.#budget, TEXT_BUDGET, clock.monotonic())
-    if (budget === undefined) {
+    const bucket = takeToken(this.#bucket, TEXT_RATE, clock.monotonic())
+    if (bucket === undefined) {
       this.#options.carryOut(this, { kind: 'ignored', what: 'too-many-messages' })
       this.link?.close('too many messages')
       return
     }
-    this.#budget = budget
+    this.#bucket = bucket
     this.input({ kind: 'text', text })
+  }
+
+  /** Audio that nobody listens to stays unread. */
+  #hearAudio(_read: () => AudioFrame | undefined): void {
+    const atMs = this.#options.clock.monotonic()
+    if (atMs - this.#audioNoticeMs < AUDIO_NOTICE_MS) return
+    this.#audioNoticeMs = atMs
+    this.input({ kind: 'audio' })
   }
 
   #carryOut(effect: Effect): void {
     if (effect.kind === 'send') this.link?.send(effect.text)
+    else if (effect.kind === 'audio-keys') this.link?.openAudio(effect.keys)
     else if (effect.kind === 'close') this.link?.close(effect.reason)
     else this.#options.carryOut(this, effect)
   }

@@ -17,8 +17,9 @@ import { connect } from 'mqtt'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import { deviceOfTopic, topicFilter, topicOf, topicTemplate } from '../wire/mqtt-topics.ts'
-import type { Budget } from './budget.ts'
-import { fullBudget, spend, TEXT_BUDGET } from './budget.ts'
+import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import type { TokenBucket } from '../../toolbox/token-bucket.ts'
+import { TEXT_RATE } from './session-limits.ts'
 import type { DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
 
 export interface BrokerOptions {
@@ -49,8 +50,8 @@ export interface BrokerDevices {
 
 /** Asking everybody at once would make everybody answer at once. */
 const ASK_PACE_MS = 5
-/** What a device owes that has spent its budget: ten seconds of silence. */
-const DEBT = 10 * TEXT_BUDGET.perSecond
+/** What a device owes that has used up its tokens: ten seconds of silence. */
+const DEBT = 10 * TEXT_RATE.tokens
 
 interface Guest {
   readonly ears: LinkEars
@@ -63,7 +64,7 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
   const { harbour, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options
   const guests = new Map<string, Guest>()
   /** By device, because a guest who was turned out is a new one with the next message. */
-  const budgets = new Map<string, Budget>()
+  const buckets = new Map<string, TokenBucket>()
   const client: MqttClient = connect(options.url, {
     protocolVersion: 4,
     clean: true,
@@ -89,6 +90,8 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
       send: (text) => {
         if (client.connected) client.publish(topic, text, { qos: 0, retain: false }, () => undefined)
       },
+      sendAudio: () => undefined,
+      openAudio: () => undefined,
       // Later, because a machine may ask for it while it is still being attached.
       close: (reason) => setImmediate(() => leave(reason)),
     }
@@ -99,11 +102,11 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
 
   const affords = (deviceId: string): boolean => {
     const atMs = clock.monotonic()
-    const before = budgets.get(deviceId) ?? fullBudget(TEXT_BUDGET, atMs)
-    const after = spend(before, TEXT_BUDGET, atMs)
-    if (after !== undefined) budgets.set(deviceId, after)
-    else if (before.left >= 0) {
-      budgets.set(deviceId, { left: -DEBT, atMs })
+    const before = buckets.get(deviceId) ?? fullBucket(TEXT_RATE, atMs)
+    const after = takeToken(before, TEXT_RATE, atMs)
+    if (after !== undefined) buckets.set(deviceId, after)
+    else if (before.tokens >= 0) {
+      buckets.set(deviceId, { tokens: -DEBT, atMs })
       guests.get(deviceId)?.leave('too many messages')
     }
     return after !== undefined

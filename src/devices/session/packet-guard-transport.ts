@@ -15,8 +15,9 @@ import { Duplex } from 'node:stream'
 import { systemClock } from '../../core/clock.ts'
 import type { PacketLengths } from '../wire/mqtt-packet.ts'
 import { followLengths, NO_PACKET } from '../wire/mqtt-packet.ts'
-import type { Budget } from './budget.ts'
-import { FRAME_BUDGET, fullBudget, spend } from './budget.ts'
+import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import type { TokenBucket } from '../../toolbox/token-bucket.ts'
+import { FRAME_RATE } from './session-limits.ts'
 
 /** Enough for a CONNECT with the longest credentials we sign. */
 const STRANGER_LIMIT = 2_048
@@ -25,7 +26,7 @@ export class PacketGuard extends Duplex {
   readonly socket: Socket
   #lengths: PacketLengths = NO_PACKET
   #limit = STRANGER_LIMIT
-  #budget: Budget = fullBudget(FRAME_BUDGET, systemClock.monotonic())
+  #bucket: TokenBucket = fullBucket(FRAME_RATE, systemClock.monotonic())
 
   constructor(socket: Socket) {
     super({ allowHalfOpen: false, readableHighWaterMark: 16_384, writableHighWaterMark: 65_536 })
@@ -59,9 +60,9 @@ export class PacketGuard extends Duplex {
   #affords(signals: number): boolean {
     const atMs = systemClock.monotonic()
     for (let each = 0; each < signals; each++) {
-      const budget = spend(this.#budget, FRAME_BUDGET, atMs)
-      if (budget === undefined) return false
-      this.#budget = budget
+      const bucket = takeToken(this.#bucket, FRAME_RATE, atMs)
+      if (bucket === undefined) return false
+      this.#bucket = bucket
     }
     return true
   }

@@ -8,7 +8,7 @@
  * Pure, given its fleet.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
-import { accountKey } from '../../bus/caller-key.ts'
+import { accountKey } from '../../bus/caller.ts'
 import type { Effect } from '../../bus/capability.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'

@@ -7,7 +7,7 @@
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Assessment, Capability, Effect, Issue, Offer } from '../../bus/capability.ts'
-import { plannedCapability } from '../../bus/change-definition.ts'
+import { plannedCapability } from '../../bus/capability-definition.ts'
 import type { Reason } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'

@@ -13,6 +13,7 @@ import type { RosterDevice } from './roster.ts'
 import { targetOf } from './slug.ts'
 import { adminReasons, seesDevice, seesUserTools } from './standing.ts'
 import { visibleText } from '../../core/stranger-text.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { shownSchema } from './tool-schema.ts'
 
 export function isOnline({ gateway }: OpenHouse, { enrolled }: RosterDevice): boolean {
@@ -35,7 +36,7 @@ export function deviceJson({ gateway }: OpenHouse, device: RosterDevice): JsonOb
     tools: tools.length,
     withheld: withheld.length,
     queued: view?.queued ?? 0,
-    last_seen: isoTime(view?.lastSeenMs),
+    last_seen: isoTimeOrNull(view?.lastSeenMs),
   }
 }
 
@@ -44,7 +45,7 @@ export function fullJson(house: OpenHouse, device: RosterDevice): JsonObject {
   return {
     ...deviceJson(house, device),
     address: view?.remoteAddress ?? null,
-    enrolled_at: isoTime(device.enrolled.approvedAtMs),
+    enrolled_at: isoTimeOrNull(device.enrolled.approvedAtMs),
     warnings: [...(view?.warnings ?? []), ...device.problems].map((warning) => visibleText(warning, 200)),
   }
 }
@@ -107,15 +108,11 @@ export function eventsJson({ roster, events }: OpenHouse, { caller, after, limit
   return {
     events: listed.map(({ seq, atMs, device, kind, details }) => ({
       seq,
-      at: isoTime(atMs),
+      at: isoTimeOrNull(atMs),
       device: slugs.get(device) ?? device,
       kind,
       details,
     })),
     last_seq: events.lastSeq,
   }
-}
-
-export function isoTime(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString()
 }

@@ -9,8 +9,8 @@
  *
  * Pure, apart from what it holds.
  */
-import type { Budget } from '../session/budget.ts'
-import { fullBudget, spend } from '../session/budget.ts'
+import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import type { Refusal } from '../session/refusal.ts'
 
 export interface RefusedVisitor extends Refusal {
@@ -25,7 +25,7 @@ const KEEP_MS = 24 * 3_600_000
 /** Between two lines about the same device and reason. */
 const RECORD_MS = 600_000
 /** In all, whoever it is about: a line a minute, and sixty at once. */
-const RECORDS = { burst: 60, perSecond: 1 / 60 }
+const RECORDS = { tokens: 1, perMs: 60_000, burst: 60 }
 
 export class DoorLog {
   /** Longest unseen first, as a Map keeps them. */
@@ -33,10 +33,10 @@ export class DoorLog {
   readonly #strangers = new Map<string, RefusedVisitor>()
   /** Device and reason → what was refused since the last line, and when the next one may be written. */
   readonly #records = new Map<string, { since: number; nextMs: number }>()
-  #budget: Budget
+  #bucket: TokenBucket
 
   constructor(nowMs: number) {
-    this.#budget = fullBudget(RECORDS, nowMs)
+    this.#bucket = fullBucket(RECORDS, nowMs)
   }
 
   /** How many refusals a line in the ledger is to speak of; `undefined` when there is to be none now. */
@@ -63,9 +63,9 @@ export class DoorLog {
     this.#records.set(key, record)
     if (this.#records.size > MAX_KNOWN) this.#records.delete(this.#records.keys().next().value ?? '')
     record.since++
-    const budget = nowMs < record.nextMs ? undefined : spend(this.#budget, RECORDS, nowMs)
-    if (budget === undefined) return undefined
-    this.#budget = budget
+    const bucket = nowMs < record.nextMs ? undefined : takeToken(this.#bucket, RECORDS, nowMs)
+    if (bucket === undefined) return undefined
+    this.#bucket = bucket
     const { since } = record
     record.since = 0
     record.nextMs = nowMs + RECORD_MS

@@ -9,17 +9,15 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller-key.ts'
+import { callerKey } from '../../bus/caller.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
-import { defineChange } from '../../bus/change-definition.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineChange, defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { EnrolFault, EnrolledDevice } from '../enrol/enrolment.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
-import { isoTime } from './device-view.ts'
 import { devicesFamily } from './envelope.ts'
 import { deviceArgument } from './list-tools.ts'
 import type { OpenHouse, ToolParts } from './open-house.ts'
@@ -27,6 +25,7 @@ import { inHouse, unknownDevice } from './open-house.ts'
 import { refusedJson, refusedView } from './refused-resource.ts'
 import { adminReasons } from './standing.ts'
 import { visibleText } from '../../core/stranger-text.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { pendingJson, pendingView } from './waiting-resource.ts'
 
 export interface EnrolmentParts extends ToolParts {
@@ -231,9 +230,9 @@ function enrolledJson(device: EnrolledDevice, slug: string): JsonObject {
     transport: device.transport,
     board: visibleText(device.board, 64),
     firmware: visibleText(device.firmware, 64),
-    approved_at: isoTime(device.approvedAtMs),
+    approved_at: isoTimeOrNull(device.approvedAtMs),
     approved_by: device.approvedBy,
-    booted_at: isoTime(device.bootedAtMs),
+    booted_at: isoTimeOrNull(device.bootedAtMs),
   }
 }
 

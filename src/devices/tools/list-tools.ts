@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
 import { deviceJson, eventsJson, fullJson, isOnline, toolsJson } from './device-view.ts'
 import { devicesFamily } from './envelope.ts'

@@ -9,11 +9,11 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { RefusalReason } from '../session/refusal.ts'
-import { isoTime } from './device-view.ts'
 import type { RefusedVisitor } from './door-log.ts'
 import type { OpenHouse, ToolParts } from './open-house.ts'
 import { inHouse } from './open-house.ts'
@@ -63,8 +63,8 @@ function visitorJson({ gateway, store }: OpenHouse, visitor: RefusedVisitor): Js
     sentence: enrolled?.state === 'revoked' ? `${SENTENCES[why]} It was revoked.` : SENTENCES[why],
     address: remoteAddress,
     count,
-    first: isoTime(firstMs),
-    last: isoTime(lastMs),
+    first: isoTimeOrNull(firstMs),
+    last: isoTimeOrNull(lastMs),
   }
 }
 

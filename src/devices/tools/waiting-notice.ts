@@ -6,13 +6,16 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import type { PendingDevice } from '../enrol/enrolment.ts'
-import { Notice } from './notice.ts'
+import { Throttle } from '../../toolbox/throttle.ts'
 
 /**
  * Too early does no harm. A clock that was set back makes it long, and Node's timers end at 2^31 ms: then they ring at
  * once.
  */
 const MAX_WAIT_MS = 3_600_000
+
+/** Strangers cause these changes, and each costs everybody who listens a look. */
+export const NOTICE_REST_MS = 200
 
 export interface WaitingNoticeParts {
   readonly announce: () => void
@@ -23,21 +26,21 @@ export interface WaitingNoticeParts {
 
 export class WaitingNotice {
   readonly #parts: WaitingNoticeParts
-  readonly #notice: Notice
+  readonly #throttle: Throttle
   #timer: NodeJS.Timeout | undefined
 
   constructor(parts: WaitingNoticeParts) {
     this.#parts = parts
-    this.#notice = new Notice(() => {
+    this.#throttle = new Throttle(() => {
       parts.announce()
       this.#watch()
-    })
+    }, NOTICE_REST_MS)
   }
 
-  readonly changed = (): void => this.#notice.changed()
+  readonly changed = (): void => this.#throttle.trigger()
 
   close(): void {
-    this.#notice.close()
+    this.#throttle.close()
     clearTimeout(this.#timer)
   }
 

@@ -10,15 +10,15 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { PendingDevice } from '../enrol/enrolment.ts'
-import { isoTime } from './device-view.ts'
 import type { ToolParts } from './open-house.ts'
 import { inHouse } from './open-house.ts'
 import { FOR_DECIDERS } from './standing.ts'
 import { visibleText } from '../../core/stranger-text.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 
 export const WAITING_URI = 'devices://waiting'
 
@@ -60,8 +60,8 @@ export function pendingJson(device: PendingDevice): JsonObject {
     board: visibleText(device.board, 64),
     firmware: visibleText(device.firmware, 64),
     address: device.remoteAddress,
-    since: isoTime(device.sinceMs),
-    expires: isoTime(device.expiresAtMs),
+    since: isoTimeOrNull(device.sinceMs),
+    expires: isoTimeOrNull(device.expiresAtMs),
     replaces: device.replaces,
   }
 }

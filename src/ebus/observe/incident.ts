@@ -3,7 +3,7 @@
  *
  * Pure, but for the book it is given.
  */
-import { Ring } from './ring.ts'
+import { RingBuffer } from '../../toolbox/ring-buffer.ts'
 
 export const INCIDENT_KINDS = [
   'connected',
@@ -33,7 +33,7 @@ const KEPT = 32
 const MAX_DETAIL = 200
 
 export class IncidentBook {
-  readonly #recent = new Ring<Incident>(KEPT)
+  readonly #recent = new RingBuffer<Incident>(KEPT)
   readonly #counts = new Map<IncidentKind, number>()
 
   note(kind: IncidentKind, detail: string, atMs: number): void {

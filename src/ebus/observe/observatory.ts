@@ -22,7 +22,7 @@ import {
   observeExchange,
 } from './observation.ts'
 import { PeriodicityTable } from './periodicity.ts'
-import { Ring } from './ring.ts'
+import { RingBuffer } from '../../toolbox/ring-buffer.ts'
 import { BoundedSeries } from './series.ts'
 import { SymbolMeter } from './symbol-rate.ts'
 import type { WarmUp, WarmUpInput, WarmUpThresholds } from './warm-up.ts'
@@ -54,7 +54,7 @@ const NOBODY = 0xaa
 
 /** Fed by one bus, asked by the tools. */
 export class Observatory {
-  readonly messages = new Ring<Observation>(MESSAGE_CAPACITY)
+  readonly messages = new RingBuffer<Observation>(MESSAGE_CAPACITY)
   readonly periodicity = new PeriodicityTable()
   readonly incidents = new IncidentBook()
   readonly busy = new BusyAccount()

@@ -4,6 +4,7 @@
  * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
 import { durationText } from './duration.ts'
 import type { DecodedTelegram } from '../semantic/decoded-field.ts'
 import type { Exchange } from '../wire/telegram.ts'
@@ -13,7 +14,6 @@ import type { Observatory } from './observatory.ts'
 import type { PeriodicTuple } from './periodicity.ts'
 import { SETTLED_SAMPLES, regularity } from './periodicity.ts'
 import type { Specimen } from './specimen.ts'
-import { isoTime } from './status.ts'
 
 /** Enough to see who talks; the rest is a number. */
 const SHOWN_FRAMES = 24

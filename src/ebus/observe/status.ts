@@ -7,6 +7,7 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
 import type { BusStatus } from '../adapter/bus.ts'
 import type { Observatory } from './observatory.ts'
 import { blockerOf } from './warm-up.ts'
@@ -27,10 +28,6 @@ export interface StatusParts {
   readonly startup: JsonObject
   /** Monotonic. */
   readonly nowMs: number
-}
-
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }
 
 export function statusJson(parts: StatusParts): JsonObject {

@@ -5,7 +5,7 @@ import { BusyAccount } from './busy.ts'
 import { durationText } from './duration.ts'
 import type { Observation } from './observation.ts'
 import { PeriodicityTable, regularity } from './periodicity.ts'
-import { Ring } from './ring.ts'
+import { RingBuffer } from '../../toolbox/ring-buffer.ts'
 import { BoundedSeries } from './series.ts'
 import { SPECIMEN_LIMITS, SpecimenBook } from './specimen.ts'
 import { SymbolMeter } from './symbol-rate.ts'
@@ -37,7 +37,7 @@ function seen(atMs: number, secondary = 0x24, source = 0x10): Observation {
 
 describe('ring', () => {
   it('keeps the newest, oldest of them first', () => {
-    const ring = new Ring<number>(3)
+    const ring = new RingBuffer<number>(3)
     for (const item of [1, 2, 3, 4, 5]) ring.push(item)
     expect(ring.newest()).toEqual([3, 4, 5])
     expect(ring.newest(2)).toEqual([4, 5])
@@ -47,7 +47,7 @@ describe('ring', () => {
   it('is the tail of everything that was put in', () => {
     fc.assert(
       fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 9 }), fc.nat(12), (items, capacity, count) => {
-        const ring = new Ring<number>(capacity)
+        const ring = new RingBuffer<number>(capacity)
         for (const item of items) ring.push(item)
         const kept = items.slice(-capacity)
         expect(ring.newest()).toEqual(kept)

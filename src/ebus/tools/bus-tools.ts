@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { limitArgument, viewArguments } from './arguments.ts'

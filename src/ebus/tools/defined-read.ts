@@ -4,7 +4,7 @@
  *
  * Pure, given its bus.
  */
-import { accountKey } from '../../bus/caller-key.ts'
+import { accountKey } from '../../bus/caller.ts'
 import type { Call } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'

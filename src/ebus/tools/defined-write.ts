@@ -4,7 +4,7 @@
  *
  * Pure, given its house.
  */
-import { accountKey } from '../../bus/caller-key.ts'
+import { accountKey } from '../../bus/caller.ts'
 import type { Call } from '../../bus/call.ts'
 import type { Assessment } from '../../bus/capability.ts'
 import { hex } from '../../core/bytes.ts'

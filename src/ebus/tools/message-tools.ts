@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'

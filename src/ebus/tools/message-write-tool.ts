@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineChange } from '../../bus/change-definition.ts'
+import { defineChange } from '../../bus/capability-definition.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'

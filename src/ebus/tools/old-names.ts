@@ -8,8 +8,7 @@
  * Pure: the bus does the work.
  */
 import type { Capability } from '../../bus/capability.ts'
-import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { CALLS_ON, defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { ebusFamily } from './envelope.ts'
 import { devicesList, listWords } from './registry-tools.ts'
 import { INVOKE, legacyInput, output } from './rpc-tools.ts'

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingPlane, PlaneName } from '../semantic/planes.ts'
 import { HEATING_PLANES } from '../semantic/planes.ts'

@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'

@@ -9,9 +9,9 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { accountKey } from '../../bus/caller-key.ts'
+import { accountKey } from '../../bus/caller.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
-import { defineChange } from '../../bus/change-definition.ts'
+import { defineChange } from '../../bus/capability-definition.ts'
 import { hex } from '../../core/bytes.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'

@@ -5,9 +5,9 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { accountKey } from '../../bus/caller-key.ts'
+import { accountKey } from '../../bus/caller.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
-import { defineChange } from '../../bus/change-definition.ts'
+import { defineChange } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'

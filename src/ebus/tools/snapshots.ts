@@ -8,7 +8,7 @@
  * Holds memory; otherwise pure.
  */
 import { randomBytes } from 'node:crypto'
-import { accountOf } from '../../bus/caller-key.ts'
+import { accountOf } from '../../bus/caller.ts'
 import { hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'

@@ -5,10 +5,9 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { accountKey } from '../../bus/caller-key.ts'
+import { accountKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { defineChange } from '../../bus/change-definition.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'

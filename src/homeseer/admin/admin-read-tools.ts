@@ -8,20 +8,20 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineChange } from '../../bus/change-definition.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineChange, defineTool } from '../../bus/capability-definition.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecrets } from '../../guard/redact.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { groupDevices } from '../catalog/house.ts'
-import { answer, answerOf, isoTime, type Homeseer } from '../tools/dependencies.ts'
+import { answer, answerOf, type Homeseer } from '../tools/dependencies.ts'
 import { homeseerFamily } from '../tools/envelope.ts'
 import { hs4Fault, readFault } from '../tools/faults.ts'
 import { readHouse, seenNow } from '../tools/house-client.ts'
 import { policyState } from '../tools/policy-state.ts'
 import { refusals } from '../tools/rules.ts'
-import { getVersion } from '../wire/read-request.ts'
+import { getVersion } from '../wire/request.ts'
 import { ADAPTER_SCRIPT_ID, readFromAdapter } from './execute-client.ts'
 import { tolerantInput } from '../tools/tolerant-input.ts'
 
@@ -244,7 +244,7 @@ function diagnostics(homeseer: Homeseer): Capability {
         return {
           interfaceName: name,
           deviceCount: refs.length,
-          lastChange: isoTime(changes.length === 0 ? undefined : Math.max(...changes)),
+          lastChange: isoTimeOrNull(changes.length === 0 ? undefined : Math.max(...changes)),
           neverChanged: silent.length,
           ...(level === 'full' ? { refs: [...refs], neverChangedRefs: silent } : {}),
         }

@@ -6,7 +6,8 @@
  */
 import type { Capability } from '../../bus/capability.ts'
 import { ok } from '../../core/result.ts'
-import { isoTime, type Homeseer } from '../tools/dependencies.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { type Homeseer } from '../tools/dependencies.ts'
 import { policyState } from '../tools/policy-state.ts'
 import { resource, type ResourceDefinition } from '../tools/resources.ts'
 import { cameraConfigs, interfaceList, pluginCatalog, type UsersSeen } from './admin-read-tools.ts'
@@ -25,7 +26,7 @@ export function adminResources(homeseer: Homeseer, seen: UsersSeen, cache: Capab
           // A list that nobody was permitted to ask for is not an empty list.
           available: last !== undefined,
           users: [...(last?.users ?? [])],
-          asOf: isoTime(last?.atMs),
+          asOf: isoTimeOrNull(last?.atMs),
           source: 'hs4.admin.users.list',
         })
       },

@@ -13,7 +13,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecrets } from '../../guard/redact.ts'
 import { answer, auditRef, type Homeseer } from '../tools/dependencies.ts'
 import { findEvent, type EventName } from '../tools/event-read-tools.ts'
-import { assessEvent, assessWrite, reachedTargets, touchedBy } from '../tools/consequence-client.ts'
+import { assessEvent, assessWrite, doubtfulTargets, reachedTargets, touchedBy } from '../tools/consequence-client.ts'
 import { hs4Fault } from '../tools/faults.ts'
 import { BASE_GUARD, defineHomeseerChange, deviceTarget } from '../tools/homeseer-change.ts'
 import { textOf } from '../tools/json-text.ts'
@@ -51,7 +51,7 @@ interface Plan {
   /** With names resolved to ids, without the guard's arguments. */
   readonly args: JsonObject
   readonly effect: Effect
-  /** Devices and events that it reaches, as the owner's rules name them. */
+  /** Devices and events that it will reach once it is set up, as the owner's rules name them. */
   readonly reaches?: readonly string[]
   readonly touched?: Touched
 }
@@ -84,7 +84,8 @@ function operationTool(parts: AdminParts, operation: Operation): Capability {
       target: `homeseer:${target(args)}`,
       label: `${title}: ${target(args)}`,
       touched: { ...more, ...touched(args), ...adapterScript(homeseer), domain },
-      reaches: [...(touched(args).refs ?? []).map(deviceTarget), ...reaches],
+      // Nothing moves now: it is wired up, renamed or left to itself.
+      mayReach: [...(touched(args).refs ?? []).map(deviceTarget), ...reaches],
       // A person who approves sees what will be done, never the password it is done with.
       preview: { operation: op, arguments: discretionOf(operation, args).payload },
     }),
@@ -125,7 +126,7 @@ async function planOperation(homeseer: Homeseer, { op }: Operation, args: JsonOb
     // What switches a guard off is as sensitive as what it guards.
     const assessed = await assessEvent(homeseer, event)
     if (!assessed.ok) return assessed
-    const reaches = reachedTargets(assessed.value)
+    const reaches = [...reachedTargets(assessed.value), ...doubtfulTargets(assessed.value)]
     if (assessed.value.reasons.length > 0) return ok({ args: resolved, effect: 'sensitive', reaches })
     return planDefinition(homeseer, resolved, definition)
   }
@@ -144,7 +145,8 @@ async function planDefinition(
   if (!assessed.ok) return assessed
   const isOrdinary = isHarmless(definition, assessed.value.house) && assessed.value.reasons.length === 0
   const { refs: _, ...touched } = touchedBy(assessed.value)
-  return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive', reaches: reachedTargets(assessed.value), touched })
+  const reaches = [...reachedTargets(assessed.value), ...doubtfulTargets(assessed.value)]
+  return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive', reaches, touched })
 }
 
 /** Only what is understood to the last member: an unknown key may be a script. */

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import { isSecretName } from '../../guard/secret-name.ts'
+import { isSecretName } from '../../guard/secrets.ts'
 import { textOf } from '../tools/json-text.ts'
 import type { Done, Operation, Undo } from './operation.ts'
 import { again, made } from './undo.ts'

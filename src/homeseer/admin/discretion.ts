@@ -7,7 +7,7 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { hideSecrets, redactArguments } from '../../guard/redact.ts'
-import { REDACTED } from '../../guard/secret-text.ts'
+import { REDACTED } from '../../guard/secrets.ts'
 import type { Operation } from './operation.ts'
 
 export interface Discretion {

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
-import { isSecretName } from '../../guard/secret-name.ts'
+import { isSecretName } from '../../guard/secrets.ts'
 import { textOf } from '../tools/json-text.ts'
 import type { Operation, Undo } from './operation.ts'
 import { made } from './undo.ts'

@@ -6,47 +6,26 @@
  *
  * Does I/O (a timer; the mirror).
  */
+import { Throttle } from '../../toolbox/throttle.ts'
 import type { Homeseer } from './dependencies.ts'
 import { CATALOG_URIS, STATE_URIS } from './resources.ts'
 
-const GATHER_MS = 100
+const REST_MS = 100
 
 /** Returns how to stop. */
 export function startAnnouncing({ link }: Pick<Homeseer, 'link'>, announce: (uri: string) => void): () => void {
   const { mirror } = link
   // A number that the mirror raises when a device comes, goes or is renamed.
   let structure = mirror.structure
-  let gathering: NodeJS.Timeout | undefined
-  let more = false
-
-  function tell(): void {
+  const throttle = new Throttle(() => {
     for (const uri of STATE_URIS) announce(uri)
     if (mirror.structure === structure) return
     structure = mirror.structure
     for (const uri of CATALOG_URIS) announce(uri)
-  }
-
-  function gather(): void {
-    gathering = setTimeout(() => {
-      gathering = undefined
-      // Silence for a whole gathering: the next change is the first of a burst again.
-      if (!more) return
-      more = false
-      tell()
-      gather()
-    }, GATHER_MS)
-  }
-
-  const stop = mirror.subscribe(() => {
-    if (gathering !== undefined) {
-      more = true
-      return
-    }
-    tell()
-    gather()
-  })
+  }, REST_MS)
+  const stop = mirror.subscribe(throttle.trigger)
   return () => {
     stop()
-    clearTimeout(gathering)
+    throttle.close()
   }
 }

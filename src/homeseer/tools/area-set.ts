@@ -18,13 +18,14 @@ import { devicesIn, type AreaWish } from './area.ts'
 import {
   assessWrite,
   consequencesJson,
+  doubtfulTargets,
   labelWith,
   reachedTargets,
   touchedBy,
   type AssessedConsequences,
 } from './consequence-client.ts'
 import { answer, type Homeseer } from './dependencies.ts'
-import { deviceLabel } from './device-view.ts'
+import { deviceLabel, readHouse } from './house-client.ts'
 import { badArgument, hs4Fault } from './faults.ts'
 import {
   BASE_GUARD,
@@ -33,7 +34,6 @@ import {
   defineHomeseerChange,
   type HomeseerAssessment,
 } from './homeseer-change.ts'
-import { readHouse } from './house-client.ts'
 import { tolerantInput } from './tolerant-input.ts'
 
 /** More than a house has lamps on one floor; a person has to read their names. */
@@ -132,6 +132,7 @@ function assessArea({ members, skipped, assessed }: Plan, wish: AreaInput): Home
     label: labelWith(`All ${members.length} of kind ${kind}${place === '' ? '' : ` in ${place}`}`, assessed),
     touched: { ...touched, refs: [...own, ...refs] },
     reaches: [...own.map(deviceTarget), ...reachedTargets(assessed)],
+    mayReach: doubtfulTargets(assessed),
     preview: {
       devices: members.map(({ device, choice }) => ({
         ref: device.ref,

@@ -28,8 +28,8 @@ export function createAuditTrail({ listed, body }: AuditSource): AuditTrail {
     const state = seq === undefined ? undefined : body(seq)
     return state?.kind === 'kept' && isJsonObject(state.body) ? state.body[member] : undefined
   }
-  const shownOf = ({ seq, end }: RecordedCall, entry: JsonObject): JsonObject =>
-    auditEntry({ entry, end, args: kept(seq, 'args'), result: kept(end?.seq, 'result') })
+  const shownOf = ({ seq, end, late }: RecordedCall, entry: JsonObject): JsonObject =>
+    auditEntry({ entry, end, late, args: kept(seq, 'args'), result: kept(end?.seq, 'result') })
   return {
     query: async (filter, mayRead) => {
       const entries: JsonObject[] = []

@@ -5,13 +5,14 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { ok } from '../../core/result.ts'
+import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { AUDIT_RESULTS } from './audit.ts'
 import type { MayReadAudit } from './audit.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
-import { encodeCursor, numberIn, scopeOf } from './paging.ts'
+import { numberIn } from './paging.ts'
 import { tolerantInput } from './tolerant-input.ts'
 
 export function auditQuery({ audit, guard }: Homeseer): Capability {
@@ -43,13 +44,13 @@ export function auditQuery({ audit, guard }: Homeseer): Capability {
     }),
   })
   return tool.handledBy(async ({ cursor, limit, ...filter }, { caller }) => {
-    const scope = scopeOf('audit', filter)
+    const scope = cursorScope('audit', filter)
     const before = cursor === undefined ? ok(undefined) : numberIn(cursor, scope)
     if (!before.ok) return before
     const place = before.value === undefined ? {} : { before: before.value }
     // A caller that has this tool in its profiles has the family.
     const mayRead: MayReadAudit = (record) => guard.mayRead(caller, record, tool.offer)
     const { entries, next } = await audit.query({ ...filter, ...place, limit }, mayRead)
-    return answer({ entries: [...entries], nextCursor: next === undefined ? null : encodeCursor(scope, next) })
+    return answer({ entries: [...entries], nextCursor: next === undefined ? null : encodeCursor(scope, [next]) })
   })
 }

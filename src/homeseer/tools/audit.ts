@@ -62,6 +62,8 @@ export interface Recorded {
   readonly entry: JsonObject
   /** What ended the call. */
   readonly end: JsonObject | undefined
+  /** What became known after it had ended. */
+  readonly late?: JsonObject | undefined
   readonly args: Json | undefined
   readonly result: Json | undefined
 }
@@ -76,7 +78,7 @@ export function auditSubject(entry: JsonObject, end: JsonObject | undefined): Au
   }
 }
 
-export function auditEntry({ entry, end, args, result }: Recorded): JsonObject {
+export function auditEntry({ entry, end, late, args, result }: Recorded): JsonObject {
   const isCall = entry['kind'] === 'call.enter'
   const said = isJsonObject(result) ? result : {}
   // `planned` is how the admin envelope says it.
@@ -96,6 +98,7 @@ export function auditEntry({ entry, end, args, result }: Recorded): JsonObject {
     ...(end === undefined ? {} : { durationMs: durationMs(entry, end) }),
     ...(end?.['error_code'] === undefined ? {} : { errorCode: end['error_code'] }),
     ...(end?.['reasons'] === undefined ? {} : { reasons: end['reasons'] }),
+    ...(late === undefined ? {} : { later: { timestamp: late['at'] ?? null, outcome: late['outcome'] ?? null } }),
     // As they were recorded: secrets were taken out before the ledger saw them.
     ...(args === undefined ? {} : { target: args }),
     ...(before === undefined ? {} : { before }),

@@ -13,12 +13,11 @@
  */
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller-key.ts'
+import { callerKey } from '../../bus/caller.ts'
 import type { Assessment, Capability, Issue, Offer } from '../../bus/capability.ts'
-import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
-import type { HandlerContext } from '../../bus/handler-context.ts'
-import { acceptLeavingOut } from '../../bus/not-given.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineChange } from '../../bus/capability-definition.ts'
+import type { HandlerContext } from '../../bus/call-options.ts'
+import { acceptWithoutNulls } from '../../bus/schema.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
@@ -27,7 +26,8 @@ import type { ChangeEnd, PreparedChange } from '../../guard/change.ts'
 import type { DecisionPreview } from '../../guard/authorise.ts'
 import { hideSecrets } from '../../guard/redact.ts'
 import { denied } from '../../guard/refusal.ts'
-import { answer, isoTime, type Homeseer } from './dependencies.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { badArgument, HINT, hs4Fault, NEXT, nextJson } from './faults.ts'
 import { BASE_GUARD } from './homeseer-change.ts'
@@ -43,7 +43,7 @@ export function changeTools(homeseer: Homeseer, preparable: Preparable): readonl
 }
 
 function prepareTool(homeseer: Homeseer, preparable: Preparable): Capability {
-  return defineTool({
+  return defineChange({
     family: homeseerFamily,
     name: 'hs4.change.prepare',
     title: 'Prepare a change',
@@ -64,7 +64,22 @@ function prepareTool(homeseer: Homeseer, preparable: Preparable): Capability {
     // Nothing in the house changes, so no gate about changes applies; who may change what is judged inside.
     effect: 'records',
     timeoutSeconds: 60,
-  }).handledBy((input, context) => prepare(homeseer, preparable, { ...input, context }))
+    plan: (input, context) => planStaging(homeseer, preparable, { ...input, context }),
+    assess: ({ real }) => stagedAssessment(real.assessment),
+    act: (plan, input, context) => prepare(homeseer, plan, { ...input, context }),
+  })
+}
+
+/** Only a record is made, and the record says what the change would reach. */
+function stagedAssessment({ target, label, touches, mayTouch }: Assessment): Assessment {
+  return {
+    effect: 'records',
+    ...(target === undefined ? {} : { target }),
+    ...(label === undefined ? {} : { label }),
+    ...(touches === undefined ? {} : { touches }),
+    ...(mayTouch === undefined ? {} : { mayTouch }),
+    reasons: [],
+  }
 }
 
 interface Staging {
@@ -74,21 +89,42 @@ interface Staging {
   readonly context: HandlerContext
 }
 
-async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Staging): Promise<Outcome> {
-  const { context, summary } = staging
+interface StagedCall {
+  readonly offer: Offer
+  readonly args: JsonObject
+  /** Why it is not permitted even as a dry run. */
+  readonly refusal: Fault | undefined
+  /** What would be decided about it as it stands. */
+  readonly real: DecisionPreview
+}
+
+async function planStaging(
+  homeseer: Homeseer,
+  preparable: Preparable,
+  staging: Staging,
+): Promise<Result<StagedCall, Fault>> {
+  const { context } = staging
   const found = findTool(preparable, staging.toolName)
   if (!found.ok) return found
   const offer = found.value
-  const accepted = offer.accept === undefined ? ok(staging.args) : acceptLeavingOut(offer.accept, staging.args)
+  const accepted = offer.accept === undefined ? ok(staging.args) : acceptWithoutNulls(offer.accept, staging.args)
   if (!accepted.ok) return fail(badStagedArguments(offer, accepted.fault))
   const args = accepted.value
   // Twice: as a dry run it must be permitted at all; as it stands, the caller learns what would still refuse it.
   const rehearsed = await previewed(homeseer, found.value, { context, args: { ...args, dryRun: true } })
   if (!rehearsed.ok) return rehearsed
   const { decision } = rehearsed.value
-  if (decision.verdict === 'deny') return fail(denied(decision))
+  if (decision.verdict === 'deny') return ok({ offer, args, refusal: denied(decision), real: rehearsed.value })
   const real = await previewed(homeseer, found.value, { context, args })
-  if (!real.ok) return real
+  return real.ok ? ok({ offer, args, refusal: undefined, real: real.value }) : real
+}
+
+async function prepare(
+  homeseer: Homeseer,
+  { offer, args, refusal, real }: StagedCall,
+  { context, summary, toolName }: Staging,
+): Promise<Outcome> {
+  if (refusal !== undefined) return fail(refusal)
   const kept = await homeseer.guard.changes.prepare({
     principal: callerKey(context.caller),
     tool: offer.name,
@@ -103,14 +139,14 @@ async function prepare(homeseer: Homeseer, preparable: Preparable, staging: Stag
     prepared: true,
     token,
     toolName: offer.name,
-    expiresAt: isoTime(expiresAtMs),
+    expiresAt: isoTimeOrNull(expiresAtMs),
     summary: {
       ...(typeof summary === 'string' ? { text: summary } : summary),
-      requestedToolName: staging.toolName,
+      requestedToolName: toolName,
     },
-    policy: policyJson(real.value, offer),
-    target: targetJson(offer, args, real.value),
-    ...(real.value.assessment.preview === undefined ? {} : { preview: real.value.assessment.preview }),
+    policy: policyJson(real, offer),
+    target: targetJson(offer, args, real),
+    ...(real.assessment.preview === undefined ? {} : { preview: real.assessment.preview }),
     // Spec 4's audit linkage: the ledger entries of preparing and committing.
     preparedAuditRef: `ledger:${preparedSeq}`,
   })
@@ -129,10 +165,10 @@ function commitTool(homeseer: Homeseer, preparable: Preparable): Capability {
     // The answer of the inner call is recorded with that call, where it is known which of it is secret.
     secrets: ['token', 'data'],
     timeoutSeconds: 90,
-    ...CALLS_ON,
+    plan: ({ token, ...claims }, context) => planCommit(homeseer, preparable, { token, claims, context }),
     // The act is the inner call, which the guard decides about by itself; here only a record changes hands.
-    assess: (): Assessment => ({ effect: 'records', reasons: [] }),
-    act: (_plan, { token, ...claims }, context) => commit(homeseer, preparable, { token, claims, context }),
+    assess: ({ verdict }) => stagedAssessment(verdict.assessment),
+    act: (plan, { token, ...claims }, context) => commit(homeseer, plan, { token, claims, context }),
   })
 }
 
@@ -142,24 +178,38 @@ interface Committing {
   readonly context: HandlerContext
 }
 
-async function commit(
+interface CommitPlan {
+  /** As it was prepared, with the claims of the commit. */
+  readonly change: PreparedChange
+  /** What the policy says of it now. */
+  readonly verdict: DecisionPreview
+}
+
+async function planCommit(
   homeseer: Homeseer,
   preparable: Preparable,
+  { token, claims, context }: Committing,
+): Promise<Result<CommitPlan, Fault>> {
+  const peeked = homeseer.guard.changes.peek(token, callerKey(context.caller))
+  if (!peeked.ok) return fail(asToken(peeked.fault))
+  const change = { ...peeked.value, args: claimed(peeked.value, claims) }
+  const found = findTool(preparable, change.tool)
+  if (!found.ok) return found
+  const verdict = await previewed(homeseer, found.value, { context, args: change.args })
+  return verdict.ok ? ok({ change, verdict: verdict.value }) : verdict
+}
+
+async function commit(
+  homeseer: Homeseer,
+  { change, verdict }: CommitPlan,
   { token, claims, context }: Committing,
 ): Promise<Outcome> {
   const { changes } = homeseer.guard
   const principal = callerKey(context.caller)
-  const peeked = changes.peek(token, principal)
-  if (!peeked.ok) return fail(asToken(peeked.fault))
-  const { tool: name } = peeked.value
-  const args = claimed(peeked.value, claims)
-  const found = findTool(preparable, name)
-  if (!found.ok) return found
+  const { tool: name, args } = change
   // Before the token is taken: a rehearsal must not use it up.
-  if (isDry(homeseer.rules, args)) return commitDry(homeseer, { context, change: { ...peeked.value, args }, token })
-  const verdict = await previewed(homeseer, found.value, { context, args })
-  if (!verdict.ok) return verdict
-  if (verdict.value.decision.verdict === 'deny') return fail(asPrepared(denied(verdict.value.decision)))
+  if (isDry(homeseer.rules, args)) return commitDry({ context, change, token })
+  if (verdict.decision.verdict === 'deny') return fail(asPrepared(denied(verdict.decision)))
   // Durable before the act: of any number of commits of one token, one goes on.
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
@@ -230,19 +280,20 @@ function stillCommittable(
   },
 ): Fault {
   const next = nextJson({ name: 'hs4.change.commit', args: { token, ...claims } })
-  const expiresAt = isoTime(change.expiresAtMs)
+  const expiresAt = isoTimeOrNull(change.expiresAtMs)
   return { ...fault, details: { ...fault.details, ...refs, token, expiresAt, [NEXT]: [next] } }
 }
 
 /** Default dry run, or a change that was staged as one: a plan, and the token stays as it is. */
-async function commitDry(
-  homeseer: Homeseer,
-  {
-    context,
-    change,
-    token,
-  }: { readonly context: HandlerContext; readonly change: PreparedChange; readonly token: string },
-): Promise<Outcome> {
+async function commitDry({
+  context,
+  change,
+  token,
+}: {
+  readonly context: HandlerContext
+  readonly change: PreparedChange
+  readonly token: string
+}): Promise<Outcome> {
   const { tool: name, args, preparedSeq } = change
   const outcome = await context.call(name, { ...args, dryRun: true }, { isLocal: true })
   if (!outcome.ok) return outcome

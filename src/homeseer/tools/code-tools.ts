@@ -8,10 +8,10 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
 import { runScript, type ScriptReply } from '../wire/script.ts'
-import { callPlugin } from '../wire/write-request.ts'
+import { callPlugin } from '../wire/request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { callTarget, CODE, isListed, parameterCall, parseScriptCall } from './exact-call.ts'

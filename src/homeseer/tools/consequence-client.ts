@@ -24,7 +24,7 @@ import type { EventFiles } from '../catalog/event-file-store.ts'
 import { rootRef, type House } from '../catalog/house.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import type { Homeseer } from './dependencies.ts'
-import { deviceLabel } from './device-view.ts'
+import { deviceLabel } from './house-client.ts'
 import { readFault } from './faults.ts'
 import { deviceTarget } from './homeseer-change.ts'
 import { cut } from './json-text.ts'
@@ -176,13 +176,19 @@ export function touchedBy({ consequences: { refs, eventIds, doubts } }: Assessed
   }
 }
 
-/** As the owner's rules name them: devices and events; all devices where nobody can say which. */
-export function reachedTargets({
-  consequences: { refs, eventIds, doubts },
-  house,
-}: AssessedConsequences): readonly string[] {
-  const devices = doubts.length === 0 ? refs : house.devices.map(({ ref }) => ref)
-  return [...devices.map(deviceTarget), ...eventIds.map(eventTarget)]
+/** As the owner's rules and limits name them: the devices and events that a chain is known to reach. */
+export function reachedTargets({ consequences: { refs, eventIds } }: AssessedConsequences): readonly string[] {
+  return [...refs.map(deviceTarget), ...eventIds.map(eventTarget)]
+}
+
+/** All other devices of the house, where nobody can say that the chain ends with those that are known. */
+export function doubtfulTargets({ consequences: { refs, doubts }, house }: AssessedConsequences): readonly string[] {
+  return doubts.length === 0 ? [] : targetsBeside(house, refs)
+}
+
+export function targetsBeside(house: House, refs: readonly number[]): readonly string[] {
+  const known = new Set(refs)
+  return house.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => deviceTarget(ref))
 }
 
 export function eventTarget(id: number | string): string {

@@ -12,14 +12,14 @@ import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { GuardServices } from '../../guard/guard.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
-import type { Exposes } from '../catalog/exposure.ts'
+import type { Exposes } from '../catalog/house.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventDefinitionSource } from '../catalog/event-file-store.ts'
 import type { AliasStore } from '../resolve/alias-store.ts'
 import type { Alias } from '../resolve/alias.ts'
 import type { ResolverClient } from '../resolve/resolver-client.ts'
 import type { Link } from '../wire/link-client.ts'
-import type { Arrivals } from './arrivals.ts'
+import type { Arrivals } from './verify-client.ts'
 import type { AuditTrail } from './audit.ts'
 import type { Rules } from './rules.ts'
 
@@ -55,11 +55,6 @@ export function answer(data: Json): Outcome {
 
 export function answerOf(result: Result<Json, Fault>): Outcome {
   return result.ok ? answer(result.value) : fail(result.fault)
-}
-
-/** `null` is the contract's word for a time that nobody knows. */
-export function isoTime(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString()
 }
 
 /** Where the record of this very call can be found: every event of it bears the trace. */

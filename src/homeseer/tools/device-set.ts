@@ -7,30 +7,31 @@
  * Reads and writes through the link.
  */
 import { z } from 'zod'
-import type { Call, Outcome } from '../../bus/call.ts'
+import type { Call, LateOutcome, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { controlExchange, type ControlChoice } from '../catalog/control.ts'
 import type { Device } from '../catalog/device.ts'
-import { expectationOf, isUnknownValue, type Expectation } from '../catalog/outcome.ts'
-import { patienceFor, type Patience } from '../catalog/patience.ts'
-import type { ControlPair } from '../wire/control-pair.ts'
+import { expectationOf, isUnknownValue, type Expectation, patienceFor, type Patience } from '../catalog/outcome.ts'
+import type { ControlPair } from '../wire/device.ts'
 import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
 import type { LiveValue } from '../wire/mirror.ts'
-import { setStoredStatus } from '../wire/write-request.ts'
+import { setStoredStatus } from '../wire/request.ts'
 import {
   assessWrite,
   consequencesJson,
+  doubtfulTargets,
   labelWith,
   reachedTargets,
   touchedBy,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import { answer, isoTime, type Homeseer } from './dependencies.ts'
+import { answer, type Homeseer } from './dependencies.ts'
 import { refArgument } from './device-arguments.ts'
-import { deviceLabel } from './device-view.ts'
+import { deviceLabel, findDevice, noDevice, seenNow } from './house-client.ts'
 import { hs4Fault, readFault, writeFault, type NextCall } from './faults.ts'
 import {
   BASE_GUARD,
@@ -39,7 +40,6 @@ import {
   defineHomeseerChange,
   type HomeseerAssessment,
 } from './homeseer-change.ts'
-import { findDevice, noDevice, seenNow } from './house-client.ts'
 import { choosePath, clearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
 import {
   asAnswered,
@@ -136,6 +136,7 @@ function assessSet({ device, controls, path, shown, assessed }: Plan): HomeseerA
     label: labelWith(deviceLabel(device), assessed),
     touched: { ...touched, refs: [device.ref, ...refs] },
     reaches: reachedTargets(assessed),
+    mayReach: doubtfulTargets(assessed),
     preview: {
       before: { value: shown?.value ?? null, status: shown?.status ?? null },
       device: { ref: device.ref, name: deviceLabel(device), sensitive: [...device.sensitivity] },
@@ -238,7 +239,7 @@ function pendingJson(outcome: 'still_moving' | 'unreported', untilMs: number): J
   return {
     applied: outcome === 'still_moving',
     pending: outcome,
-    pendingUntil: isoTime(untilMs),
+    pendingUntil: isoTimeOrNull(untilMs),
     note:
       outcome === 'still_moving'
         ? 'The device is on its way. Read it again later; lastCommand says when it has arrived.'
@@ -265,8 +266,23 @@ function waitOn(
     if (arrivals.last(ref) !== command) return
     const afterMs = clock.now() - command.atMs
     arrivals.note(ref, { ...command, outcome: arrived ? 'arrived' : 'not-arrived', afterMs })
+    await act.call.recordLateOutcome?.(lateOutcome(arrived, link.mirror.entries.get(ref)?.live, { wanted, afterMs }))
   }
   void settle()
+}
+
+function lateOutcome(
+  arrived: boolean,
+  live: LiveValue | undefined,
+  { wanted, afterMs }: { readonly wanted: string; readonly afterMs: number },
+): LateOutcome {
+  const seconds = Math.round(afterMs / 1_000)
+  return {
+    outcome: arrived ? 'reached' : 'not-reached',
+    source: !arrived ? 'timeout' : live?.source === 'ascii' || live?.source === 'webhook' ? 'push' : 'read',
+    observed: { value: live?.value ?? null, status: live?.status ?? null },
+    message: arrived ? `It shows ${wanted} ${seconds} s later.` : `It does not show ${wanted} ${seconds} s later.`,
+  }
 }
 
 /** HomeSeer's memory. If even that does not hold, and a control means the same, the device is told after all, once. */

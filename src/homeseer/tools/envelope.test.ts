@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
+import { CALLS_ON, defineChange } from '../../bus/capability-definition.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { refusedEnvelope } from '../admin/admin-envelope.ts'
 import { ok } from '../../core/result.ts'

@@ -5,14 +5,15 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventFileFault, EventFiles } from '../catalog/event-file-store.ts'
-import { answer, isoTime, type Homeseer } from './dependencies.ts'
-import { deviceLabel } from './device-view.ts'
+import { answer, type Homeseer } from './dependencies.ts'
+import { deviceLabel } from './house-client.ts'
 import { homeseerFamily } from './envelope.ts'
 import { blockJson, triggerJson } from './event-definition-view.ts'
 import { EVENT_NAME, noEvent, severalEvents, unnamed, type EventName } from './event-read-tools.ts'
@@ -84,8 +85,8 @@ async function definitionJson(
     source: {
       eventsPath,
       eventGroupsPath,
-      eventsFileMtime: isoTime(files.eventsModifiedMs),
-      eventGroupsFileMtime: isoTime(files.groupsModifiedMs),
+      eventsFileMtime: isoTimeOrNull(files.eventsModifiedMs),
+      eventGroupsFileMtime: isoTimeOrNull(files.groupsModifiedMs),
       eventCount: files.definitions.length,
       eventGroupCount: new Set(files.definitions.map(({ groupRef }) => groupRef)).size,
     },

@@ -12,26 +12,22 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { runEventById, runEventByName } from '../wire/write-request.ts'
+import { runEventById, runEventByName } from '../wire/request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { EVENT_NAME, findEvent, type EventName } from './event-read-tools.ts'
 import {
   assessEvent,
   consequencesJson,
+  doubtfulTargets,
   eventTarget,
   labelWith,
   reachedTargets,
+  targetsBeside,
   touchedBy,
   type AssessedConsequences,
 } from './consequence-client.ts'
 import { writeFault } from './faults.ts'
-import {
-  BASE_GUARD,
-  defineHomeseerChange,
-  deviceTarget,
-  GUARDED_OUTPUT,
-  type HomeseerAssessment,
-} from './homeseer-change.ts'
+import { BASE_GUARD, defineHomeseerChange, GUARDED_OUTPUT, type HomeseerAssessment } from './homeseer-change.ts'
 import type { Rules, Touched } from './rules.ts'
 import { tolerantInput } from './tolerant-input.ts'
 
@@ -90,7 +86,8 @@ function assessRun({ event, assessed }: Plan, rules: Rules): HomeseerAssessment 
     target,
     label: labelWith(`Event ${group} / ${name}`, assessed),
     touched: touchedByRun(event, assessed, rules),
-    reaches: reachedByRun(assessed).filter((reached) => reached !== target),
+    reaches: reachedTargets(assessed).filter((reached) => reached !== target),
+    mayReach: mayReachByRun(assessed),
     preview: {
       event: { id: id ?? null, group, name },
       sensitive: [...reasons],
@@ -113,9 +110,8 @@ function touchedByRun(event: ReceivedEvent, assessed: AssessedConsequences, { ev
 }
 
 /** Of an event that nobody can read any device may be set: what the owner forbids for one of them holds for it. */
-function reachedByRun(assessed: AssessedConsequences): readonly string[] {
-  if (assessed.definition !== undefined) return reachedTargets(assessed)
-  return assessed.house.devices.map(({ ref }) => deviceTarget(ref))
+function mayReachByRun(assessed: AssessedConsequences): readonly string[] {
+  return assessed.definition === undefined ? targetsBeside(assessed.house, []) : doubtfulTargets(assessed)
 }
 
 /** For the person who approves: in the words of the event, not of HomeSeer's file. */

@@ -10,7 +10,7 @@
  *
  * Pure.
  */
-import { redactText } from '../../guard/secret-text.ts'
+import { redactText } from '../../guard/secrets.ts'
 import { cut } from './json-text.ts'
 
 export interface ExactCall {

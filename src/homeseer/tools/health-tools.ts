@@ -4,15 +4,16 @@
  * Reads through the link.
  */
 import { z } from 'zod'
-import { callerKey } from '../../bus/caller-key.ts'
+import { callerKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { getControl, getVersion } from '../wire/read-request.ts'
+import { getControl, getVersion } from '../wire/request.ts'
 import { asksForTooMuch, type LinkFault } from '../wire/fault.ts'
 import type { Result } from '../../core/result.ts'
-import { answer, isoTime, type Homeseer } from './dependencies.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
 import { policyState } from './policy-state.ts'
@@ -55,7 +56,7 @@ export function healthTools(homeseer: Homeseer): readonly Capability[] {
         transport: call.channel,
         devicesDiscovered: house.ok ? house.value.devices.length : null,
         push: push === undefined ? 'off' : push.up ? 'up' : push.reason,
-        checkedAt: isoTime(homeseer.clock.now()),
+        checkedAt: isoTimeOrNull(homeseer.clock.now()),
       })
     }),
 
@@ -88,7 +89,7 @@ export function healthTools(homeseer: Homeseer): readonly Capability[] {
         failCount,
         warnCount,
         checks,
-        checkedAt: isoTime(homeseer.clock.now()),
+        checkedAt: isoTimeOrNull(homeseer.clock.now()),
       })
     }),
   ]

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { CALLS_ON, defineChange } from '../../bus/change-definition.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { CALLS_ON, defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { ok } from '../../core/result.ts'
 import { buildHouse } from '../catalog/house.ts'
 import { buildResolver } from '../resolve/resolve.ts'

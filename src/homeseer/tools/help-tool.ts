@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { EMPTY_HOUSE } from '../catalog/house.ts'
 import { buildResolver } from '../resolve/resolve.ts'
 import { answer, type Homeseer } from './dependencies.ts'

@@ -7,9 +7,9 @@
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
-import { defineChange } from '../../bus/change-definition.ts'
-import type { HandlerContext } from '../../bus/handler-context.ts'
-import type { CapabilityDefinition } from '../../bus/tool.ts'
+import { defineChange } from '../../bus/capability-definition.ts'
+import type { CapabilityDefinition } from '../../bus/capability-definition.ts'
+import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
@@ -42,8 +42,10 @@ export interface HomeseerAssessment {
   readonly target: string
   readonly label: string
   readonly touched: Touched
-  /** Devices and events that it reaches beside its target, as rules name them: the owner's word on each holds. */
+  /** Devices and events that it sets in motion beside its target, as rules and limits name them. */
   readonly reaches?: readonly string[]
+  /** Those that it might reach, for want of knowledge, or would reach later on. */
+  readonly mayReach?: readonly string[]
   /** What may drift while a person thinks stands under `before`. */
   readonly preview: JsonObject
 }
@@ -83,11 +85,12 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Claims
     ...unlessDry(rules, definition),
     family: homeseerFamily,
     assess: (plan, input, context) => {
-      const { effect, target, label, touched, reaches = [], preview } = assess(plan, input)
+      const { effect, target, label, touched, reaches = [], mayReach = [], preview } = assess(plan, input)
       return {
         effect,
         target,
         touches: reaches,
+        mayTouch: mayReach,
         label,
         dryRun: isDry(rules, input),
         preview,

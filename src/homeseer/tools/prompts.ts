@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { Capability, PromptArgument } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import { answer } from './dependencies.ts'
 import { AGENT_CONTRACT } from './agent-contract.ts'
 import { homeseerFamily } from './envelope.ts'

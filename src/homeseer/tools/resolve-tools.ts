@@ -5,12 +5,13 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller-key.ts'
+import { callerKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { provenanceOf } from '../resolve/alias.ts'
 import {
   resolveCameras,
@@ -23,7 +24,7 @@ import {
   type Verdict,
 } from '../resolve/resolve.ts'
 import type { CurrentResolver } from '../resolve/resolver-client.ts'
-import { answer, isoTime, type Homeseer } from './dependencies.ts'
+import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
 import { tolerantInput } from './tolerant-input.ts'
@@ -87,7 +88,7 @@ export function candidateJson(candidate: Candidate<unknown>, withEvidence: boole
 /** How much the answer rests on; a source that failed is a warning, not a failure, while others have names. */
 export function refreshJson({ resolver, warnings }: CurrentResolver, { clock }: Homeseer): JsonObject {
   return {
-    generatedAt: isoTime(clock.now()),
+    generatedAt: isoTimeOrNull(clock.now()),
     totalDevices: resolver.house.devices.length,
     totalEvents: resolver.events.size,
     totalCameras: resolver.cameras.size,

@@ -7,16 +7,17 @@
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { CAPABILITIES } from '../catalog/capability.ts'
 import { groupDevices } from '../catalog/house.ts'
 import { provenanceOf, type Alias } from '../resolve/alias.ts'
-import { getVersion } from '../wire/read-request.ts'
+import { getVersion } from '../wire/request.ts'
 import { AGENT_CONTRACT } from './agent-contract.ts'
-import { answerOf, isoTime, type Homeseer } from './dependencies.ts'
+import { answerOf, type Homeseer } from './dependencies.ts'
 import { statusData } from './device-status.ts'
 import { homeseerFamily } from './envelope.ts'
 import type { MayReadAudit } from './audit.ts'
@@ -98,7 +99,11 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     read: async ({ catalog, clock }) => {
       const events = await catalog.events()
       if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
-      return ok({ generatedAt: isoTime(clock.now()), total: events.value.length, events: events.value.map(eventJson) })
+      return ok({
+        generatedAt: isoTimeOrNull(clock.now()),
+        total: events.value.length,
+        events: events.value.map(eventJson),
+      })
     },
   },
   {
@@ -113,7 +118,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
         return [capability, able.map(({ ref }) => ref)] as const
       })
       return ok({
-        generatedAt: isoTime(homeseer.clock.now()),
+        generatedAt: isoTimeOrNull(homeseer.clock.now()),
         ...controlsUnknown(house.value),
         matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
       })
@@ -142,7 +147,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     path: 'agent/contract',
     title: 'Rules for agents',
     description: 'How to work with these tools safely.',
-    read: async ({ clock }) => ok({ generatedAt: isoTime(clock.now()), ...AGENT_CONTRACT }),
+    read: async ({ clock }) => ok({ generatedAt: isoTimeOrNull(clock.now()), ...AGENT_CONTRACT }),
   },
   {
     path: 'admin/audit/diff',
@@ -166,7 +171,7 @@ async function catalogJson(homeseer: Homeseer, full: boolean): Promise<Result<Js
   const { devices } = house.value
   const { maxDevices } = homeseer.config
   return ok({
-    generatedAt: isoTime(homeseer.clock.now()),
+    generatedAt: isoTimeOrNull(homeseer.clock.now()),
     total: devices.length,
     truncated: devices.length > maxDevices,
     ...(devices.length > maxDevices ? { more: MORE } : {}),
@@ -215,7 +220,7 @@ async function summaryJson(homeseer: Homeseer, mayRead: MayReadAudit): Promise<R
     ...(cameras.ok ? [] : [readFault(cameras.fault, 'reading the cameras').message]),
   ]
   return ok({
-    generatedAt: isoTime(clock.now()),
+    generatedAt: isoTimeOrNull(clock.now()),
     hs4Version: version.ok ? version.value : null,
     safeMode: config.safeMode,
     policy: policyState(homeseer),
@@ -246,7 +251,7 @@ async function aliasesJson(homeseer: Homeseer, call: Call): Promise<Result<Json,
   return ok({
     refresh: refreshJson(current.value, homeseer),
     catalog: {
-      generatedAt: isoTime(homeseer.clock.now()),
+      generatedAt: isoTimeOrNull(homeseer.clock.now()),
       entries: aliases.map(({ kind, id, text, origin }) => ({
         key: `${kind}:${id}`,
         alias: text,

@@ -11,17 +11,19 @@
 import { createServer } from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { listen } from '../../core/listen-server.ts'
+import { isBeingAnswered, listen } from '../../core/listen-server.ts'
 import type { Frame } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
+import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { faultBody } from '../answer.ts'
 import { idInCertificate } from '../identity/certificate.ts'
 import type { Inbound } from '../inbound.ts'
 import { refusal } from '../refusal.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
-import { Guests } from './guests.ts'
 import { CALL_PATH, fieldReader, SIGNATURE_HEADER } from './headers.ts'
 import { PacketLinkServer } from './packet-link-server.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
@@ -58,6 +60,9 @@ const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
 const MAX_CONNECTIONS = 2_048
+/** A node makes 64 for messages and one for packets at most; all that are no members share as many. */
+const MAX_CONNECTIONS_EACH = 256
+const MAX_HANDSHAKES = 256
 /** A far end that lost its power says nothing, and a connection that carries packets may rest. */
 const PROBE_AFTER_MS = 30_000
 const MAX_EXCESS = 8
@@ -65,12 +70,15 @@ const MAX_EXCESS = 8
 const MAX_STRANGERS_BODY_BYTES = 65_536
 
 interface Listener extends HttpServerOptions {
-  readonly guests: Guests
+  readonly limiter: ConnectionLimiter<Duplex>
 }
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const guests = new Guests()
-  const listener = { ...options, guests }
+  const limiter = new ConnectionLimiter<Duplex>({
+    maxUnauthenticated: MAX_CONNECTIONS_EACH,
+    maxPerPrincipal: MAX_CONNECTIONS_EACH,
+  })
+  const listener = { ...options, limiter }
   const server = createServer(
     {
       cert: options.tls.certificate,
@@ -88,11 +96,17 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       keepAliveInitialDelay: PROBE_AFTER_MS,
     },
     (request, response) => {
+      limiter.recordActivity(request.socket, () => isBeingAnswered(response))
       answer(listener, request, response).catch(() => response.destroy())
     },
   )
   server.maxConnections = MAX_CONNECTIONS
-  server.on('secureConnection', (socket) => guests.enter(socket, memberAt(socket, options.views)))
+  limitHandshakes(server)
+  server.on('secureConnection', (socket: TLSSocket) => {
+    const member = memberAt(socket, options.views)
+    if (member === undefined) limiter.accept(socket)
+    else limiter.authenticate(socket, member)
+  })
   const links = new PacketLinkServer({
     provider: options.packets,
     maxBodyBytes: options.maxBodyBytes,
@@ -101,6 +115,26 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   server.on('upgrade', (request, socket, head: Buffer) => links.accept(request, socket, head))
   const port = await listen(server, options)
   return { port, stop: () => close(server, links) }
+}
+
+/** A connection that never begins its handshake is silent, too, and must not keep a newcomer out. */
+function limitHandshakes(server: Server): void {
+  const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_HANDSHAKES })
+  const shaking = new Map<string, Socket>()
+  server.on('connection', (socket: Socket) => {
+    const remote = remoteEnd(socket)
+    shaking.set(remote, socket)
+    socket.once('close', () => shaking.delete(remote))
+    limiter.accept(socket)
+  })
+  server.on('secureConnection', (secure: TLSSocket) => {
+    const socket = shaking.get(remoteEnd(secure))
+    if (socket !== undefined) limiter.authenticate(socket, 'secure')
+  })
+}
+
+function remoteEnd({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }
 
 async function answer(options: Listener, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -138,9 +172,10 @@ async function call(options: Listener, request: IncomingMessage, response: Serve
     // Closed before it was finished: the caller is gone, and the handler hears of it.
     if (!response.writableFinished) controller.abort(new DOMException('the caller went away', 'AbortError'))
   })
-  const { maxBodyBytes, guests, views } = options
+  const { maxBodyBytes, limiter, views } = options
   // Who came as a stranger may have been let in since, over this very connection.
-  const isStranger = guests.isStranger(request.socket) && memberAt(request.socket as TLSSocket, views) === undefined
+  const isStranger =
+    limiter.isUnauthenticated(request.socket) && memberAt(request.socket as TLSSocket, views) === undefined
   const body = await readBody(request, isStranger ? Math.min(maxBodyBytes, MAX_STRANGERS_BODY_BYTES) : maxBodyBytes)
   const proof = request.headers[SIGNATURE_HEADER]
   const delivered = await options.inbound.receive(

@@ -10,10 +10,9 @@
  * Pure.
  */
 import { hex } from '../../core/bytes.ts'
-import { chanceBytes } from '../../core/chance.ts'
+import { chanceBytes, isUlid, ulid } from '../../core/ids.ts'
 import type { Call } from '../../bus/call.ts'
 import type { Offer, Version } from '../../bus/capability.ts'
-import { isUlid, ulid } from '../../core/ids.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isActor } from '../actor.ts'

@@ -13,7 +13,7 @@ import type { GateParts } from '../gate.ts'
 import { foundCommunity, withMember, withoutMember } from '../identity/community.ts'
 import type { Community } from '../identity/community.ts'
 import { Inbound } from '../inbound.ts'
-import { RateBudget } from '../rate-budget.ts'
+import { PeerRateLimiter } from '../peer-rate-limiter.ts'
 import { reasonOf } from '../refusal.ts'
 import { ReplayCache } from '../replay-cache.ts'
 import { GivenSessions, offerSession, takeSession } from '../sessions.ts'
@@ -298,7 +298,7 @@ function open(mine: Signatures, theirs: Signatures): void {
     sessions,
     replay: new ReplayCache(0),
     strangersReplay: new ReplayCache(0),
-    rate: new RateBudget({ callsPerSecond: 1_000, callsPerSecondPerCapability: 1_000 }),
+    rate: new PeerRateLimiter({ callsPerSecond: 1_000, callsPerSecondPerCapability: 1_000 }),
     clock,
   }
   const report = (error: unknown): never => {

@@ -7,17 +7,19 @@ import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/tool.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Approvals } from '../../guard/approvals.ts'
 import type { Guard } from '../../guard/guard.ts'
 import type { Grants } from '../../guard/grants-store.ts'
 import type { RecordedChange } from '../../ledger/ledger.ts'
-import { answer, isoTime, RUNTIME_LOCK } from '../dependencies.ts'
+import type { ChangeQuery } from '../../ledger/lookup-store.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
+import { answer, RUNTIME_LOCK } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
-import { cursorArgument, decodeCursor, encodeCursor, limitArgument, listScope, page } from '../paging.ts'
+import { defineRuntimeTool } from '../runtime-tool.ts'
+import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { cursorArgument, limitArgument, page, readCursor } from '../paging.ts'
 import { id } from '../text.ts'
 import { CHANGE_RESULTS, changeOf, changeOutput, fits, NODE_FAMILY } from './change.ts'
 import type { Change, ChangeFilter, Surroundings } from './change.ts'
@@ -28,8 +30,7 @@ const timeArgument = z.iso
   .transform((time) => new Date(time).toISOString())
   .describe('ISO 8601, such as 2026-01-31T22:00:00Z or with an offset.')
 
-const ledgerChanges = defineTool({
-  family: runtimeFamily,
+const ledgerChanges = defineRuntimeTool({
   lock: RUNTIME_LOCK,
   effect: 'reads',
   name: 'ledger_changes',
@@ -44,6 +45,8 @@ const ledgerChanges = defineTool({
       .describe(`Such as \`ebus\`, \`homeseer\`, \`devices\`; \`${NODE_FAMILY}\` for the gateway itself.`),
     caller: id().exactOptional().describe('A name as in `caller`, `node`, `actor` or `client`.'),
     result: z.enum(CHANGE_RESULTS).exactOptional(),
+    task_id: id().exactOptional().describe('Only what its caller did for this task (`_meta["io.hearthbus/task"]`).'),
+    session_id: id().exactOptional().describe('The same for an audit session (`_meta["io.hearthbus/session"]`).'),
     text: id().exactOptional().describe('Part of the tool’s name, its title, the target or the arguments.'),
     limit: limitArgument,
     cursor: cursorArgument,
@@ -75,25 +78,28 @@ export interface AskedGuard {
 
 export function changeTools(records: Records, bus: AskedBus, guard: AskedGuard): readonly Capability[] {
   return [
-    ledgerChanges.handledBy(async ({ limit, cursor, since, until, ...filter }, { caller }) => {
-      const scope = listScope('ledger_changes', { since, until, ...filter })
-      const after = decodeCursor<[number, number]>(cursor, scope, 2)
-      if (!after.ok) return after
-      const [atMs, seq] = after.value ?? [Date.parse(until ?? END_OF_TIME), 0]
-      const around = surroundings(records, { bus, guard, caller })
-      const range = { since: since ?? '', before: { at: timeText(atMs), seq } }
-      const mayRead = ({ caller: principal, effect, target, capability }: Change): boolean =>
-        guard.mayRead(caller, { principal, effect: effect as Effect, target }, bus.offer(capability))
-      const { found, lookedTo } = look(records, range, { filter, around, mayRead, wanted: limit + 1 })
-      const cursorOf = (last: Place): string => encodeCursor(scope, [Date.parse(last.at), last.seq])
-      const { rows, ...next } = page(found, fitting(found, limit), ({ place }) => cursorOf(place))
-      return answer({
-        now: isoTime(records.clock),
-        changes: rows.map(({ change }) => change as JsonObject),
-        ...(lookedTo === undefined ? {} : { next_cursor: cursorOf(lookedTo) }),
-        ...next,
-      })
-    }),
+    ledgerChanges.handledBy(
+      async ({ limit, cursor, since, until, task_id: taskId, session_id: sessionId, ...filter }, { caller }) => {
+        const work = { ...(taskId === undefined ? {} : { taskId }), ...(sessionId === undefined ? {} : { sessionId }) }
+        const scope = cursorScope('ledger_changes', { since, until, ...work, ...filter })
+        const after = readCursor<[number, number]>(cursor, scope, 2)
+        if (!after.ok) return after
+        const [atMs, seq] = after.value ?? [Date.parse(until ?? END_OF_TIME), 0]
+        const around = surroundings(records, { bus, guard, caller })
+        const range = { since: since ?? '', before: { at: timeText(atMs), seq }, work }
+        const mayRead = ({ caller: principal, effect, target, capability }: Change): boolean =>
+          guard.mayRead(caller, { principal, effect: effect as Effect, target }, bus.offer(capability))
+        const { found, lookedTo } = look(records, range, { filter, around, mayRead, wanted: limit + 1 })
+        const cursorOf = (last: Place): string => encodeCursor(scope, [Date.parse(last.at), last.seq])
+        const { rows, ...next } = page(found, fitting(found, limit), ({ place }) => cursorOf(place))
+        return answer({
+          now: isoTime(records.clock.now()),
+          changes: rows.map(({ change }) => change as JsonObject),
+          ...(lookedTo === undefined ? {} : { next_cursor: cursorOf(lookedTo) }),
+          ...next,
+        })
+      },
+    ),
   ]
 }
 
@@ -114,16 +120,16 @@ interface Found {
 /** `lookedTo`: the bound was reached, and there may be more behind that place. */
 function look(
   { ledger }: Records,
-  { since, before }: { readonly since: string; readonly before: Place },
+  { before, ...range }: Omit<ChangeQuery, 'limit'>,
   { filter, around, mayRead, wanted }: Search,
 ): { readonly found: readonly Found[]; readonly lookedTo?: Place } {
   const found: Found[] = []
   let place = before
   for (let looked = 0; looked < MAX_LOOKED_AT; looked += STRIDE) {
-    const rows = ledger.changes({ since, before: place, limit: STRIDE })
-    for (const { at, seq, entry, end } of rows) {
+    const rows = ledger.changes({ ...range, before: place, limit: STRIDE })
+    for (const { at, seq, entry, ...ends } of rows) {
       place = { at, seq }
-      const change = entry && changeOf(entry, end, around)
+      const change = entry && changeOf(entry, ends, around)
       if (change !== undefined && mayRead(change) && fits(change, filter)) found.push({ place, change })
       if (found.length >= wanted) return { found }
     }

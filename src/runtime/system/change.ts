@@ -1,12 +1,13 @@
 /**
  * Change: one change as the ledger has it, told so that a person understands it.
  *
- *   call.enter ⋈ call.exit | call.aborted ─▶ who, what, on what, how it ended     token.created, stop.engaged … ─▶ done
+ *   call.enter ⋈ call.exit | call.aborted ⋈ call.outcome ─▶ who, what, on what, how it ended, what became of it later
+ *   token.created, stop.engaged … ─▶ done
  *
  * Pure: it asks what it is given.
  */
 import { z } from 'zod'
-import { accountOf, peerOf } from '../../bus/caller-key.ts'
+import { accountOf, peerOf } from '../../bus/caller.ts'
 import type { Offer } from '../../bus/capability.ts'
 import { isUntried } from '../../core/fault.ts'
 import type { FaultKind } from '../../core/fault.ts'
@@ -44,6 +45,12 @@ export const changeOutput = z.object({
   effect: z.string(),
   target: z.string().exactOptional(),
   label: z.string().exactOptional().describe('What people call the target.'),
+  touches: z.array(z.string()).exactOptional().describe('What else it moves, or would have moved, such as by events.'),
+  may_touch: z
+    .array(z.string())
+    .exactOptional()
+    .describe('What it might move, or wires up; the first few where that is much, see `may_touch_count`.'),
+  may_touch_count: z.int().exactOptional(),
   arguments: z.unknown().exactOptional().describe('As recorded, without secrets.'),
   result: z
     .enum(CHANGE_RESULTS)
@@ -66,7 +73,20 @@ export const changeOutput = z.object({
   diff: z.unknown().exactOptional(),
   verification: z.unknown().exactOptional().describe('What was looked at afterwards.'),
   answer: z.unknown().exactOptional().describe('What the tool answered, where it says none of these and is short.'),
+  later: z
+    .object({
+      log_index: z.int(),
+      at: z.string(),
+      outcome: z.string().describe('`reached`: what was wanted is so after all; `not-reached`: it did not come to it.'),
+      source: z.string().exactOptional().describe('How that became known: `push`, `read` or `timeout`.'),
+      message: z.string().exactOptional(),
+      observed: z.unknown().exactOptional(),
+    })
+    .exactOptional()
+    .describe('What became known after the call was answered; `result` says how it stands with this.'),
   trace_id: z.string().exactOptional(),
+  task_id: z.string().exactOptional().describe('For which task its caller said that it was.'),
+  session_id: z.string().exactOptional().describe('The same for an audit session.'),
 })
 export type Change = z.output<typeof changeOutput>
 
@@ -85,11 +105,17 @@ export interface Surroundings {
 /**
  * `undefined` for a call that turned out to change nothing: it only read, or passed on what has an entry of its own.
  */
-export function changeOf(entry: LedgerEntry, end: LedgerEntry | undefined, around: Surroundings): Change | undefined {
-  return entry.kind === 'call.enter' ? callChange(entry, end, around) : deed(entry, around)
+export function changeOf(entry: LedgerEntry, ends: CallEnds, around: Surroundings): Change | undefined {
+  return entry.kind === 'call.enter' ? callChange(entry, ends, around) : deed(entry, around)
 }
 
-function callChange(entry: LedgerEntry, end: LedgerEntry | undefined, around: Surroundings): Change | undefined {
+/** What ended a call, and what became known of it afterwards. */
+export interface CallEnds {
+  readonly end?: LedgerEntry
+  readonly late?: LedgerEntry
+}
+
+function callChange(entry: LedgerEntry, { end, late }: CallEnds, around: Surroundings): Change | undefined {
   const effect = textOf(end?.['effect']) ?? textOf(entry['effect']) ?? ''
   if (effect === 'reads' || effect === 'records') return undefined
   const capability = textOf(entry['tool']) ?? ''
@@ -106,9 +132,10 @@ function callChange(entry: LedgerEntry, end: LedgerEntry | undefined, around: Su
     effect,
     ...texts({ target: end?.['target'] }),
     ...(args === undefined ? {} : { arguments: args }),
-    result: resultOf(end),
+    result: laterResult(resultOf(end), late),
     ...(end === undefined ? {} : endOf(end, around)),
-    ...texts({ trace_id: entry['trace_id'] }),
+    ...(late === undefined ? {} : { later: laterOf(late, around) }),
+    ...texts({ trace_id: entry['trace_id'], task_id: entry['task_id'], session_id: entry['session_id'] }),
   }
 }
 
@@ -118,10 +145,21 @@ function endOf(end: LedgerEntry, around: Surroundings): Partial<Change> {
   const sentences = strings(reasons)
   return {
     ...texts({ label, code: end['error_code'] }),
+    ...reachOf(end),
     ...(rules.length === 0 ? {} : { rules }),
     ...(sentences.length === 0 ? {} : { reasons: sentences }),
     ...yesOf(end, around),
     ...(result === undefined ? {} : effectOf(result)),
+  }
+}
+
+function reachOf(end: LedgerEntry): Pick<Change, 'touches' | 'may_touch' | 'may_touch_count'> {
+  const [touches, doubtful] = [strings(end['touches']), strings(end['may_touch'])]
+  const count = end['may_touch_count']
+  return {
+    ...(touches.length === 0 ? {} : { touches }),
+    ...(doubtful.length === 0 ? {} : { may_touch: doubtful }),
+    ...(typeof count === 'number' ? { may_touch_count: count } : {}),
   }
 }
 
@@ -156,6 +194,24 @@ function resultOf(end: LedgerEntry | undefined): ChangeResult {
   if (fault === 'unknown-outcome') return 'unknown'
   if (end['outcome'] === 'denied') return 'refused'
   return fault !== undefined && isUntried({ kind: fault, message: '' }) ? 'refused' : 'failed'
+}
+
+/** What was tried and is so by now was done; what was done and did not come to it failed. */
+function laterResult(result: ChangeResult, late: LedgerEntry | undefined): ChangeResult {
+  if (late === undefined) return result
+  if (late['outcome'] === 'reached') return result === 'failed' || result === 'unknown' ? 'done' : result
+  return late['outcome'] === 'not-reached' && result === 'done' ? 'failed' : result
+}
+
+function laterOf(late: LedgerEntry, around: Surroundings): NonNullable<Change['later']> {
+  const { message, observed } = around.words(late.seq)
+  return {
+    log_index: late.seq,
+    at: late.at,
+    outcome: textOf(late['outcome']) ?? '',
+    ...texts({ source: late['source'], message }),
+    ...(observed === undefined ? {} : { observed }),
+  }
 }
 
 /** What a person did beside calls: the kind of the entry is the name of it. */
@@ -225,8 +281,8 @@ function names({ caller, node, actor, client }: Change): readonly (string | unde
   return [caller, accountOf(caller), node, actor, client]
 }
 
-function subject({ capability, title, target, label, arguments: args }: Change): readonly unknown[] {
-  return [capability, title, target, label, args]
+function subject({ capability, title, target, label, touches, arguments: args }: Change): readonly unknown[] {
+  return [capability, title, target, label, touches, args]
 }
 
 function texts<Name extends string>(

@@ -3,10 +3,12 @@ import { answering, echo } from '../../../test/bus-village.ts'
 import { ADMIN } from '../../../test/guard-house.ts'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
-import type { Caller } from '../../bus/call.ts'
+import type { Caller, RecordLateOutcome } from '../../bus/call.ts'
 import type { Assessment } from '../../bus/capability.ts'
+import type { WorkReference } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
+import type { LedgerEvent } from '../../ledger/entry.ts'
 
 const CLAUDE: Caller = { kind: 'principal', id: 'claude', role: 'agent', client: 'Desktop' }
 const KITCHEN: Caller = { kind: 'peer', id: 'ed25519:kitchen', level: 'trusted', actor: 'claude' }
@@ -19,6 +21,7 @@ const lamp = (more: Partial<Assessment> = {}): Assessment => ({
 })
 
 let rig: Rig
+let late: RecordLateOutcome | undefined
 beforeEach(async () => {
   rig = await runtimeRig()
   const shown = { name: 'light.set', title: 'Set a lamp', effect: 'writes', trustRequired: 'member' } as const
@@ -32,7 +35,8 @@ beforeEach(async () => {
             ...(typeof body['key'] === 'string' ? { idempotencyKey: body['key'] } : {}),
           }),
       },
-      async ({ body }) => {
+      async ({ body, recordLateOutcome }) => {
+        late = recordLateOutcome
         if (body['lost'] === true) return fail({ kind: 'unknown-outcome', message: 'No answer.' })
         if (body['away'] === true) return fail({ kind: 'offline', message: 'The lamp is away.' })
         if (body['broken'] === true) return fail({ kind: 'failed', code: 'BULB', message: 'The bulb is broken.' })
@@ -74,6 +78,50 @@ async function approvalId(door?: number): Promise<string> {
 }
 
 describe('ledger_changes', () => {
+  it('tells what became known after the call, which keeps its own end', async () => {
+    await rig.through('light.set', { broken: true }, { caller: CLAUDE })
+    expect(await changes()).toMatchObject([{ result: 'failed', code: 'BULB' }])
+    expect(await late?.({ outcome: 'reached', source: 'push', observed: { on: true }, message: 'It glows.' })).toBe(
+      true,
+    )
+    const [change] = await changes()
+    expect(change).toMatchObject({
+      result: 'done',
+      code: 'BULB',
+      later: { outcome: 'reached', source: 'push', observed: { on: true }, message: 'It glows.' },
+    })
+    // The newest counts: it went out again.
+    expect(await late?.({ outcome: 'not-reached', source: 'read' })).toBe(true)
+    expect(await changes()).toMatchObject([{ result: 'failed', later: { outcome: 'not-reached', source: 'read' } }])
+    // The rig lets nobody in; of the outcomes nothing is found.
+    expect((await rig.ledger.verify()).findings.filter(({ kind }) => kind !== 'entry-unlawful')).toEqual([])
+  })
+
+  it('finds what was done for a task, and in a session', async () => {
+    const asked = (work: WorkReference) => rig.through('light.set', {}, { caller: CLAUDE, work })
+    await asked({ taskId: 'a', sessionId: 's' })
+    await asked({ taskId: 'b', sessionId: 's' })
+    await rig.through('light.set', {}, { caller: CLAUDE })
+    expect(await changes({ task_id: 'a' })).toMatchObject([{ task_id: 'a', session_id: 's' }])
+    expect(await changes({ session_id: 's' })).toMatchObject([{ task_id: 'b' }, { task_id: 'a' }])
+    expect(await changes({ session_id: 's', task_id: 'b' })).toHaveLength(1)
+    expect(await changes({ task_id: 's' })).toEqual([])
+    expect(await changes()).toHaveLength(3)
+  })
+
+  it('takes no word about a call that has not ended, or that is none', async () => {
+    const record = (event: LedgerEvent): Promise<unknown> => rig.ledger.append(event)
+    await expect(record({ kind: 'call.outcome', call: 0, outcome: 'reached' })).rejects.toThrow(
+      'no call that has ended',
+    )
+    await expect(record({ kind: 'call.outcome', outcome: 'reached' })).rejects.toThrow('no call that has ended')
+    const { seq } = (await record({ kind: 'call.enter', tool: 'x', principal: 'claude' })) as { readonly seq: number }
+    await expect(record({ kind: 'call.outcome', call: seq, outcome: 'reached' })).rejects.toThrow('has ended')
+    await record({ kind: 'call.exit', call: seq, outcome: 'ok' })
+    await record({ kind: 'call.outcome', call: seq, outcome: 'reached' })
+    await expect(record({ kind: 'call.outcome', call: 1e9, outcome: 'reached' })).rejects.toThrow('has ended')
+  })
+
   it('says when, who, what, on what and what became of it, with where the ledger has it', async () => {
     rig.clock.advance(1_000)
     await rig.through(

@@ -4,7 +4,7 @@
  * Reads through the ledger.
  */
 import type { Caller } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller-key.ts'
+import { callerKey } from '../../bus/caller.ts'
 import { EFFECTS } from '../../bus/capability.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { base64, fromUtf8, hex } from '../../core/bytes.ts'

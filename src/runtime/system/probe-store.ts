@@ -6,10 +6,10 @@
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Records } from '../dependencies.ts'
-import { isoTime } from '../dependencies.ts'
 import { diskCheck } from './health.ts'
 import type { Check } from './health.ts'
 import { thrownMessage } from '../../core/thrown.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
 
 export interface Probe {
   /** Spec 5's `db_tables`: 0 when the database cannot be asked. SQLite's own tables do not count. */
@@ -38,7 +38,7 @@ export function createProbe({ database, clock }: Records, dataDirectory: string 
       try {
         // Through the same door as every record: what fails here fails there.
         await database.commit((sql) =>
-          sql.prepare('INSERT OR REPLACE INTO runtime_probe VALUES (1, ?)').run(isoTime(clock)),
+          sql.prepare('INSERT OR REPLACE INTO runtime_probe VALUES (1, ?)').run(isoTime(clock.now())),
         )
       } catch (error) {
         return { status: 'failing', message: `The database takes no writes: ${thrownMessage(error)}`, figures: {} }

@@ -1,0 +1,321 @@
+/**
+ * Capability definition: a capability of one's own, written as one value with its schemas in Zod.
+ *
+ *   defineTool      reads, or keeps a record: { name, input, output, effect, … } and a handler
+ *   defineChange    changes something, in three functions that share one value:
+ *
+ *     plan     finds what is meant and checks it; changes nothing. A fault is the caller's mistake and is the answer
+ *     assess   what carrying out this plan would do: effect, target, reasons against it, before → after for an approver
+ *     act      carries out exactly this plan
+ *
+ * The guard decides between `assess` and `act`. The plan travels with the call as a value, so nothing that changes in
+ * between can put another act under a decision.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Frame, Outcome, Call } from './call.ts'
+import type {
+  Assessment,
+  Capability,
+  CapabilityDescriptor,
+  Effect,
+  Face,
+  Family,
+  Issue,
+  JsonSchema,
+  Offer,
+  ParamsMatcher,
+  ParamsPredicate,
+  Stability,
+  PlannedCall,
+} from './capability.ts'
+import { busFamily } from './family.ts'
+import { handlerContext } from './call-options.ts'
+import type { HandlerContext } from './call-options.ts'
+import type { Fault } from '../core/fault.ts'
+import type { Result } from '../core/result.ts'
+import { instanceId, schemaHash } from './schema-hash.ts'
+
+/** What every capability of our own says about itself, whether it reads or changes. */
+export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknown>> {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly input: Input
+  /** The data of a success, before the family wraps it. */
+  readonly output: z.ZodType
+  /** The frames of a streamed answer, each as `{ event, data }`. */
+  readonly frames?: z.ZodType
+  /** Whose envelope it answers in; absent: the bus's own, `{ ok, data }` or `{ ok, error }`. */
+  readonly family?: Family
+  readonly face?: Face
+  readonly lock?: string | ((body: JsonObject) => string | undefined)
+  readonly version?: readonly [number, number]
+  /** `stable` unless it says otherwise. */
+  readonly stability?: Stability
+  readonly timeoutSeconds?: number
+  readonly maxConcurrent?: number
+  readonly idempotent?: boolean
+  readonly trustRequired?: CapabilityDescriptor['trustRequired']
+  readonly params?: JsonObject
+  readonly matches?: ParamsMatcher | ParamsPredicate
+  /** See `Offer.anywhere`. */
+  readonly anywhere?: boolean
+  readonly secrets?: readonly string[]
+}
+
+export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> extends CapabilityDefinition<Input> {
+  readonly effect: 'reads' | 'records'
+  /** For a tool that is not for everybody, or that only reads with some arguments. Absent: the declared effect. */
+  readonly assess?: (input: z.output<Input>, context: HandlerContext) => Assessment
+}
+
+export interface Tool<Input extends z.ZodType<JsonObject, unknown>> {
+  readonly offer: Offer
+  readonly handledBy: (handler: (input: z.output<Input>, context: HandlerContext) => Promise<Outcome>) => Capability
+  readonly streamedBy: (
+    handler: (input: z.output<Input>, context: HandlerContext) => AsyncGenerator<Frame, Outcome, void>,
+  ) => Capability
+}
+
+const DEFAULT_TIMEOUT_SECONDS = 30
+const DEFAULT_MAX_CONCURRENT = 64
+
+export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
+  definition: ToolDefinition<Input>,
+): Tool<Input> {
+  const { assess, effect } = definition
+  const offer: Offer = defineOffer(definition, {
+    effect,
+    plan:
+      assess &&
+      ((call) => ({
+        offer,
+        assessment: assess(call.body as z.output<Input>, handlerContext(call)),
+        plan: ok(undefined),
+      })),
+  })
+  return {
+    offer,
+    // The pipeline has put the parsed body into the call by the time that a handler sees it.
+    handledBy: (handler) => ({
+      offer,
+      handle: (call) => handler(call.body as z.output<Input>, handlerContext(call)),
+    }),
+    streamedBy: (handler) => ({
+      offer,
+      handleStream: (call) => handler(call.body as z.output<Input>, handlerContext(call)),
+    }),
+  }
+}
+
+/** What the bus registers of a definition. */
+export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
+  definition: CapabilityDefinition<Input>,
+  { effect, plan }: { readonly effect: Effect; readonly plan: Offer['plan'] },
+): Offer {
+  const { name, title, description, input, output, family = busFamily } = definition
+  const schema = lazySchemas(input, output)
+  const frames = definition.frames === undefined ? undefined : jsonSchema(definition.frames, 'output')
+  const offer: Offer = {
+    name,
+    title,
+    description,
+    effect,
+    family,
+    version: definition.version ?? [1, 0],
+    stability: definition.stability ?? 'stable',
+    get requestSchema() {
+      return schema.request()
+    },
+    get responseSchema() {
+      return schema.response()
+    },
+    streamSchema: frames,
+    params: definition.params ?? {},
+    maxConcurrent: definition.maxConcurrent ?? DEFAULT_MAX_CONCURRENT,
+    trustRequired: definition.trustRequired ?? (effect === 'reads' ? 'member' : 'trusted'),
+    timeoutSeconds: definition.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS,
+    idempotent: definition.idempotent ?? effect === 'reads',
+    lock: definition.lock,
+    face: definition.face ?? { kind: 'tool' },
+    accept: (body) => {
+      const parsed = input.safeParse(body)
+      return parsed.success ? ok(parsed.data) : fail(parsed.error.issues.map(toIssue))
+    },
+    ...(plan === undefined ? {} : { plan }),
+    ...(definition.matches === undefined ? {} : { matches: definition.matches }),
+    ...(definition.anywhere === undefined ? {} : { anywhere: definition.anywhere }),
+    ...(definition.secrets === undefined ? {} : { secrets: definition.secrets }),
+  }
+  ourOwn.add(offer)
+  return offer
+}
+
+const ourOwn = new WeakSet<Offer>()
+
+/** Whether its schemas came out of Zod just here, and are therefore well-formed. A copy of an offer does not count. */
+export function isOurOwn(offer: Offer): boolean {
+  return ourOwn.has(offer)
+}
+
+/** JSON Schemas cost a quarter of a millisecond each: made when first asked for, once. */
+function lazySchemas(input: z.ZodType, output: z.ZodType): { request: () => JsonSchema; response: () => JsonSchema } {
+  let request: JsonSchema | undefined
+  let response: JsonSchema | undefined
+  return {
+    request: () => (request ??= jsonSchema(input, 'input')),
+    response: () => (response ??= jsonSchema(output, 'output')),
+  }
+}
+
+function jsonSchema(type: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  const { $schema: _, ...schema } = z.toJSONSchema(type, { io, target: 'draft-2020-12', unrepresentable: 'any' })
+  return schema
+}
+
+function toIssue(issue: z.core.$ZodIssue): Issue {
+  const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
+  return { path, message: issue.message, code: issue.code }
+}
+
+export type ChangeDefinition<Input extends z.ZodType<JsonObject, unknown>, Plan> = CapabilityDefinition<Input> &
+  ChangeSteps<z.output<Input>, Plan> & {
+    /** The most that a call can be, for listings; what one call is, `assess` says. */
+    readonly effect: Exclude<Effect, 'reads'>
+  }
+
+export type ChangeSteps<Input extends JsonObject, Plan> = PlanSteps<Input, Plan> &
+  (
+    | { readonly act: (plan: Plan, input: Input, context: HandlerContext) => Outcome | Promise<Outcome> }
+    | {
+        readonly actStream: (plan: Plan, input: Input, context: HandlerContext) => AsyncGenerator<Frame, Outcome, void>
+      }
+  )
+
+interface PlanSteps<Input extends JsonObject, Plan> {
+  readonly plan: (input: Input, context: HandlerContext) => Result<Plan, Fault> | Promise<Result<Plan, Fault>>
+  readonly assess: (plan: Plan, input: Input, context: HandlerContext) => Assessment
+  /** Where a plan found a mistake: reasons for which this caller is not told of it. Absent: everybody is. */
+  readonly assessMistake?: (input: Input, context: HandlerContext, mistake: Fault) => Omit<Assessment, 'effect'>
+  /** The answer to a dry run. Absent: it cannot be rehearsed. */
+  readonly rehearse?: (plan: Plan, input: Input, context: HandlerContext) => Outcome | Promise<Outcome>
+}
+
+/**
+ * For what changes nothing by itself but calls on in its caller's name: what it calls is planned, decided about and
+ * recorded there.
+ */
+export const CALLS_ON = {
+  plan: (): Result<undefined, Fault> => ok(undefined),
+  assess: (): Assessment => ({ effect: 'reads', reasons: [] }),
+}
+
+export function defineChange<Input extends z.ZodType<JsonObject, unknown>, Plan>(
+  definition: ChangeDefinition<Input, Plan>,
+): Capability {
+  const offer: Offer = defineOffer(definition, {
+    effect: definition.effect,
+    plan: (call) => planned(offer, definition, call),
+  })
+  return changeCapability(offer, definition)
+}
+
+/** The same for an offer whose schemas are not ours, such as a device's own tool. */
+export function plannedCapability<Plan>(
+  unplanned: Omit<Offer, 'plan'>,
+  steps: ChangeSteps<JsonObject, Plan>,
+): Capability {
+  const offer: Offer = { ...unplanned, plan: (call) => planned(offer, steps, call) }
+  return changeCapability(offer, steps)
+}
+
+function changeCapability<Input extends JsonObject, Plan>(offer: Offer, steps: ChangeSteps<Input, Plan>): Capability {
+  // Types end where a program in JavaScript begins.
+  if (typeof steps.plan !== 'function' || typeof steps.assess !== 'function')
+    throw new TypeError(`${offer.name} changes something and does not say what: plan or assess is missing`)
+  if ('actStream' in steps)
+    return {
+      offer,
+      handleStream: async function* (call) {
+        const { plan, input, context, isRehearsal } = carriedOut<Input, Plan>(offer, call)
+        if (!plan.ok) return plan
+        if (isRehearsal) return rehearsed(steps, plan.value, { input, context })
+        return yield* steps.actStream(plan.value, input, context)
+      },
+    }
+  return {
+    offer,
+    handle: async (call) => {
+      const { plan, input, context, isRehearsal } = carriedOut<Input, Plan>(offer, call)
+      if (!plan.ok) return plan
+      return isRehearsal ? rehearsed(steps, plan.value, { input, context }) : steps.act(plan.value, input, context)
+    },
+  }
+}
+
+async function planned<Input extends JsonObject, Plan>(
+  offer: Offer,
+  { plan, assess, assessMistake }: PlanSteps<Input, Plan>,
+  call: Call,
+): Promise<PlannedCall> {
+  const context = handlerContext(call)
+  // The pipeline has put the parsed body into the call by now.
+  const input = call.body as Input
+  const made = await plan(input, context)
+  if (made.ok) return { offer, plan: made, assessment: assess(made.value, input, context) }
+  const refusal = assessMistake?.(input, context, made.fault) ?? { reasons: [] }
+  // A refusal is one of the change that was asked for; an answer with the mistake is none.
+  const effect = refusal.reasons.length > 0 ? offer.effect : 'reads'
+  return { offer, plan: made, assessment: { ...refusal, effect } }
+}
+
+interface CarriedOut<Input, Plan> {
+  readonly plan: Result<Plan, Fault>
+  readonly input: Input
+  readonly context: HandlerContext
+  readonly isRehearsal: boolean
+}
+
+/** Throws for a call that was never planned: then no guard has seen it, and this node is put together wrongly. */
+function carriedOut<Input extends JsonObject, Plan>(offer: Offer, call: Call): CarriedOut<Input, Plan> {
+  const { planned: given } = call
+  if (given === undefined) throw new Error(`${offer.name} reached its handler without a plan`)
+  return {
+    // What was planned under one contract is not carried out under another, such as that of a tool that was just replaced.
+    plan: isSameContract(given.offer, offer) ? (given.plan as Result<Plan, Fault>) : fail(replaced(offer)),
+    input: call.body as Input,
+    context: handlerContext(call),
+    // What only calls on rehearses by calling on: the rehearsal goes with it.
+    isRehearsal: call.rehearsal && given.assessment.effect !== 'reads',
+  }
+}
+
+/** A device that comes back offers the same tool anew, while a call of it waits: what that planned still holds. */
+function isSameContract(left: Offer, right: Offer): boolean {
+  if (left === right) return true
+  return (
+    left.effect === right.effect &&
+    instanceId(left.params) === instanceId(right.params) &&
+    schemaHash(left) === schemaHash(right)
+  )
+}
+
+function replaced({ name }: Offer): Fault {
+  return {
+    kind: 'conflict',
+    message: `${name} was replaced by another definition while this call was decided about. Nothing was tried.`,
+  }
+}
+
+function rehearsed<Input extends JsonObject, Plan>(
+  { rehearse }: PlanSteps<Input, Plan>,
+  plan: Plan,
+  { input, context }: { readonly input: Input; readonly context: HandlerContext },
+): Outcome | Promise<Outcome> {
+  if (rehearse !== undefined) return rehearse(plan, input, context)
+  return fail({ kind: 'unsupported', message: `${context.capability} cannot be rehearsed.` })
+}

@@ -1,0 +1,155 @@
+/**
+ * Deadline timer: everything of the bus that waits for a moment, under one timer of the system.
+ *
+ *   spoke 300 ─▶ alarm ⇄ alarm        setting and clearing an alarm is O(1) and costs no system timer;
+ *   spoke 301 ─▶ alarm                a spoke is SPOKE_MS wide, so an alarm rings up to that much late, never early
+ *
+ * The system's timer is armed for the earliest alarm only; alarms that are cleared in time never reach the system. It
+ * does not keep the process alive by itself.
+ *
+ * Does I/O: it arms that one timer.
+ */
+import type { Clock } from '../core/clock.ts'
+
+export const SPOKE_MS = 10
+
+/** Something that wants to be told when a moment has come. It sits on at most one spoke at a time. */
+export abstract class Alarm {
+  previous: Alarm | undefined
+  following: Alarm | undefined
+  spoke: Spoke | undefined
+
+  abstract ring(nowMs: number): void
+}
+
+interface Spoke {
+  readonly number: number
+  first: Alarm | undefined
+}
+
+export class DeadlineWheel {
+  readonly #spokes = new Map<number, Spoke>()
+  /** The spoke looked up last: calls that come in together mostly share their deadline. */
+  #recent: Spoke | undefined
+
+  /** Moves the alarm if it was set already; says when it will ring. `Infinity` means never. */
+  set(alarm: Alarm, dueMs: number): number {
+    this.clear(alarm)
+    if (dueMs === Infinity) return Infinity
+    const number = Math.ceil(dueMs / SPOKE_MS)
+    const spoke = this.#recent?.number === number ? this.#recent : this.#spokeAt(number)
+    alarm.spoke = spoke
+    alarm.following = spoke.first
+    if (spoke.first !== undefined) spoke.first.previous = alarm
+    spoke.first = alarm
+    return number * SPOKE_MS
+  }
+
+  clear(alarm: Alarm): void {
+    const { spoke, previous, following } = alarm
+    if (spoke === undefined) return
+    if (previous === undefined) spoke.first = following
+    else previous.following = following
+    if (following !== undefined) following.previous = previous
+    alarm.previous = undefined
+    alarm.following = undefined
+    alarm.spoke = undefined
+  }
+
+  /** Rings what is due. An alarm may set itself or others again while it rings. */
+  turn(nowMs: number): void {
+    const due = [...this.#spokes.values()].filter((spoke) => spoke.number * SPOKE_MS <= nowMs)
+    for (const spoke of due.toSorted((left, right) => left.number - right.number)) {
+      this.#drop(spoke)
+      for (let alarm = spoke.first; alarm !== undefined; alarm = spoke.first) {
+        this.clear(alarm)
+        alarm.ring(nowMs)
+      }
+    }
+  }
+
+  /** When to turn next, or `undefined` while nothing waits. Forgets spokes whose alarms were all cleared. */
+  nextMs(): number | undefined {
+    let next: number | undefined
+    for (const spoke of this.#spokes.values()) {
+      if (spoke.first === undefined) this.#drop(spoke)
+      else next = Math.min(next ?? Infinity, spoke.number * SPOKE_MS)
+    }
+    return next
+  }
+
+  /** Everything that is set at the moment. */
+  *alarms(): Generator<Alarm> {
+    for (const spoke of this.#spokes.values())
+      for (let alarm = spoke.first; alarm !== undefined; alarm = alarm.following) yield alarm
+  }
+
+  #spokeAt(number: number): Spoke {
+    let spoke = this.#spokes.get(number)
+    if (spoke === undefined) {
+      spoke = { number, first: undefined }
+      this.#spokes.set(number, spoke)
+    }
+    this.#recent = spoke
+    return spoke
+  }
+
+  #drop(spoke: Spoke): void {
+    this.#spokes.delete(spoke.number)
+    if (this.#recent === spoke) this.#recent = undefined
+  }
+}
+
+/** After a leap of the clock, alarms that were set since do not wait for one that was armed before it. */
+const LONGEST_WAIT_MS = 1_000
+
+export class WheelTimer {
+  readonly #wheel: DeadlineWheel
+  readonly #clock: Clock
+  #handle: NodeJS.Timeout | undefined
+  #armedForMs = Infinity
+  readonly nowMs: () => number
+  readonly #fire = (): void => this.turn()
+
+  constructor(wheel: DeadlineWheel, clock: Clock) {
+    this.#wheel = wheel
+    this.#clock = clock
+    this.nowMs = clock.monotonic
+  }
+
+  set(alarm: Alarm, dueMs: number): void {
+    const ringsMs = this.#wheel.set(alarm, dueMs)
+    if (ringsMs < this.#armedForMs) this.#arm(ringsMs)
+  }
+
+  clear(alarm: Alarm): void {
+    this.#wheel.clear(alarm)
+  }
+
+  /** Rings what is due now; a test with a clock of its own calls it after moving the clock. */
+  turn(): void {
+    this.#armedForMs = Infinity
+    this.#wheel.turn(this.#clock.monotonic())
+    const nextMs = this.#wheel.nextMs()
+    if (nextMs !== undefined && nextMs < this.#armedForMs) this.#arm(nextMs)
+  }
+
+  /** After whatever the system has ready. */
+  nextTurn(): Promise<void> {
+    return new Promise((resolve) => {
+      setImmediate(resolve)
+    })
+  }
+
+  alarms(): Iterable<Alarm> {
+    return this.#wheel.alarms()
+  }
+
+  #arm(dueMs: number): void {
+    clearTimeout(this.#handle)
+    this.#armedForMs = dueMs
+    const waitMs = Math.min(Math.max(1, Math.ceil(dueMs - this.#clock.monotonic())), LONGEST_WAIT_MS)
+    this.#handle = setTimeout(this.#fire, waitMs)
+    this.#handle.unref()
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Actuator store: how often each device was changed in the last day, by hour, and whether everything is stopped. A change
+ * is on record before it is made, so that a restart does not reset the daily limit.
+ *
+ *   actuator.used ─▶ counted      actuator.redated ─▶ what the clock had dated ahead counts as now
+ *   stop.engaged ─▶ stop.released
+ *
+ * The reason of a stop is the body of the entry `seq`. A process counts on its own monotonic clock (limits.ts), so
+ * setting the wall clock changes nothing. Only what an earlier process left is dated by the wall clock; a date in the
+ * future counts as now.
+ *
+ * Does I/O.
+ */
+import { entryTime, textField, textsField } from '../ledger/entry-field.ts'
+import type { ApplyEntry } from '../ledger/projection.ts'
+import type { GuardState } from './guard-state.ts'
+import { refuseAdmin } from './principal-state.ts'
+import { DAY_HOURS, HOUR_MS, joinedActs } from './limits.ts'
+import type { Clock } from '../core/clock.ts'
+import type { ActuatorUsage } from './limits.ts'
+import type { Transaction } from './transaction-store.ts'
+
+/** All changes of an hour are dated with its last one: at most an hour too strict. */
+export interface HourOfUse {
+  readonly hour: number
+  readonly acts: number
+  readonly lastAtMs: number
+}
+
+export interface EngagedStop {
+  readonly by: string
+  readonly engagedAtMs: number
+  readonly seq: number
+}
+
+/** There is one stop. */
+export const STOP = 'stop'
+
+export const actuatorEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+  'actuator.used': (state, entry) => {
+    const target = textField(entry, 'target')
+    if (target === undefined) return 'it names no device'
+    const atMs = entryTime(entry)
+    for (const used of [target, ...textsField(entry, 'also')]) countUse(state, used, atMs)
+    return undefined
+  },
+
+  'actuator.redated': (state, entry) => {
+    const target = textField(entry, 'target')
+    const hours = target === undefined ? undefined : state.actuators.get(target)
+    if (target === undefined || hours === undefined) return 'no such device was changed'
+    const atMs = entryTime(entry)
+    const acts = hours.filter(({ lastAtMs }) => lastAtMs > atMs).reduce((sum, hour) => sum + hour.acts, 0)
+    const past = hours.filter(({ lastAtMs }) => lastAtMs <= atMs)
+    state.actuators.set(target, acts === 0 ? past : added(past, acts, atMs))
+    return undefined
+  },
+
+  'stop.engaged': (state, entry) => {
+    const by = textField(entry, 'by')
+    if (by === undefined) return 'it does not say who stopped everything'
+    if (state.stop.has(STOP)) return 'everything was stopped before'
+    state.stop.set(STOP, { by, engagedAtMs: entryTime(entry), seq: entry.seq })
+    return undefined
+  },
+
+  'stop.released': (state, entry) => {
+    if (!state.stop.has(STOP)) return 'nothing was stopped'
+    const unlawful = refuseAdmin(state, entry)
+    if (unlawful !== undefined) return unlawful
+    state.stop.delete(STOP)
+    return undefined
+  },
+}
+
+function countUse({ actuators }: GuardState, target: string, atMs: number): void {
+  const hours = actuators.get(target) ?? []
+  // Last, so that those which were not changed for a day are found first.
+  actuators.delete(target)
+  actuators.dropLapsed((used) => countingAt(used, atMs).length === 0)
+  actuators.set(target, added(countingAt(hours, atMs), 1, atMs))
+}
+
+/** Those hours of which something still counts towards the day. */
+export function countingAt(hours: readonly HourOfUse[], atMs: number): readonly HourOfUse[] {
+  return hours.filter(({ hour }) => hour >= hourOf(atMs) - DAY_HOURS - 1)
+}
+
+function added(hours: readonly HourOfUse[], acts: number, atMs: number): readonly HourOfUse[] {
+  const hour = hourOf(atMs)
+  const before = hours.find((each) => each.hour === hour)
+  const now = {
+    hour,
+    acts: (before?.acts ?? 0) + acts,
+    lastAtMs: Math.max(before?.lastAtMs ?? -Infinity, atMs),
+  }
+  return [...hours.filter((each) => each.hour !== hour), now]
+}
+
+function hourOf(wallMs: number): number {
+  return Math.floor(wallMs / HOUR_MS)
+}
+
+export interface ActuatorStore {
+  /** What earlier processes did to each device, on this one's monotonic clock. */
+  readonly remembered: () => ReadonlyMap<string, ActuatorUsage>
+  readonly countIn: (transaction: Transaction, targets: readonly string[]) => void
+  /** Before the first call: what is dated in the future is dated now, or it would never lapse. */
+  readonly recoverIn: (transaction: Transaction) => void
+}
+
+/** Names of at most 512 characters each, in an entry of at most 64 KB. */
+const MAX_PER_ENTRY = 60
+
+export function createActuators({ actuators }: GuardState, clock: Clock): ActuatorStore {
+  return {
+    remembered: () => {
+      const used = new Map<string, ActuatorUsage>()
+      for (const [target, all] of actuators.entries()) {
+        const hours = countingAt(all, clock.now())
+        if (hours.length === 0) continue
+        const acts = hours.map(({ acts: count, lastAtMs }): [number, number] => [
+          clock.monotonic() - Math.max(0, clock.now() - lastAtMs),
+          count,
+        ])
+        used.set(target, { lastMs: Math.max(...acts.map(([atMs]) => atMs)), day: joinedActs(acts) })
+      }
+      return used
+    },
+    countIn: ({ record }, targets) => {
+      for (let at = 0; at < targets.length; at += MAX_PER_ENTRY) {
+        const [target, ...also] = targets.slice(at, at + MAX_PER_ENTRY)
+        record({ kind: 'actuator.used', target, ...(also.length === 0 ? {} : { also }) })
+      }
+    },
+    recoverIn: ({ nowMs, record }) => {
+      for (const [target, hours] of actuators.entries())
+        if (hours.some(({ lastAtMs }) => lastAtMs > nowMs)) record({ kind: 'actuator.redated', target })
+    },
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * Exchange: one HTTP request and its response. The request's JSON is read up to a limit and not one byte beyond it; the
+ * response is a single JSON body, unless something has to be said before the result, or nothing could be said for long:
+ * then it becomes a stream of events whose last one is the result.
+ *
+ *   nothing yet ──finish──▶ application/json
+ *        └──notify, silence──▶ text/event-stream ──notify…──▶ ──finish──▶ end
+ *
+ * Does I/O.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isJsonContentType } from '@modelcontextprotocol/server'
+import type { Json, JsonObject } from '../core/json.ts'
+import { readJson } from '../core/json.ts'
+import type { Result } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Refusal } from './refusal-transport.ts'
+import { utf8 } from '../core/bytes.ts'
+import type { Message } from './results.ts'
+
+const PARSE_ERROR = -32_700
+const MAX_DISCARDED_BYTES = 67_108_864
+const MAX_DISCARDING_MS = 5_000
+
+/** `undefined`: the client went away before it had said everything. */
+export async function readJsonBody(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<Result<Json, Refusal> | undefined> {
+  if (!isJsonContentType(request.headers['content-type']))
+    return fail({ status: 415, message: 'Unsupported Media Type: Content-Type must be application/json' })
+  const bytes = await readBytes(request, maxBytes)
+  if (bytes === 'cut-off') return undefined
+  if (bytes === 'too-large') {
+    discard(request)
+    return fail({ status: 413, message: `Payload Too Large: Request body must not exceed ${maxBytes} bytes` })
+  }
+  const read = readJson(bytes)
+  if (read.ok) return ok(read.value)
+  return fail({ status: 400, code: PARSE_ERROR, message: `Parse error: ${read.fault.message}` })
+}
+
+/** `too-large` as soon as it is known: from the length that was announced, or from what has come so far. */
+function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer | 'too-large' | 'cut-off'> {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) return Promise.resolve('too-large')
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= maxBytes) chunks.push(chunk)
+      else {
+        request.removeAllListeners('data')
+        resolve('too-large')
+      }
+    })
+    request.once('end', () => resolve(joined(chunks)))
+    request.once('error', () => resolve('cut-off'))
+    request.once('close', () => resolve('cut-off'))
+  })
+}
+
+/**
+ * Takes what is still coming and drops it, for a while: a client that is cut off in the middle of its sentence sees a
+ * broken connection and never reads why.
+ */
+function discard(request: IncomingMessage): void {
+  let left = MAX_DISCARDED_BYTES
+  const impatience = setTimeout(() => request.destroy(), MAX_DISCARDING_MS)
+  impatience.unref()
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) request.destroy()
+  })
+  request.once('close', () => clearTimeout(impatience))
+}
+
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks
+  return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
+}
+
+export interface ReplyTransport {
+  /** Progress and logs are lossy: to a client that does not read them they are not queued without end. */
+  readonly notify: (method: string, params: JsonObject) => void
+  /** The status counts only while nothing was streamed. */
+  readonly finish: (message: Message, status?: number) => void
+  /** Ends it without an answer, as a request ends that its client has withdrawn. */
+  readonly abandon: () => void
+}
+
+export interface ReplyOptions {
+  readonly keepAliveMs: number
+  /** Sent with whatever the response turns out to be, e.g. `Mcp-Session-Id`. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+export function replyTransport(response: ServerResponse, { keepAliveMs, headers = {} }: ReplyOptions): ReplyTransport {
+  let isStream = false
+  // A client, or a proxy before it, that hears nothing for long takes us for dead.
+  const heartbeat = setInterval(() => {
+    beginStream()
+    response.write(': keepalive\n\n')
+  }, keepAliveMs)
+  heartbeat.unref()
+  response.once('close', () => clearInterval(heartbeat))
+
+  function beginStream(): void {
+    if (isStream) return
+    isStream = true
+    response.writeHead(200, { ...STREAM_HEADERS, ...headers })
+  }
+
+  function isOver(): boolean {
+    return response.destroyed || response.writableEnded
+  }
+
+  return {
+    notify: (method, params) => {
+      if (isOver() || response.writableNeedDrain) return
+      beginStream()
+      response.write(event(JSON.stringify({ jsonrpc: '2.0', method, params })))
+    },
+    finish: (message, status = 200) => {
+      clearInterval(heartbeat)
+      inTurn(message, () => {
+        if (isOver()) return
+        if (isStream) endWith(response, inEvent(message))
+        else sendJson(response, { status, message, headers })
+      })
+    },
+    abandon: () => {
+      clearInterval(heartbeat)
+      if (isOver()) return
+      beginStream()
+      response.end()
+    },
+  }
+}
+
+/** What takes about a millisecond to hand to the system, and several on a small computer. */
+const LONG_BYTES = 262_144
+const waiting: (() => void)[] = []
+
+/**
+ * At once, but for long messages, of which each has a turn of the event loop to itself: all clients ask for the list of
+ * tools in the moment in which they hear that it changed.
+ */
+function inTurn(message: Message, send: () => void): void {
+  if (typeof message === 'string' || lengthOf(message) < LONG_BYTES) return send()
+  waiting.push(send)
+  if (waiting.length === 1) setImmediate(sendNext)
+}
+
+function sendNext(): void {
+  const send = waiting.shift()
+  if (waiting.length > 0) setImmediate(sendNext)
+  send?.()
+}
+
+interface JsonReply {
+  readonly status: number
+  readonly message: Message
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function sendJson(response: ServerResponse, { status, message, headers = {} }: JsonReply): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': lengthOf(message),
+    ...headers,
+  })
+  endWith(response, message)
+}
+
+function lengthOf(message: Message): number {
+  if (typeof message === 'string') return Buffer.byteLength(message)
+  return message.reduce((sum, { length }) => sum + length, 0)
+}
+
+function endWith(response: ServerResponse, message: Message): void {
+  if (typeof message === 'string') {
+    response.end(message)
+    return
+  }
+  for (const piece of message) response.write(piece)
+  response.end()
+}
+
+function inEvent(message: Message): Message {
+  return typeof message === 'string' ? event(message) : [utf8(EVENT_HEAD), ...message, utf8(EVENT_END)]
+}
+
+const EVENT_HEAD = 'event: message\ndata: '
+const EVENT_END = '\n\n'
+
+function event(text: string): string {
+  return `${EVENT_HEAD}${text}${EVENT_END}`
+}

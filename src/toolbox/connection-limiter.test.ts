@@ -1,0 +1,73 @@
+import { EventEmitter } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { ConnectionLimiter } from './connection-limiter.ts'
+
+class FakeConnection extends EventEmitter {
+  isOpen = true
+
+  destroy(): void {
+    if (!this.isOpen) return
+    this.isOpen = false
+    this.emit('close')
+  }
+}
+
+function connections(number: number): FakeConnection[] {
+  return Array.from({ length: number }, () => new FakeConnection())
+}
+
+function whichAreOpen(all: readonly FakeConnection[]): readonly boolean[] {
+  return all.map(({ isOpen }) => isOpen)
+}
+
+describe('connection limiter', () => {
+  it('closes the longest silent unauthenticated connection for a newcomer', () => {
+    const limiter = new ConnectionLimiter<FakeConnection>({ maxUnauthenticated: 3 })
+    const all = connections(4)
+    for (const connection of all.slice(0, 3)) limiter.accept(connection)
+    limiter.recordActivity(all[0]!)
+    limiter.accept(all[3]!)
+    expect(whichAreOpen(all)).toEqual([true, false, true, true])
+    expect(limiter.unauthenticated).toBe(3)
+  })
+
+  it('keeps connections that are being answered, and closes the newcomer when all are', () => {
+    const limiter = new ConnectionLimiter<FakeConnection>({ maxUnauthenticated: 2 })
+    const all = connections(4)
+    let isBusy = true
+    for (const connection of all.slice(0, 2)) {
+      limiter.accept(connection)
+      limiter.recordActivity(connection, () => isBusy)
+    }
+    limiter.accept(all[2]!)
+    expect(whichAreOpen(all.slice(0, 3))).toEqual([true, true, false])
+    isBusy = false
+    limiter.accept(all[3]!)
+    expect(whichAreOpen(all)).toEqual([false, true, false, true])
+  })
+
+  it('keeps the connections of principals whatever strangers do, and limits each principal by itself', () => {
+    const limiter = new ConnectionLimiter<FakeConnection>({ maxUnauthenticated: 2, maxPerPrincipal: 2 })
+    const members = connections(4)
+    for (const [index, connection] of members.entries()) {
+      limiter.accept(connection)
+      limiter.authenticate(connection, index === 3 ? 'b' : 'a')
+    }
+    const strangers = connections(256)
+    for (const connection of strangers) limiter.accept(connection)
+    expect(whichAreOpen(members)).toEqual([true, true, false, true])
+    expect(strangers.filter(({ isOpen }) => isOpen)).toEqual(strangers.slice(-2))
+    expect(members.map((member) => limiter.isUnauthenticated(member))).toEqual([false, false, false, false])
+  })
+
+  it('gives the room of a closed connection to the next one', () => {
+    const limiter = new ConnectionLimiter<FakeConnection>({ maxUnauthenticated: 9, maxPerPrincipal: 1 })
+    const [first, second] = connections(2) as [FakeConnection, FakeConnection]
+    limiter.authenticate(first, 'a')
+    first.destroy()
+    limiter.authenticate(second, 'a')
+    expect(second.isOpen).toBe(true)
+    limiter.recordActivity(first)
+    expect(limiter.unauthenticated).toBe(0)
+  })
+})

@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { decodeCursor, encodeCursor, cursorScope } from './cursor.ts'
+
+const scope = cursorScope('tasks', { status: 'INIT' })
+
+describe('cursor', () => {
+  it('comes back as the key it was made of', () => {
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), fc.maxSafeInteger(), (rank, seq) => {
+        expect(decodeCursor(encodeCursor(scope, [rank, seq]), scope, 2)).toEqual({ ok: true, value: [rank, seq] })
+      }),
+    )
+  })
+
+  it('belongs to one list with one set of filters, however they are written', () => {
+    expect(cursorScope('tasks', { b: 1, a: 2 })).toBe(cursorScope('tasks', { a: 2, b: 1 }))
+    expect(decodeCursor(encodeCursor(scope, [1]), cursorScope('tasks', {}), 1)).toMatchObject({ ok: false })
+    expect(decodeCursor(encodeCursor(scope, [1]), scope, 2)).toMatchObject({ ok: false })
+  })
+
+  it('is refused, not thrown at, when a stranger made it', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        expect(decodeCursor(text, scope, 1)).toMatchObject({ ok: false, fault: 'is not a cursor of this server' })
+      }),
+    )
+  })
+})

@@ -1,0 +1,14 @@
+/**
+ * ISO time: ISO 8601 in UTC with milliseconds, the one spelling of a time in records and answers, so that text sorts as
+ * time does.
+ *
+ * Pure.
+ */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** `null` is the contracts' word for a time that nobody knows. */
+export function isoTimeOrNull(ms: number | undefined): string | null {
+  return ms === undefined ? null : isoTime(ms)
+}

@@ -1,0 +1,58 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fullBucket, isBucketFull, msUntilToken, takeToken } from './token-bucket.ts'
+import type { TokenBucket } from './token-bucket.ts'
+
+const RATE = { tokens: 10, perMs: 1_000, burst: 3 }
+
+describe('token bucket', () => {
+  it('lets a burst through, then as much as comes in', () => {
+    let bucket: TokenBucket | undefined = fullBucket(RATE, 0)
+    for (let each = 0; each < 3; each++) bucket = bucket && takeToken(bucket, RATE, 0)
+    expect(bucket).toEqual({ tokens: 0, atMs: 0 })
+    expect(takeToken({ tokens: 0, atMs: 0 }, RATE, 99)).toBeUndefined()
+    expect(takeToken({ tokens: 0, atMs: 0 }, RATE, 100)).toEqual({ tokens: 0, atMs: 100 })
+  })
+
+  it('saves no more than a burst, and gains nothing when time goes back', () => {
+    expect(takeToken({ tokens: 0, atMs: 0 }, RATE, 60_000)).toEqual({ tokens: 2, atMs: 60_000 })
+    expect(takeToken({ tokens: 0.5, atMs: 1_000 }, RATE, 0)).toBeUndefined()
+    expect(isBucketFull({ tokens: 0, atMs: 0 }, RATE, 299)).toBe(false)
+    expect(isBucketFull({ tokens: 0, atMs: 0 }, RATE, 300)).toBe(true)
+  })
+
+  it('never lets more through than the burst and what has filled since', () => {
+    const gaps = fc.array(fc.nat({ max: 20_000 }), { maxLength: 60 })
+    fc.assert(
+      fc.property(gaps, fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 20 }), (waits, tokens, burst) => {
+        const rate = { tokens, perMs: 60_000, burst }
+        let bucket = fullBucket(rate, 0)
+        let nowMs = 0
+        let taken = 0
+        for (const waitMs of waits) {
+          nowMs += waitMs
+          const after = takeToken(bucket, rate, nowMs)
+          expect(after === undefined).toBe(msUntilToken(bucket, rate, nowMs) > 0)
+          if (after === undefined) continue
+          bucket = after
+          taken += 1
+        }
+        expect(taken).toBeLessThanOrEqual(burst + (nowMs * tokens) / 60_000 + 1e-6)
+      }),
+    )
+  })
+
+  it('lets one through after exactly the time that it names', () => {
+    const rate = { tokens: 6, perMs: 60_000, burst: 1 }
+    const empty = { tokens: 0, atMs: 0 }
+    expect(msUntilToken(empty, rate, 0)).toBe(10_000)
+    expect(msUntilToken(empty, rate, 9_999)).toBe(1)
+    expect(msUntilToken(empty, rate, 10_000)).toBe(0)
+  })
+
+  it('never lets anything through at a rate of nothing', () => {
+    expect(msUntilToken({ tokens: 0, atMs: 0 }, { tokens: 0, perMs: 60_000, burst: 1 }, 1e9)).toBe(Infinity)
+    const nothing = { tokens: 5, perMs: 60_000, burst: 0 }
+    expect(msUntilToken(fullBucket(nothing, 0), nothing, 1e9)).toBe(Infinity)
+  })
+})

@@ -1,0 +1,46 @@
+/**
+ * Token bucket: how often something may happen. It fills steadily up to its burst, and each act takes one token.
+ *
+ * Times are monotonic milliseconds, and arguments. Pure.
+ */
+export interface TokenRate {
+  /** So many tokens are added in `perMs`. */
+  readonly tokens: number
+  readonly perMs: number
+  /** How many acts may come at once after a quiet while. */
+  readonly burst: number
+}
+
+export interface TokenBucket {
+  readonly tokens: number
+  readonly atMs: number
+}
+
+export function fullBucket(rate: TokenRate, nowMs: number): TokenBucket {
+  return { tokens: rate.burst, atMs: nowMs }
+}
+
+/** A clock that goes backwards adds nothing. */
+export function refillBucket(bucket: TokenBucket, rate: TokenRate, nowMs: number): TokenBucket {
+  const gained = (Math.max(0, nowMs - bucket.atMs) * rate.tokens) / rate.perMs
+  return { tokens: Math.min(rate.burst, bucket.tokens + gained), atMs: Math.max(nowMs, bucket.atMs) }
+}
+
+/** `undefined` when there is no token left; then the bucket stays as it was. */
+export function takeToken(bucket: TokenBucket, rate: TokenRate, nowMs: number): TokenBucket | undefined {
+  const { tokens, atMs } = refillBucket(bucket, rate, nowMs)
+  return tokens < 1 ? undefined : { tokens: tokens - 1, atMs }
+}
+
+/** 0 when one can be taken now; `Infinity` for a rate that never lets anything through. */
+export function msUntilToken(bucket: TokenBucket, rate: TokenRate, nowMs: number): number {
+  const { tokens } = refillBucket(bucket, rate, nowMs)
+  if (tokens >= 1) return 0
+  if (rate.burst < 1 || rate.tokens <= 0) return Infinity
+  return Math.ceil(((1 - tokens) * rate.perMs) / rate.tokens)
+}
+
+/** A full bucket need not be remembered. */
+export function isBucketFull(bucket: TokenBucket, rate: TokenRate, nowMs: number): boolean {
+  return refillBucket(bucket, rate, nowMs).tokens >= rate.burst
+}

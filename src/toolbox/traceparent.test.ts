@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { ulidToTraceId } from '../core/ids.ts'
+import { parseTraceparent } from './traceparent.ts'
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+const SPAN = '00f067aa0ba902b7'
+
+describe('traceparent', () => {
+  it('becomes a trace id of ours with the same bits', () => {
+    const parsed = parseTraceparent(`00-${TRACE}-${SPAN}-01`)
+    expect(ulidToTraceId(parsed?.traceId ?? '')).toBe(TRACE)
+    expect(parsed?.parentSpan).toBe(SPAN)
+  })
+
+  it('is read in later versions as far as it is known', () => {
+    expect(parseTraceparent(`01-${TRACE}-${SPAN}-01-more`)?.parentSpan).toBe(SPAN)
+  })
+
+  it.each([
+    `ff-${TRACE}-${SPAN}-01`,
+    `00-${'0'.repeat(32)}-${SPAN}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `00-${TRACE.toUpperCase()}-${SPAN}-01`,
+    `00-${TRACE}-${SPAN}`,
+    '',
+    undefined,
+    7,
+  ])('is nothing when it is %s', (text) => {
+    expect(parseTraceparent(text)).toBeUndefined()
+  })
+})

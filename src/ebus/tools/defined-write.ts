@@ -9,7 +9,7 @@ import type { Call } from '../../bus/call.ts'
 import type { Assessment } from '../../bus/capability.ts'
 import { hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
@@ -79,7 +79,7 @@ export function assessDefinedWrite({
     keyedChange: { bus: heating.id, message: what, ...(values as unknown as JsonObject) },
     preview: {
       message: what,
-      value: values.value as Json,
+      value: values.value,
       ...(look === undefined || last === undefined ? {} : { before: valuesJson(look, last) }),
       ...(data === undefined ? {} : { telegram_data: hex(data) }),
     },

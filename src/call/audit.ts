@@ -19,7 +19,11 @@ import { concat, hex, utf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import { isUntried } from '../core/fault.ts'
 import type { Fault, RecordReference } from '../core/fault.ts'
-import { classifyCall } from '../guard/authorise.ts'
+import { classifyCall } from '../guard/decision.ts'
+import { redactArguments, redactData } from '../guard/redact.ts'
+import { ledgerFaultBrief } from '../ledger/fork.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Database } from '../core/database-store.ts'
 import type { CallContext, EnterRecord, Stage } from './context.ts'
 
 /** The ledger as the audit needs it. */
@@ -47,6 +51,30 @@ export interface AuditOptions {
   /** What of the arguments may be kept. */
   readonly redact: (context: CallContext) => JsonObject
   readonly redactResult: (context: CallContext, data: Json) => Json
+}
+
+/** What the guard calls a secret is in no record. */
+export const REDACTION: Pick<AuditOptions, 'redact' | 'redactResult'> = {
+  redact: ({ call, offer }) => redactArguments(call.body, offer),
+  redactResult: ({ offer }, data) => redactData(data, offer?.secrets),
+}
+
+export function ledgerAuditLog(database: Database, ledger: Ledger): AuditLog {
+  return {
+    record: (make, appended, when = 'now') =>
+      database.commit(
+        () => {
+          const { event, body } = make()
+          const { seq } = ledger.appendIn(event, body)
+          appended?.(seq)
+        },
+        { tables: false, deferred: when === 'deferred' },
+      ),
+    refusal: () => {
+      const state = ledger.state()
+      return state.kind === 'refusing' ? ledgerFaultBrief(state.fault) : undefined
+    },
+  }
 }
 
 /** Larger results are committed to by their hash alone. */

@@ -21,8 +21,7 @@ import type { Next } from '../bus/call-pipeline.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
-import type { Authorization } from '../guard/authorise.ts'
-import type { AssessedCall } from '../guard/plan.ts'
+import type { Authorization, AssessedCall } from '../guard/decision.ts'
 
 export interface CallContext {
   readonly call: Call

@@ -11,8 +11,8 @@
  */
 import type { Outcome } from '../bus/call.ts'
 import { fail } from '../core/result.ts'
-import type { Authorization } from '../guard/authorise.ts'
-import type { DecisionSteps } from '../guard/guard.ts'
+import type { Authorization } from '../guard/decision.ts'
+import type { DecisionSteps } from '../guard/reserve.ts'
 import { withdrawn } from '../guard/refusal.ts'
 import type { CallContext, Report, Stage } from './context.ts'
 

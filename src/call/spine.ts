@@ -13,10 +13,8 @@ import type { Logger } from '../core/logger.ts'
 import type { GuardConfig } from '../guard/config.ts'
 import { createGuard } from '../guard/guard.ts'
 import type { Guard } from '../guard/guard.ts'
-import { redactArguments, redactData } from '../guard/redact.ts'
-import { ledgerFaultBrief } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { AuditLog } from './audit.ts'
+import { ledgerAuditLog, REDACTION } from './audit.ts'
 import { createChain } from './chain.ts'
 
 export interface SpineOptions {
@@ -54,9 +52,8 @@ export async function openSpine({ database, ledger, clock, logger, ...options }:
     lock,
     validateRequest,
     audit: {
-      log: auditLog(database, ledger),
-      redact: ({ call, offer }) => redactArguments(call.body, offer),
-      redactResult: ({ offer }, data) => redactData(data, offer?.secrets),
+      log: ledgerAuditLog(database, ledger),
+      ...REDACTION,
     },
     decision: guard.steps,
     monotonic: clock.monotonic,
@@ -67,23 +64,5 @@ export async function openSpine({ database, ledger, clock, logger, ...options }:
     ledger,
     guard,
     queue: () => ({ waiting: lock.waiting(), limit: MAX_WAITING_PER_KEY }),
-  }
-}
-
-function auditLog(database: Database, ledger: Ledger): AuditLog {
-  return {
-    record: (make, appended, when = 'now') =>
-      database.commit(
-        () => {
-          const { event, body } = make()
-          const { seq } = ledger.appendIn(event, body)
-          appended?.(seq)
-        },
-        { tables: false, deferred: when === 'deferred' },
-      ),
-    refusal: () => {
-      const state = ledger.state()
-      return state.kind === 'refusing' ? ledgerFaultBrief(state.fault) : undefined
-    },
   }
 }

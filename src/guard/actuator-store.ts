@@ -11,14 +11,23 @@
  *
  * Does I/O.
  */
-import { entryTime, textField, textsField } from '../ledger/entry-field.ts'
+import { entryTime, textField, textsField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { refuseAdmin } from './principal-state.ts'
 import { DAY_HOURS, HOUR_MS, joinedActs } from './limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ActuatorUsage } from './limits.ts'
-import type { Transaction } from './transaction-store.ts'
+import type { Transaction, Transact } from './transaction-store.ts'
+import type { Caller } from '../bus/call.ts'
+import { callerKey } from '../bus/caller.ts'
+import type { Fault } from '../core/fault.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { administrationFlaw, stopFlaw } from './authority.ts'
+import { redactText } from './secrets.ts'
+import { wordsOf } from '../ledger/state-log.ts'
+import type { StateLog } from '../ledger/state-log.ts'
 
 /** All changes of an hour are dated with its last one: at most an hour too strict. */
 export interface HourOfUse {
@@ -138,4 +147,73 @@ export function createActuators({ actuators }: GuardState, clock: Clock): Actuat
         if (hours.some(({ lastAtMs }) => lastAtMs > nowMs)) record({ kind: 'actuator.redated', target })
     },
   }
+}
+
+// Stop store: the emergency stop. Anyone who may act or approve can pull it; it holds through restarts, and only an
+// admin releases it.
+
+interface StopState {
+  readonly by: string
+  readonly reason: string
+  readonly engagedAtMs: number
+}
+
+export interface EmergencyStop {
+  /** `undefined` while nothing is stopped. */
+  readonly state: () => StopState | undefined
+  readonly engage: (by: Caller, reason: string) => Promise<Result<StopState, Fault>>
+  readonly release: (by: Caller) => Promise<Result<void, Fault>>
+}
+
+const MAX_REASON = 500
+
+export function createEmergencyStop(options: {
+  readonly state: GuardState
+  readonly log: Pick<StateLog, 'body'>
+  readonly transact: Transact
+  readonly nowMs: () => number
+}): EmergencyStop {
+  const { state: guard, log, transact, nowMs } = options
+  let stopped = engagedIn(guard, log)
+  /** What the log says counts: a stop and a release may share one group. */
+  const follow = (): void => {
+    stopped = engagedIn(guard, log)
+  }
+
+  return {
+    state: () => stopped,
+    engage: async (by, reason) => {
+      const flaw = stopFlaw(by)
+      if (flaw !== undefined) return fail(flaw)
+      const state: StopState = {
+        by: callerKey(by),
+        reason: redactText(reason.slice(0, MAX_REASON)).toWellFormed() || 'no reason given',
+        engagedAtMs: nowMs(),
+      }
+      // At once, not when the disk has it: what comes in meanwhile is refused already.
+      stopped ??= state
+      await transact(({ record, afterwards }) => {
+        if (!guard.stop.has(STOP)) record({ kind: 'stop.engaged', by: state.by }, { reason: state.reason })
+        afterwards(follow)
+      })
+      return ok(stopped ?? state)
+    },
+    release: async (by) => {
+      const flaw = administrationFlaw(by)
+      if (flaw !== undefined) return fail(flaw)
+      await transact(({ record, afterwards }) => {
+        if (guard.stop.has(STOP)) record({ kind: 'stop.released', by: callerKey(by) })
+        afterwards(follow)
+      })
+      return ok(undefined)
+    },
+  }
+}
+
+function engagedIn({ stop }: GuardState, log: Pick<StateLog, 'body'>): StopState | undefined {
+  const engaged = stop.get(STOP)
+  if (engaged === undefined) return undefined
+  const reason = wordsOf(log, engaged.seq)?.['reason']
+  const { by, engagedAtMs } = engaged
+  return { by, engagedAtMs, reason: typeof reason === 'string' ? reason : 'the reason cannot be read' }
 }

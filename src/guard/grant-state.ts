@@ -11,7 +11,7 @@
 import { accountOf } from '../bus/caller.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, numberField, textField, timeField } from '../ledger/entry-field.ts'
+import { entryTime, numberField, textField, timeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { Bounds, Grant } from './grant.ts'
 import type { GuardState } from './guard-state.ts'

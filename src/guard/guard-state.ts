@@ -4,7 +4,7 @@
  *
  * Pure.
  */
-import { textField } from '../ledger/entry-field.ts'
+import { textField } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 import { actuatorEntries, STOP } from './actuator-store.ts'

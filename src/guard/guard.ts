@@ -5,22 +5,22 @@
  * Reads and writes through its stores.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Call, Caller, Outcome } from '../bus/call.ts'
+import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
-import type { Fault } from '../core/fault.ts'
 import { keyedLock } from '../core/turns.ts'
 import type { Logger } from '../core/logger.ts'
-import type { Result } from '../core/result.ts'
-import { createActuators } from './actuator-store.ts'
+import { createActuators, createEmergencyStop } from './actuator-store.ts'
+import type { EmergencyStop } from './actuator-store.ts'
 import { createApprovals } from './approvals-store.ts'
 import type { Approvals } from './approvals.ts'
 import { mayReadRecord } from './authority.ts'
 import type { RecordSubject } from './authority.ts'
-import { authorise, previewDecision } from './authorise.ts'
-import type { Authorization, PreviewDecision } from './authorise.ts'
-import { callerReasons, holdsTool } from './caller-rights.ts'
+import { previewDecision } from './decision.ts'
+import type { PreviewDecision } from './decision.ts'
+import { callerReasons, holdsTool } from './policy.ts'
+import type { Mode } from './policy.ts'
 import { createChanges } from './changes-store.ts'
 import type { Changes } from './changes-store.ts'
 import { configFlaws, policyVersion } from './config.ts'
@@ -31,15 +31,9 @@ import { createKeys } from './keys-store.ts'
 import type { Keys } from './keys-store.ts'
 import { createLimits } from './limits.ts'
 import { guardProjection } from './guard-state.ts'
-import type { Mode } from './policy.ts'
-import { planCall } from './plan.ts'
-import type { AssessedCall } from './plan.ts'
-import type { Decision } from './policy.ts'
-import { reserve, settleCall } from './reserve.ts'
-import type { ReserveParts, Reserved } from './reserve.ts'
+import { createDecisionSteps } from './reserve.ts'
+import type { DecisionSteps, ReserveParts } from './reserve.ts'
 import { readHashKey, secretCommitment } from './schema-store.ts'
-import { createEmergencyStop } from './stop-store.ts'
-import type { EmergencyStop } from './stop-store.ts'
 import { createTokens } from './token-store.ts'
 import type { Tokens } from './token-store.ts'
 import { createTransact } from './transaction-store.ts'
@@ -53,14 +47,6 @@ export interface GuardOptions {
   readonly logger?: Logger
   /** Waits for the rest of an actuator; ends early when the signal aborts. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
-}
-
-/** The decision about one call, as the steps that dispatch takes before and after it executes the call. */
-export interface DecisionSteps {
-  readonly plan: (call: Call, offer: Offer) => Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>>
-  readonly authorise: (assessed: AssessedCall) => Authorization
-  readonly reserve: (assessed: AssessedCall, decision: Decision) => Authorization | Promise<Authorization>
-  readonly settle: (outcome: Outcome, reserved: Reserved) => Promise<Outcome>
 }
 
 export interface Guard {
@@ -167,12 +153,7 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
     mayReadRecord(caller, { ...record, inProfile: isInProfile(caller, offer, config) })
 
   return {
-    steps: {
-      plan: (call, offer) => planCall(call, offer, parts),
-      authorise: (assessed) => authorise(assessed, parts),
-      reserve: (assessed, decision) => reserve(assessed, decision, parts),
-      settle: (outcome, reserved) => settleCall(outcome, reserved, parts),
-    },
+    steps: createDecisionSteps(parts),
     visible: (caller, offer) => isVisible(caller, offer, config),
     mayRead,
     approvals,

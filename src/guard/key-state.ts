@@ -8,7 +8,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, numberField, textField, timeField } from '../ledger/entry-field.ts'
+import { entryTime, numberField, textField, timeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 

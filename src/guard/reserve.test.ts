@@ -22,8 +22,8 @@ import type { Assessment, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import { classifyCall } from './authorise.ts'
-import type { Authorization } from './authorise.ts'
+import { classifyCall } from './decision.ts'
+import type { Authorization } from './decision.ts'
 
 const REST_MS = 250
 const limits = {

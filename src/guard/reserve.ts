@@ -18,20 +18,19 @@ import { LedgerRefuses, ledgerFaultBrief } from '../ledger/fork.ts'
 import type { ActuatorStore } from './actuator-store.ts'
 import { approvalRequestIn, fileRequestIn } from './approval-request.ts'
 import type { ApprovalRequestParts } from './approval-request.ts'
-import { answer, isKeyed, refuse, withFamilyDetails } from './authorise.ts'
-import type { Authorization, UsedYes } from './authorise.ts'
+import { answer, asksPerson, authorise, decideOn, isKeyed, planCall, refuse, withFamilyDetails } from './decision.ts'
+import type { Authorization, UsedYes, AssessedCall, PlanParts } from './decision.ts'
 import { argumentsHash, keyedHash } from './binding.ts'
 import type { KeyStore, KeyUse } from './keys-store.ts'
 import { allDrivenBy, isRest } from './limits.ts'
-import { asksPerson, decideOn } from './plan.ts'
-import type { AssessedCall, PlanParts } from './plan.ts'
 import type { ApprovalStanding, Decision } from './policy.ts'
 import { approvalRequired, repeated, withdrawn } from './refusal.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 import type { Call, Outcome } from '../bus/call.ts'
-import type { Effect } from '../bus/capability.ts'
+import type { Effect, Offer } from '../bus/capability.ts'
 import { isUntried } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
 import type { ApprovalStore } from './approvals-store.ts'
 import type { GrantStore } from './grants-store.ts'
 
@@ -48,6 +47,23 @@ export interface ReserveParts extends PlanParts, ApprovalRequestParts {
 const MAX_KEY = 512
 const FRESH = { state: 'fresh' } as const
 const NOT_ASKED = { state: 'none' } as const
+
+/** The decision about one call, as the steps that dispatch takes before and after it executes the call. */
+export interface DecisionSteps {
+  readonly plan: (call: Call, offer: Offer) => Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>>
+  readonly authorise: (assessed: AssessedCall) => Authorization
+  readonly reserve: (assessed: AssessedCall, decision: Decision) => Authorization | Promise<Authorization>
+  readonly settle: (outcome: Outcome, reserved: Reserved) => Promise<Outcome>
+}
+
+export function createDecisionSteps(parts: ReserveParts): DecisionSteps {
+  return {
+    plan: (call, offer) => planCall(call, offer, parts),
+    authorise: (assessed) => authorise(assessed, parts),
+    reserve: (assessed, decision) => reserve(assessed, decision, parts),
+    settle: (outcome, reserved) => settleCall(outcome, reserved, parts),
+  }
+}
 
 /** Most calls use up nothing that is on record: their budget is taken from memory, in the same turn as the decision. */
 export function reserve(

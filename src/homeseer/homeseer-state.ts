@@ -10,7 +10,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { numberField, textField } from '../ledger/entry-field.ts'
+import { numberField, textField } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 import type { AdminDomain } from './tools/rules.ts'

@@ -4,8 +4,8 @@
  *
  * Pure.
  */
-import { BODY_ERASED, bodyHash, decodeBody, SALT_BYTES } from './body.ts'
-import type { SaltedBody } from './body.ts'
+import { BODY_ERASED, bodyHash, decodeBody, SALT_BYTES } from './group.ts'
+import type { SaltedBody } from './group.ts'
 import { isSequence } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { Findings } from './finding.ts'

@@ -5,8 +5,8 @@
  * Pure: it reads through what it is given.
  */
 import { hex } from '../core/bytes.ts'
-import { BODY_ERASED, bodyHash, decodeBody } from './body.ts'
-import type { SaltedBody } from './body.ts'
+import { BODY_ERASED, bodyHash, decodeBody } from './group.ts'
+import type { SaltedBody } from './group.ts'
 import type { CachedEntry } from './entry-cache-store.ts'
 import { decodeEntry, isSequence } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'

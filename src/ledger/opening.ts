@@ -12,8 +12,8 @@ import { canonicalJson, isJsonObject, jsonIn } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { decodeBody, isCommittedBody } from './body.ts'
-import type { SaltedBody } from './body.ts'
+import { decodeBody, isCommittedBody } from './group.ts'
+import type { SaltedBody } from './group.ts'
 
 export type OpeningFault = 'no-opening' | 'not-committed'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import { numberField, textField } from './entry-field.ts'
+import { numberField, textField } from './entry.ts'
 import { EntryUnlawful, StateTable } from './projection.ts'
 import type { Projection } from './projection.ts'
 

@@ -7,8 +7,8 @@
  */
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { decodeBody } from './body.ts'
-import type { SaltedBody } from './body.ts'
+import { decodeBody } from './group.ts'
+import type { SaltedBody } from './group.ts'
 
 interface WordPlaces {
   readonly size: number

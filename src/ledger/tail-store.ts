@@ -32,10 +32,17 @@ import { equalBytes } from '../core/bytes.ts'
 import type { JournalSync } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
 import { systemCode } from '../core/thrown.ts'
-import { SALT_BYTES, bodyAt } from './body.ts'
-import type { BodyRecord, SaltedBody } from './body.ts'
-import { decodeGroup, encodeGroup, GROUP_MAGIC, hasItsBodies, isWholeGroup, MAC_BYTES } from './group.ts'
-import type { Group, GroupContent } from './group.ts'
+import {
+  SALT_BYTES,
+  bodyAt,
+  decodeGroup,
+  encodeGroup,
+  GROUP_MAGIC,
+  hasItsBodies,
+  isWholeGroup,
+  MAC_BYTES,
+} from './group.ts'
+import type { BodyRecord, SaltedBody, Group, GroupContent } from './group.ts'
 
 const MAGIC = Buffer.from('HBT1')
 const HEAD_BYTES = 20 + 2 * MAC_BYTES

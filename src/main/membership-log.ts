@@ -9,7 +9,7 @@
  */
 import { hkdfSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { numberField, textField } from '../ledger/entry-field.ts'
+import { numberField, textField } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'

@@ -9,6 +9,8 @@
  *
  * Pure, given its bus.
  */
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
 import type { Offer } from '../bus/capability.ts'
 import { closest } from '../core/closest.ts'
 import { canonicalJson } from '../core/json.ts'
@@ -17,9 +19,8 @@ import type { FaceBus, Principal } from './face-bus.ts'
 import { listedTool } from './listed-tool.ts'
 import { nameBook } from './names.ts'
 import type { NameStyle } from './names.ts'
-import { once } from './once.ts'
-import { paramHeaders } from './modern-request.ts'
-import type { ParamHeader } from './modern-request.ts'
+import { paramHeaders } from './request.ts'
+import type { ListMethod, ParamHeader } from './request.ts'
 import { findProfile, inProfile } from './profile.ts'
 import type { Profile, ProfileTable } from './profile.ts'
 import { isTemplate, uriTemplate } from './uri-template.ts'
@@ -38,9 +39,6 @@ export interface View {
   /** Who offers a tool; where there are several, its arguments show how to name one. */
   readonly nodesOffering?: (name: string) => readonly string[]
 }
-
-export const LIST_METHODS = ['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'] as const
-export type ListMethod = (typeof LIST_METHODS)[number]
 
 export interface Catalogue {
   readonly view: View
@@ -281,4 +279,30 @@ export function createCatalogues({ bus, profiles, families }: CataloguesOptions)
 function keyOf({ role, restrictions }: Principal, { profile = '', style, node = '' }: Door): string {
   const narrowed = restrictions === undefined ? '' : canonicalJson(restrictions)
   return `${role} ${profile} ${style} ${narrowed} ${node}`
+}
+
+/** Made when it is first asked for, and kept. */
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined
+  return () => (made ??= { value: make() }).value
+}
+
+//   /mcp            everything that the caller may see        ?names=underscore   spelt without dots
+//   /mcp/<profile>  the subset of that name                   ?node=<id or name>  what that node offers, called there
+
+const PATH = /^\/mcp(?:\/(?<profile>[a-z0-9][a-z0-9-]{0,31}))?\/?$/
+
+const NODE = /^[^\s\p{C}](?:[^\p{C}]{0,126}[^\s\p{C}])?$/u
+
+export function parseEndpoint(url: string): Result<Door, { readonly status: number; readonly message: string }> {
+  const mark = url.indexOf('?')
+  const found = PATH.exec(mark === -1 ? url : url.slice(0, mark))
+  if (found === null) return fail({ status: 404, message: 'MCP lives at /mcp and /mcp/<profile>.' })
+  const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark))
+  const [names, node] = [query.get('names'), query.get('node')]
+  if (names !== null && names !== 'dots' && names !== 'underscore')
+    return fail({ status: 400, message: 'names is "dots" (the default) or "underscore".' })
+  if (node !== null && !NODE.test(node)) return fail({ status: 400, message: 'node is the id or the name of a node.' })
+  const door: Door = { profile: found.groups?.['profile'], style: names ?? 'dots' }
+  return ok(node === null ? door : { ...door, node })
 }

@@ -9,6 +9,9 @@
 import type { Offer } from '../bus/capability.ts'
 import type { FaceBus } from './face-bus.ts'
 
+/** Those that have somebody to tell that a resource changed. */
+export type ResourceListeners = Set<(uri: string) => void>
+
 export type ListKind = 'tool' | 'prompt' | 'resource'
 
 export interface Changes {

@@ -4,10 +4,9 @@
  *
  * Pure, given the prompt's own completer.
  */
-import type { Answer } from './asker.ts'
+import type { Answer, McpRequest } from './request.ts'
 import type { Catalogue } from './catalogue.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
-import type { McpRequest } from './request.ts'
 
 type CompletionRequest = Extract<McpRequest, { method: 'completion/complete' }>
 

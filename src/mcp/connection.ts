@@ -6,7 +6,7 @@
  */
 import type { Channel } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Asker } from './asker.ts'
+import type { Asker } from './request.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { Principal } from './face-bus.ts'
 import type { LogLevel } from './log-level.ts'

@@ -19,7 +19,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Principal } from './face-bus.ts'
 import type { McpHttpOptions } from './http-server.ts'
-import { rememberedEnvelopes } from './modern-request.ts'
+import { rememberedEnvelopes } from './modern-server.ts'
 
 let house: House | undefined
 afterEach(async () => {

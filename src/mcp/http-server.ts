@@ -18,15 +18,21 @@ import type { Result } from '../core/result.ts'
 import { readJsonBody } from './exchange-transport.ts'
 import { createCatalogues } from './catalogue.ts'
 import { watchChanges } from './changes.ts'
+import type { ResourceListeners } from './changes.ts'
 import { openConnection } from './connection.ts'
 import type { Connection } from './connection.ts'
-import { doorOf } from './request.ts'
+import { parseEndpoint } from './catalogue.ts'
 import type { FaceBus, Principal } from './face-bus.ts'
 import { LegacyServer } from './legacy-server.ts'
-import { MODERN_REVISION, readModernRequest, rememberedEnvelopes } from './modern-request.ts'
+import {
+  MODERN_REVISION,
+  readModernRequest,
+  rememberedEnvelopes,
+  isServedByHand,
+  serveModern,
+} from './modern-server.ts'
 import { modernText } from './results.ts'
 import type { ServerInfo } from './results.ts'
-import { isServedByHand, serveModern } from './modern-server.ts'
 import type { ProfileTable } from './profile.ts'
 import { refuse } from './refusal-transport.ts'
 import { createSdkHttpServer } from './sdk-http-server.ts'
@@ -96,11 +102,13 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const modern = { ...answering, text: modernText(serverInfo), keepAliveMs: limits.keepAliveMs }
   const envelopes = rememberedEnvelopes()
   const visitors = createVisitors()
+  const resourceListeners: ResourceListeners = new Set()
   const createServer = (connection: Connection): Server => createSdkServer(answering, serverInfo, connection)
 
   const sdk = createSdkHttpServer({
     ...limits,
     log,
+    resourceListeners,
     createServer: ({ principal, door }) =>
       createServer(
         openConnection({
@@ -113,20 +121,27 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
         }),
       ),
   })
-  const legacy = new LegacyServer({ ...limits, clock, log, answering, createServer, catalogue: catalogues.current })
+  const legacy = new LegacyServer({
+    ...limits,
+    clock,
+    log,
+    answering,
+    createServer,
+    resourceListeners,
+    catalogue: catalogues.current,
+  })
   const stopWatching = watchChanges(bus, {
     onList: (kind) => {
       sdk.publish({ kind: `${kind}s_list_changed` })
       legacy.listChanged(kind)
     },
     onResource: (uri) => {
-      sdk.publish({ kind: 'resource_updated', uri })
-      legacy.resourceUpdated(uri)
+      for (const listener of resourceListeners) listener(uri)
     },
   })
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const door = doorOf(request.url ?? '/')
+    const door = parseEndpoint(request.url ?? '/')
     if (!door.ok) return refuse(response, door.fault)
     const known = await authenticate(request.headers, request.socket.remoteAddress)
     if (!known.ok) return refuse(response, notAuthenticated(known.fault))

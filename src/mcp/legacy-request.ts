@@ -8,7 +8,8 @@
  */
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import type { RequestId, Headers } from './modern-request.ts'
+import type { RequestId } from './modern-server.ts'
+import type { Headers } from './request.ts'
 import { METHODS } from './request.ts'
 
 export interface LegacyRequest {

@@ -15,7 +15,7 @@ import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Answering } from './answer.ts'
 import type { Catalogue, Door } from './catalogue.ts'
-import type { ListKind } from './changes.ts'
+import type { ListKind, ResourceListeners } from './changes.ts'
 import { openConnection } from './connection.ts'
 import type { Connection } from './connection.ts'
 import type { Principal } from './face-bus.ts'
@@ -40,6 +40,8 @@ export interface LegacyOptions {
   readonly maxSessionsPerPrincipal: number
   readonly sessionIdleMs: number
   readonly keepAliveMs: number
+  /** It is among them while there is a session. */
+  readonly resourceListeners: ResourceListeners
 }
 
 interface Session extends PlainSession {
@@ -65,6 +67,10 @@ const NO_BATCH: Refusal = { status: 400, code: -32_600, message: 'Bad Request: b
 export class LegacyServer {
   readonly #options: LegacyOptions
   readonly #sessions = new Map<string, Session>()
+  readonly #resourceUpdated = (uri: string): void => {
+    for (const { server, connection } of this.#sessions.values())
+      if (connection.subscriptions.has(uri)) announceResource(server, uri)
+  }
   readonly #sweeper: NodeJS.Timeout
   readonly #plain: PlainServing
 
@@ -98,11 +104,6 @@ export class LegacyServer {
     for (const { server } of this.#sessions.values()) announceList(server, kind)
   }
 
-  resourceUpdated(uri: string): void {
-    for (const { server, connection } of this.#sessions.values())
-      if (connection.subscriptions.has(uri)) announceResource(server, uri)
-  }
-
   /** Ends sessions that nobody came back to. */
   sweep(): void {
     const longAgo = this.#options.clock.monotonic() - this.#options.sessionIdleMs
@@ -128,7 +129,10 @@ export class LegacyServer {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       keepAliveMs,
-      onsessioninitialized: (id) => void this.#sessions.set(id, session),
+      onsessioninitialized: (id) => {
+        this.#sessions.set(id, session)
+        this.#options.resourceListeners.add(this.#resourceUpdated)
+      },
     })
     const { principal, door } = visit
     const connection = openConnection({
@@ -145,6 +149,7 @@ export class LegacyServer {
     const session: Session = { server, transport, connection, underWay, door, open: 0, working: 0, lastSeenMs }
     server.onclose = () => {
       this.#sessions.delete(transport.sessionId ?? '')
+      if (this.#sessions.size === 0) this.#options.resourceListeners.delete(this.#resourceUpdated)
       for (const request of underWay.values()) request.abort()
     }
     server.onerror = (error) => log.debug({ err: error }, 'an MCP session met an error')

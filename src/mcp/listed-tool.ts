@@ -8,7 +8,7 @@
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
-import { withPin } from './asker.ts'
+import { withPin } from './request.ts'
 
 interface Kept {
   readonly nodes: string

@@ -7,23 +7,33 @@
  * Does I/O.
  */
 import type { ServerResponse } from 'node:http'
-import type { JsonObject } from '../core/json.ts'
+import type { JsonObject, Json } from '../core/json.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'
-import type { Answer } from './asker.ts'
-import { speaking, nodeIn, workIn } from './asker.ts'
-import { headerMismatch, MODERN_REVISION } from './modern-request.ts'
+import type { Answer, Headers } from './request.ts'
+import {
+  decodeHeaderValue,
+  headerMismatch,
+  METHODS,
+  misshapen,
+  nodeIn,
+  readRequest,
+  speaking,
+  workIn,
+} from './request.ts'
 import { instructionsFor } from './instructions.ts'
-import type { ModernRequest } from './modern-request.ts'
 import { statusOf } from './results.ts'
 import type { ResultText } from './results.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './exchange-transport.ts'
 import type { ReplyTransport } from './exchange-transport.ts'
-import { METHODS, misshapen, readRequest } from './request.ts'
 import { CAPABILITIES } from './sdk-server.ts'
 import type { Visit } from './visit.ts'
+import type { Interaction } from '../bus/call.ts'
+import { isJsonObject } from '../core/json.ts'
+import { isLogLevel } from './log-level.ts'
+import type { LogLevel } from './log-level.ts'
 
 export interface ModernServing extends Answering {
   readonly text: ResultText
@@ -82,4 +92,123 @@ function withdrawal(response: ServerResponse): AbortSignal {
     if (!response.writableFinished) withdrawn.abort()
   })
   return withdrawn.signal
+}
+
+// Modern request: a request of revision 2026-07-28 as it stands in an HTTP POST, when nothing about it is odd.
+//
+//   MCP-Protocol-Version: 2026-07-28    { "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
+//   Mcp-Method: tools/call                  "name": "task_list", "arguments": {…},
+//   Mcp-Name: task_list                     "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28", … } } }
+//
+// This reader only ever says yes. Whatever it does not recognise goes to the SDK, which owns every refusal and its
+// exact words; so a mistake here can cost time and never a check.
+
+export const MODERN_REVISION = '2026-07-28'
+
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
+const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities'
+const CLIENT_KEY = 'io.modelcontextprotocol/clientInfo'
+const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel'
+const TASK_KEY = 'io.modelcontextprotocol/related-task'
+
+export type RequestId = string | number
+
+export interface ModernRequest {
+  readonly id: RequestId
+  readonly method: string
+  readonly params: JsonObject
+  readonly meta: JsonObject
+  readonly progressToken: RequestId | undefined
+  readonly logLevel: LogLevel | undefined
+  readonly clientName: string | undefined
+  readonly asked: Pick<Interaction, 'clientCapabilities' | 'inputResponses' | 'requestState'>
+}
+
+/** Which body field the `Mcp-Name` header repeats. */
+const NAMED_BY: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+}
+
+export function readModernRequest(headers: Headers, body: Json, envelopes: Envelopes): ModernRequest | undefined {
+  if (!isJsonObject(body) || Object.keys(body).length !== 4 || body['jsonrpc'] !== '2.0') return undefined
+  const { id, method, params } = body
+  if (!isId(id) || typeof method !== 'string' || !isJsonObject(params) || !isJsonObject(params['_meta']))
+    return undefined
+  const meta = params['_meta']
+  if (headers['mcp-protocol-version'] !== MODERN_REVISION || meta[VERSION_KEY] !== MODERN_REVISION) return undefined
+  if (headers['mcp-method'] !== method || !nameAgrees(headers, method, params)) return undefined
+  const {
+    progressToken,
+    [LOG_LEVEL_KEY]: logLevel,
+    [CAPABILITIES_KEY]: clientCapabilities,
+    [CLIENT_KEY]: client,
+  } = meta
+  if (!isJsonObject(clientCapabilities) || meta[TASK_KEY] !== undefined) return undefined
+  if (progressToken !== undefined && !isId(progressToken)) return undefined
+  if (logLevel !== undefined && !isLogLevel(logLevel)) return undefined
+  if (!envelopes.accepted(clientCapabilities, client)) return undefined
+  const { requestState, inputResponses } = params
+  if (requestState !== undefined && typeof requestState !== 'string') return undefined
+  if (inputResponses !== undefined && !isJsonObject(inputResponses)) return undefined
+  return {
+    id,
+    method,
+    params,
+    meta,
+    progressToken,
+    logLevel,
+    clientName: isJsonObject(client) && typeof client['name'] === 'string' ? client['name'] : undefined,
+    asked: {
+      clientCapabilities,
+      ...(inputResponses === undefined ? {} : { inputResponses: bareResponses(inputResponses) }),
+      ...(requestState === undefined ? {} : { requestState }),
+    },
+  }
+}
+
+/** The SDK has judged such an envelope before; a client says the same about itself in every request. */
+export interface Envelopes {
+  readonly accepted: (capabilities: JsonObject, client: Json | undefined) => boolean
+  readonly remember: (body: Json) => void
+}
+
+const MAX_ENVELOPES = 256
+/** A client that says more about itself is served all the same, only not by hand. */
+const MAX_ENVELOPE = 4_096
+
+export function rememberedEnvelopes(): Envelopes {
+  const known = new Set<string>()
+  return {
+    accepted: (capabilities, client) => known.has(JSON.stringify([capabilities, client])),
+    remember: (body) => {
+      const params = isJsonObject(body) ? body['params'] : undefined
+      const meta = isJsonObject(params) ? params['_meta'] : undefined
+      if (!isJsonObject(meta)) return
+      const envelope = JSON.stringify([meta[CAPABILITIES_KEY], meta[CLIENT_KEY]])
+      if (envelope.length > MAX_ENVELOPE) return
+      if (known.size >= MAX_ENVELOPES) known.clear()
+      known.add(envelope)
+    },
+  }
+}
+
+function nameAgrees(headers: Headers, method: string, params: JsonObject): boolean {
+  const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined
+  if (field === undefined) return true
+  const header = headers['mcp-name']
+  return typeof header === 'string' && typeof params[field] === 'string' && decodeHeaderValue(header) === params[field]
+}
+
+/** An answer is the bare result. What looks like a whole JSON-RPC message is dropped, and the handler asks again. */
+function bareResponses(responses: JsonObject): JsonObject {
+  const bare = Object.entries(responses).filter(
+    ([, entry]) => isJsonObject(entry) && !('method' in entry) && !('result' in entry),
+  )
+  return Object.fromEntries(bare)
+}
+
+function isId(value: Json | undefined): value is RequestId {
+  return typeof value === 'string' || Number.isSafeInteger(value)
 }

@@ -11,7 +11,6 @@
  */
 import { hash } from 'node:crypto'
 import { NOT_PLAIN } from '../core/spelling.ts'
-import { once } from './once.ts'
 
 export type NameStyle = 'dots' | 'underscore'
 
@@ -32,15 +31,17 @@ const MARK_LENGTH = 6
 export function nameBook(canonicalNames: Iterable<string>): NameBook {
   const names = new Set(canonicalNames)
   // Made when first asked for: a call under the canonical name, as most are, needs neither.
-  const spellings = { dots: once(() => spell(names, 'dots')), underscore: once(() => spell(names, 'underscore')) }
-  const meaning = once(() => {
-    const all = Object.values(spellings).flatMap((spelling) => [...spelling()])
-    return new Map(all.map(([name, spelt]) => [spelt, name]))
-  })
+  const spellings: Partial<Record<NameStyle, ReadonlyMap<string, string>>> = {}
+  let meanings: ReadonlyMap<string, string> | undefined
+  const spelling = (style: NameStyle): ReadonlyMap<string, string> => (spellings[style] ??= spell(names, style))
+  const meaningOf = (given: string): string | undefined => {
+    meanings ??= new Map([...spelling('dots'), ...spelling('underscore')].map(([name, spelt]) => [spelt, name]))
+    return meanings.get(given)
+  }
   return {
-    listed: (canonical, style) => spellings[style]().get(canonical) ?? canonical,
+    listed: (canonical, style) => spelling(style).get(canonical) ?? canonical,
     // First of all, a name means the tool that is really called so.
-    canonical: (given) => (names.has(given) ? given : meaning().get(given)),
+    canonical: (given) => (names.has(given) ? given : meaningOf(given)),
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nodeIn, pinIn, withPin } from './asker.ts'
+import { nodeIn, pinIn, withPin } from './request.ts'
 
 const open = { type: 'object', properties: { x: {} } } as const
 const own = { type: 'object', properties: { _node: { type: 'integer' } } } as const

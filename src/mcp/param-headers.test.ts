@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeHeaderValue, paramHeaderMismatch, paramHeaders } from './modern-request.ts'
+import { decodeHeaderValue, paramHeaderMismatch, paramHeaders } from './request.ts'
 
 const schema = {
   type: 'object',

@@ -1,21 +1,23 @@
 /**
- * Request: which catalogue a URL leads to, what MCP clients ask in either era, with parameters of the right shape, and
- * the W3C trace that they are already in (Trace Context § 3.2), so that ours continues it.
- *
- *   /mcp            everything that the caller may see        ?names=underscore   spelt without dots
- *   /mcp/<profile>  the subset of that name                   ?node=<id or name>  what that node offers, called there
- *
- *   00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
- *      trace id                         parent span
+ * Request: who asks, and what MCP clients ask in either era, with parameters of the right shape.
  *
  * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
-import type { JsonObject } from '../core/json.ts'
-import { LIST_METHODS } from './catalogue.ts'
-import type { ListMethod, Door } from './catalogue.ts'
-import type { Result } from '../core/result.ts'
-import { fail, ok } from '../core/result.ts'
+import type { JsonObject, Json } from '../core/json.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { Channel, Interaction } from '../bus/call.ts'
+import type { WorkReference } from '../core/fault.ts'
+import type { CallOptions, Principal } from './face-bus.ts'
+import { isWanted } from './log-level.ts'
+import type { LogLevel } from './log-level.ts'
+import { HEADER_MISMATCH } from './protocol-error.ts'
+import type { ProtocolFault } from './protocol-error.ts'
+import { fromBase64, fromUtf8 } from '../core/bytes.ts'
+import type { TraceParent } from '../toolbox/traceparent.ts'
+
+export const LIST_METHODS = ['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'] as const
+export type ListMethod = (typeof LIST_METHODS)[number]
 
 export type McpRequest =
   | { readonly method: ListMethod; readonly cursor: string | undefined }
@@ -92,19 +94,234 @@ function isText(value: unknown): boolean {
   return typeof value === 'string'
 }
 
-const PATH = /^\/mcp(?:\/(?<profile>[a-z0-9][a-z0-9-]{0,31}))?\/?$/
+// Asker: who asks, through which door, and what can reach them while the call runs, turned into MCP notifications.
 
-const NODE = /^[^\s\p{C}](?:[^\p{C}]{0,126}[^\s\p{C}])?$/u
+export interface Asker {
+  readonly principal: Principal
+  readonly catalogue: Catalogue
+  readonly channel: Channel
+  readonly signal: AbortSignal
+  readonly era: 'modern' | 'legacy'
+  readonly trace?: TraceParent | undefined
+  /** Names the connection to the router. Never the secret that opens a session. */
+  readonly connection?: string | undefined
+  /** The node that the caller wants to answer, by id or name. */
+  readonly node?: string | undefined
+  readonly work?: WorkReference | undefined
+  readonly interaction: Interaction
+}
 
-export function doorOf(url: string): Result<Door, { readonly status: number; readonly message: string }> {
-  const mark = url.indexOf('?')
-  const found = PATH.exec(mark === -1 ? url : url.slice(0, mark))
-  if (found === null) return fail({ status: 404, message: 'MCP lives at /mcp and /mcp/<profile>.' })
-  const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark))
-  const [names, node] = [query.get('names'), query.get('node')]
-  if (names !== null && names !== 'dots' && names !== 'underscore')
-    return fail({ status: 400, message: 'names is "dots" (the default) or "underscore".' })
-  if (node !== null && !NODE.test(node)) return fail({ status: 400, message: 'node is the id or the name of a node.' })
-  const door: Door = { profile: found.groups?.['profile'], style: names ?? 'dots' }
-  return ok(node === null ? door : { ...door, node })
+export type Answer = { readonly result: JsonObject } | { readonly error: ProtocolFault }
+
+export function callOptions({
+  principal,
+  channel,
+  signal,
+  trace,
+  connection,
+  node,
+  work,
+  interaction,
+}: Asker): CallOptions {
+  return { caller: principal, channel, signal, interaction, ...trace, sessionId: connection, node, work }
+}
+
+export interface Hearing {
+  readonly progressToken: string | number | undefined
+  readonly logLevel: LogLevel | undefined
+  readonly notify: (method: string, params: JsonObject) => void
+}
+
+/** Absent parts are not heard: a caller that gave no token gets no progress, one that named no level gets no logs. */
+export function speaking({ progressToken, logLevel, notify }: Hearing): Pick<Interaction, 'progress' | 'log'> {
+  return {
+    ...(progressToken === undefined ? {} : { progress: rising(progressToken, notify) }),
+    ...(logLevel === undefined ? {} : { log: worthSaying(logLevel, notify) }),
+  }
+}
+
+/** MCP, progress: the value must increase with each notification. One that does not is not news. */
+function rising(progressToken: string | number, notify: Hearing['notify']): NonNullable<Interaction['progress']> {
+  let last = -Infinity
+  return (progress, total, message) => {
+    if (!(progress > last)) return
+    last = progress
+    notify('notifications/progress', {
+      progressToken,
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    })
+  }
+}
+
+function worthSaying(threshold: LogLevel, notify: Hearing['notify']): NonNullable<Interaction['log']> {
+  return (level, data, logger) => {
+    if (!isWanted(level, threshold)) return
+    notify('notifications/message', { level, data, ...(logger === undefined ? {} : { logger }) })
+  }
+}
+
+// Node pin: which node a request is for, when the caller says so. Three places, the nearest to the call first:
+//
+//   arguments._node                  what a model can fill in; listed only where several nodes offer the tool
+//   _meta["io.hearthbus/node"]       what a client's program can fill in
+//   /mcp?node=…, hearthbus mcp --node    for a whole connection: its lists are that node's
+//
+// A pin that cannot be read is never dropped: the call would run in another house than its caller meant.
+
+export const NODE_META_KEY = 'io.hearthbus/node'
+export const NODE_ARGUMENT = '_node'
+
+const MAX_NODE = 128
+
+/** What a request's `_meta` says, else what the connection says. Nonsense names no node, and finds none. */
+export function nodeIn(meta: Readonly<Record<string, unknown>>, otherwise: string | undefined): string | undefined {
+  const given = meta[NODE_META_KEY]
+  if (given === undefined) return otherwise
+  return spelt(given)
+}
+
+export interface Pinned {
+  readonly node: string | undefined
+  readonly body: JsonObject
+}
+
+/** Takes the pin out of a tool's arguments, unless the tool has an argument of that name itself. */
+export function pinIn(body: JsonObject, schema: unknown, otherwise: string | undefined): Pinned {
+  if (!Object.hasOwn(body, NODE_ARGUMENT) || declares(schema)) return { node: otherwise, body }
+  const { [NODE_ARGUMENT]: given, ...rest } = body
+  return { node: spelt(given), body: rest }
+}
+
+/** The schema as a list shows it: with the pin where there is a choice and the tool has no such argument itself. */
+export function withPin(schema: JsonObject, nodes: readonly string[]): JsonObject {
+  const { properties = {} } = schema
+  if (nodes.length < 2 || declares(schema) || !isJsonObject(properties)) return schema
+  const pin: Json = {
+    type: 'string',
+    description: `Which node this is for: ${nodes.join(', ')}. Without it the usual one is chosen.`,
+  }
+  return { ...schema, properties: { ...properties, [NODE_ARGUMENT]: pin } }
+}
+
+function declares(schema: unknown): boolean {
+  const properties = isJsonObject(schema) ? schema['properties'] : undefined
+  return isJsonObject(properties) && Object.hasOwn(properties, NODE_ARGUMENT)
+}
+
+function spelt(given: unknown): string {
+  return (typeof given === 'string' ? given : JSON.stringify(given)).slice(0, MAX_NODE)
+}
+
+const TASK_META_KEY = 'io.hearthbus/task'
+const SESSION_META_KEY = 'io.hearthbus/session'
+/** Ids of the runtime are shorter. */
+const MAX_WORK_ID = 128
+
+/**
+ * Names that are no text, empty or too long are left out: a mistake in `_meta` must not break a call. The answer says
+ * which names were recorded.
+ */
+export function workIn(meta: Readonly<Record<string, unknown>>): WorkReference | undefined {
+  const [taskId, sessionId] = [workId(meta[TASK_META_KEY]), workId(meta[SESSION_META_KEY])]
+  if (taskId === undefined && sessionId === undefined) return undefined
+  return { ...(taskId === undefined ? {} : { taskId }), ...(sessionId === undefined ? {} : { sessionId }) }
+}
+
+function workId(given: unknown): string | undefined {
+  return typeof given === 'string' && given !== '' && given.length <= MAX_WORK_ID && given.isWellFormed()
+    ? given
+    : undefined
+}
+
+// Parameter headers: arguments that a tool wants repeated as HTTP headers (MCP 2026-07-28, Streamable HTTP,
+// "Custom Headers from Tool Parameters"), so that an intermediary can route without reading bodies.
+//
+//   { zone: { type: 'integer', 'x-mcp-header': 'Zone' } }   ⇒   Mcp-Param-Zone: 2
+//
+// An intermediary decides by the header and we act by the body, so the two must say the same; where they do not, the
+// call is answered with HeaderMismatch.
+
+export interface ParamHeader {
+  readonly path: readonly string[]
+  /** The name as declared, e.g. `Zone`. */
+  readonly name: string
+  readonly type: 'string' | 'integer' | 'number' | 'boolean'
+}
+
+/** What Node gives: names in lower case. */
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+
+const KEYWORD = 'x-mcp-header'
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const DECIMAL = /^-?\d+(\.\d+)?$/
+
+/** Only a chain of `properties` leads to a declaration that counts; `number` is not permitted but is still compared. */
+export function paramHeaders(schema: unknown, path: readonly string[] = []): readonly ParamHeader[] {
+  if (!isJsonObject(schema)) return []
+  const { [KEYWORD]: name, type, properties } = schema
+  const own: ParamHeader[] =
+    path.length > 0 && typeof name === 'string' && TOKEN.test(name) && isComparable(type) ? [{ path, name, type }] : []
+  if (!isJsonObject(properties)) return own
+  return [...own, ...Object.entries(properties).flatMap(([key, inner]) => paramHeaders(inner, [...path, key]))]
+}
+
+/**
+ * What disagrees, as header and sentence; `undefined` when nothing does. An absent or null argument expects no header.
+ */
+export function paramHeaderMismatch(
+  declared: readonly ParamHeader[],
+  args: JsonObject,
+  headers: Headers,
+): { readonly header: string; readonly body: string } | undefined {
+  for (const { path, name, type } of declared) {
+    const value = path.reduce<Json | undefined>((node, key) => (isJsonObject(node) ? node[key] : undefined), args)
+    const said = spoken(value)
+    if (said === undefined) continue
+    const header = `Mcp-Param-${name}`
+    const what = `${path.join('.')}=${JSON.stringify(value)}`
+    const raw = headers[header.toLowerCase()]
+    if (typeof raw !== 'string') return { header, body: `the body carries ${what} but the ${header} header is absent` }
+    const text = decodeHeaderValue(raw)
+    if (text === undefined) return { header, body: `the ${header} header carries an invalid Base64 sentinel value` }
+    const numeric = (type === 'integer' || type === 'number') && typeof value === 'number' && DECIMAL.test(text)
+    if (numeric ? Number(text) !== value : text !== said)
+      return { header, body: `the ${header} header decodes to ${JSON.stringify(text)} but the body carries ${what}` }
+  }
+  return undefined
+}
+
+const SENTINEL_START = '=?base64?'
+const SENTINEL_END = '?='
+
+/** Header values that are not plain ASCII travel as `=?base64?…?=`. `undefined` for a sentinel that does not decode. */
+export function decodeHeaderValue(value: string): string | undefined {
+  if (!value.startsWith(SENTINEL_START) || !value.endsWith(SENTINEL_END)) return value
+  const bytes = fromBase64(value.slice(SENTINEL_START.length, -SENTINEL_END.length))
+  return bytes === undefined ? undefined : fromUtf8(bytes)
+}
+
+function isComparable(type: unknown): type is ParamHeader['type'] {
+  return type === 'string' || type === 'integer' || type === 'number' || type === 'boolean'
+}
+
+/** How a primitive is spelt in a header; `undefined` for what the schema will refuse anyway. */
+function spoken(value: Json | undefined): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value === 'boolean') return String(value)
+  if (typeof value !== 'number') return undefined
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value)
+}
+
+export function headerMismatch(
+  { name, arguments: body }: Extract<McpRequest, { method: 'tools/call' }>,
+  catalogue: Catalogue,
+  headers: Headers,
+): ProtocolFault | undefined {
+  const entry = catalogue.tool(catalogue.canonicalTool(name) ?? name)
+  const mismatch = entry === undefined ? undefined : paramHeaderMismatch(entry.headers, body, headers)
+  if (mismatch === undefined) return undefined
+  const message = `Bad Request: the request headers and body disagree: ${mismatch.body}`
+  return { code: HEADER_MISMATCH, message, data: { mismatch } }
 }

@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Catalogue } from './catalogue.ts'
+import type { ResourceListeners } from './changes.ts'
 import { isTooLongToKeep, MAX_KEPT_CHARACTERS } from './kept-request.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS } from './protocol-error.ts'
 import type { ProtocolFault } from './protocol-error.ts'
@@ -22,6 +23,8 @@ export interface SdkHttpOptions {
   readonly log: Logger
   readonly keepAliveMs: number
   readonly maxSubscriptionsPerPrincipal: number
+  /** It is among them while somebody has a subscription. */
+  readonly resourceListeners: ResourceListeners
 }
 
 export interface SdkHttpServer {
@@ -45,6 +48,10 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
     return webExchange(visit, (request) => handler.fetch(request, { parsedBody: body, authInfo }))
   }
 
+  function resourceUpdated(uri: string): void {
+    events.publish({ kind: 'resource_updated', uri })
+  }
+
   async function listen(visit: Visit, body: JsonObject): Promise<void> {
     const { id } = visit.principal
     const open = subscriptions.get(id) ?? 0
@@ -60,12 +67,14 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
     if (open >= options.maxSubscriptionsPerPrincipal)
       return refuse(200, { code: INTERNAL_ERROR, message: 'Subscription limit reached' })
     subscriptions.set(id, open + 1)
+    options.resourceListeners.add(resourceUpdated)
     try {
       await pass(visit, body)
     } finally {
       const left = (subscriptions.get(id) ?? 1) - 1
       if (left === 0) subscriptions.delete(id)
       else subscriptions.set(id, left)
+      if (subscriptions.size === 0) options.resourceListeners.delete(resourceUpdated)
     }
   }
 

@@ -9,7 +9,7 @@
  *
  * Pure, but for the state that it is given.
  */
-import { entryTime, numberField, textField } from '../ledger/entry-field.ts'
+import { entryTime, numberField, textField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'

@@ -46,14 +46,12 @@ export function startFeed(sources: FeedSources): () => void {
   const looks = [lookAtCalls(sources), lookAtLedger(sources)]
   const lookAtState = stateLook(sources)
   let turn = 0
-  const timer = setInterval(() => {
-    if (feed.listeners() === 0) return
-    for (const look of looks) look()
+  const look = (): void => {
+    for (const each of looks) each()
     if (turn++ % STATE_EVERY === 0) lookAtState()
-  }, LOOK_MS)
-  timer.unref()
+  }
+  stops.push(feed.whileHeard(() => every(LOOK_MS, look)))
   return () => {
-    clearInterval(timer)
     for (const stop of stops) stop()
   }
 }
@@ -101,20 +99,21 @@ function stateLook({ feed, bus, status }: FeedSources): () => void {
 /** A house can announce the same thing many times a second; once per look is enough to read it again. */
 function watchResources({ feed, bus }: FeedSources): () => void {
   const changed = new Set<string>()
-  const leave = bus.onResource((uri) => {
-    if (feed.listeners() === 0) return
-    if (changed.size < MAX_NAMES) changed.add(uri)
-  })
-  const timer = setInterval(() => {
+  const tell = (): void => {
     if (changed.size === 0) return
     feed.publish('resource', { uris: [...changed] })
     changed.clear()
-  }, LOOK_MS)
-  timer.unref()
-  return () => {
-    clearInterval(timer)
-    leave()
   }
+  return feed.whileHeard(() => {
+    const leave = bus.onResource((uri) => {
+      if (changed.size < MAX_NAMES) changed.add(uri)
+    })
+    const stop = every(LOOK_MS, tell)
+    return () => {
+      stop()
+      leave()
+    }
+  })
 }
 
 function watchRegistry({ feed, bus }: FeedSources): () => void {
@@ -142,4 +141,11 @@ function watchRegistry({ feed, bus }: FeedSources): () => void {
     clearInterval(timer)
     void events.return?.()
   }
+}
+
+/** Does not keep the process alive by itself. */
+function every(ms: number, work: () => void): () => void {
+  const timer = setInterval(work, ms)
+  timer.unref()
+  return () => clearInterval(timer)
 }

@@ -30,7 +30,8 @@ export interface Feed {
   /** What came after that id; `undefined` when this run has not, or no longer, got all of it. */
   readonly since: (lastEventId: string) => readonly FeedEvent[] | undefined
   readonly latestId: () => string
-  readonly listeners: () => number
+  /** Runs `start` whenever there is somebody to listen, and what it returned when the last one has gone. */
+  readonly whileHeard: (start: () => () => void) => () => void
 }
 
 const RING = 2_000
@@ -40,10 +41,17 @@ const MAX_CHARACTERS = 8_000_000
 export function createFeed(run: string, size = RING): Feed {
   const ring: FeedEvent[] = []
   const listeners = new Set<(event: FeedEvent) => void>()
+  const heard = new Map<() => () => void, () => void>()
+  const starts = new Set<() => () => void>()
   let published = 0
   let characters = 0
 
   const isFull = (): boolean => ring.length > size || (characters > MAX_CHARACTERS && ring.length > 1)
+
+  function stop(start: () => () => void): void {
+    heard.get(start)?.()
+    heard.delete(start)
+  }
 
   return {
     publish: (name, data, hearable) => {
@@ -60,7 +68,18 @@ export function createFeed(run: string, size = RING): Feed {
     },
     subscribe: (listener) => {
       listeners.add(listener)
-      return () => listeners.delete(listener)
+      if (listeners.size === 1) for (const start of starts) heard.set(start, start())
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0) for (const start of starts) stop(start)
+      }
+    },
+    whileHeard: (start) => {
+      starts.add(start)
+      if (listeners.size > 0) heard.set(start, start())
+      return () => {
+        starts.delete(start)
+        stop(start)
+      }
     },
     since: (lastEventId) => {
       const [from, number] = split(lastEventId)
@@ -69,7 +88,6 @@ export function createFeed(run: string, size = RING): Feed {
       return missed > ring.length ? undefined : ring.slice(ring.length - missed)
     },
     latestId: () => `${run}-${published}`,
-    listeners: () => listeners.size,
   }
 }
 

@@ -23,7 +23,7 @@ import { policyState } from '../tools/policy-state.ts'
 import { refusals } from '../tools/rules.ts'
 import { getVersion } from '../wire/request.ts'
 import { ADAPTER_SCRIPT_ID, readFromAdapter } from './execute-client.ts'
-import { tolerantInput } from '../tools/tolerant-input.ts'
+import { tolerantInput } from '../tools/homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 

@@ -15,7 +15,7 @@ import { answer, auditRef, type Homeseer } from '../tools/dependencies.ts'
 import { findEvent, type EventName } from '../tools/event-read-tools.ts'
 import { assessEvent, assessWrite, doubtfulTargets, reachedTargets, touchedBy } from '../tools/consequence-client.ts'
 import { hs4Fault } from '../tools/faults.ts'
-import { BASE_GUARD, defineHomeseerChange, deviceTarget } from '../tools/homeseer-change.ts'
+import { BASE_GUARD, defineHomeseerChange, deviceTarget, tolerantInput } from '../tools/homeseer-change.ts'
 import { textOf } from '../tools/json-text.ts'
 import { findDevice } from '../tools/house-client.ts'
 import type { Touched } from '../tools/rules.ts'
@@ -37,7 +37,6 @@ import { observe, shows } from './observe-client.ts'
 import { ADMIN_CLAIMS, adminGuard, plainArguments, type AdminClaims, type Operation } from './operation.ts'
 import { OPERATIONS } from './operations.ts'
 import type { Rollback, Rollbacks } from './rollback-store.ts'
-import { tolerantInput } from '../tools/tolerant-input.ts'
 
 export interface AdminParts {
   readonly homeseer: Homeseer

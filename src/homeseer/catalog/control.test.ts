@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ControlPair } from '../wire/device.ts'
-import { chooseControl, controlExchange, describeControls, type ControlWish } from './control.ts'
-import { expectationOf, outcomeOf } from './outcome.ts'
+import {
+  chooseControl,
+  controlExchange,
+  describeControls,
+  type ControlWish,
+  expectationOf,
+  outcomeOf,
+} from './control.ts'
 
 const pair = (part: Partial<ControlPair>): ControlPair => ({
   ref: 412,

@@ -33,8 +33,8 @@ import {
   GUARDED_OUTPUT,
   defineHomeseerChange,
   type HomeseerAssessment,
+  tolerantInput,
 } from './homeseer-change.ts'
-import { tolerantInput } from './tolerant-input.ts'
 
 /** More than a house has lamps on one floor; a person has to read their names. */
 const MAX_DEVICES = 60

@@ -13,7 +13,7 @@ import type { MayReadAudit } from './audit.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { numberIn } from './paging.ts'
-import { tolerantInput } from './tolerant-input.ts'
+import { tolerantInput } from './homeseer-change.ts'
 
 export function auditQuery({ audit, guard }: Homeseer): Capability {
   const tool = defineTool({

@@ -14,9 +14,8 @@ import { getCameraSnapshot, panCamera } from '../wire/request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange } from './homeseer-change.ts'
+import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, tolerantInput } from './homeseer-change.ts'
 import { textOf } from './json-text.ts'
-import { tolerantInput } from './tolerant-input.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 const camId = z.int().min(0).describe('The camera’s id.')

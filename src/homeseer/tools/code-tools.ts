@@ -16,9 +16,8 @@ import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { callTarget, CODE, isListed, parameterCall, parseScriptCall } from './exact-call.ts'
 import { hs4Fault, readFault, writeFault } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange } from './homeseer-change.ts'
+import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, tolerantInput } from './homeseer-change.ts'
 import { textOf } from './json-text.ts'
-import { tolerantInput } from './tolerant-input.ts'
 
 export function pluginList(homeseer: Homeseer): Capability {
   return defineTool({

@@ -20,7 +20,7 @@ import { homeseerFamily } from './envelope.ts'
 import { HINT, readFault } from './faults.ts'
 import { controlsUnknown, freshen, readControls, readHouse, readHouseWith, viewOf } from './house-client.ts'
 import { cursorArgument, pageOf } from './paging.ts'
-import { tolerantInput } from './tolerant-input.ts'
+import { tolerantInput } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 

@@ -13,9 +13,16 @@ import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { controlExchange, type ControlChoice } from '../catalog/control.ts'
+import {
+  controlExchange,
+  type ControlChoice,
+  expectationOf,
+  isUnknownValue,
+  type Expectation,
+  patienceFor,
+  type Patience,
+} from '../catalog/control.ts'
 import type { Device } from '../catalog/device.ts'
-import { expectationOf, isUnknownValue, type Expectation, patienceFor, type Patience } from '../catalog/outcome.ts'
 import type { ControlPair } from '../wire/device.ts'
 import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
 import type { LiveValue } from '../wire/mirror.ts'
@@ -39,6 +46,7 @@ import {
   GUARDED_OUTPUT,
   defineHomeseerChange,
   type HomeseerAssessment,
+  tolerantInput,
 } from './homeseer-change.ts'
 import { choosePath, clearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
 import {
@@ -50,7 +58,6 @@ import {
   type Verification,
   type Watch,
 } from './verify-client.ts'
-import { tolerantInput } from './tolerant-input.ts'
 
 /** What can be wished for, shared with the intents. */
 export const SET_WISH = {

@@ -18,7 +18,7 @@ import { capOf, fits } from './device-filter.ts'
 import { deviceView, readHouse, readHouseWith, viewOf } from './house-client.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
-import { tolerantInput } from './tolerant-input.ts'
+import { tolerantInput } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 

@@ -18,7 +18,7 @@ import { homeseerFamily } from './envelope.ts'
 import { blockJson, triggerJson } from './event-definition-view.ts'
 import { EVENT_NAME, noEvent, severalEvents, unnamed, type EventName } from './event-read-tools.ts'
 import { hs4Fault, readFault } from './faults.ts'
-import { tolerantInput } from './tolerant-input.ts'
+import { tolerantInput } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 

@@ -16,7 +16,7 @@ import { blockJson, triggerJson } from './event-definition-view.ts'
 import { homeseerFamily } from './envelope.ts'
 import { badArgument, hs4Fault, readFault, type NextCall } from './faults.ts'
 import { cursorArgument, pageOf } from './paging.ts'
-import { tolerantInput } from './tolerant-input.ts'
+import { tolerantInput } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 

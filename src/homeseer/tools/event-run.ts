@@ -27,9 +27,14 @@ import {
   type AssessedConsequences,
 } from './consequence-client.ts'
 import { writeFault } from './faults.ts'
-import { BASE_GUARD, defineHomeseerChange, GUARDED_OUTPUT, type HomeseerAssessment } from './homeseer-change.ts'
+import {
+  BASE_GUARD,
+  defineHomeseerChange,
+  GUARDED_OUTPUT,
+  type HomeseerAssessment,
+  tolerantInput,
+} from './homeseer-change.ts'
 import type { Rules, Touched } from './rules.ts'
-import { tolerantInput } from './tolerant-input.ts'
 
 interface Plan {
   readonly event: ReceivedEvent

@@ -17,7 +17,7 @@ import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { readFault } from './faults.ts'
 import { policyState } from './policy-state.ts'
-import { tolerantInput } from './tolerant-input.ts'
+import { tolerantInput } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 

@@ -12,7 +12,7 @@ import { answer, type Homeseer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { helpRoutes } from './help-route.ts'
 import { currentNames } from './resolve-tools.ts'
-import { tolerantInput } from './tolerant-input.ts'
+import { tolerantInput } from './homeseer-change.ts'
 
 const NOTHING = buildResolver({ house: EMPTY_HOUSE, events: [], cameras: [], aliases: [] })
 

@@ -11,11 +11,12 @@ import { defineChange } from '../../bus/capability-definition.ts'
 import type { CapabilityDefinition } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { answer } from './dependencies.ts'
 import { homeseerFamily } from './envelope.ts'
 import { isDry, refusals, type Claims, type Rules, type Touched } from './rules.ts'
+import { isJsonObject, type JsonObject } from '../../core/json.ts'
+import { ok } from '../../core/result.ts'
 
 /** The contract's least length; that it says something is for the rules to see (tools/rules.ts). */
 export const MAX_WORDS = 500
@@ -143,5 +144,48 @@ function usualRehearsal<Input extends z.ZodType<JsonObject & Claims, unknown>, P
       preview,
       policy: { reasons: [], normalized: { operationTier: effect === 'admin' ? 'admin' : 'operator' } },
     }
+  }
+}
+
+// Tolerant input: arguments that a tool does not know are left out and named in a warning, as callers of the contract's
+// first implementation rely on (ADR 164). What is left out reaches nothing: no handler, no adapter, no approval.
+
+/**
+ * Under a key that no JSON has: it goes with the arguments wherever they go, copies included, and into no record, hash or
+ * wire.
+ */
+const IGNORED = Symbol('ignored arguments')
+const MAX_NAMED = 20
+
+export function tolerantInput<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const known = z.object(shape)
+  return z.looseObject(shape).transform((body): z.output<typeof known> => {
+    const entries = Object.entries(body)
+    const kept = Object.fromEntries(entries.filter(([name]) => Object.hasOwn(shape, name)))
+    const unknown = entries.map(([name]) => name).filter((name) => !Object.hasOwn(shape, name))
+    const ignored = unknown.length === 0 ? {} : { [IGNORED]: unknown.slice(0, MAX_NAMED) }
+    return { ...kept, ...ignored } as z.output<typeof known>
+  })
+}
+
+/** The same capability, whose answers name the arguments that were ignored. */
+export function withIgnoredArguments(capability: Capability): Capability {
+  if (!('handle' in capability)) return capability
+  const { offer, handle } = capability
+  return {
+    offer,
+    handle: async (call) => {
+      const outcome = await handle(call)
+      const { [IGNORED]: ignored } = call.body as { readonly [IGNORED]?: readonly string[] }
+      if (ignored === undefined || !outcome.ok || !isJsonObject(outcome.value.data)) return outcome
+      const { warnings } = outcome.value.data
+      const warning = {
+        code: 'UNKNOWN_ARGUMENTS',
+        message: `Ignored, because ${offer.name} does not know them: ${ignored.join(', ')}.`,
+        arguments: ignored,
+      }
+      const all = [...(Array.isArray(warnings) ? (warnings as readonly JsonObject[]) : []), warning]
+      return ok({ ...outcome.value, data: { ...outcome.value.data, warnings: all } })
+    },
   }
 }

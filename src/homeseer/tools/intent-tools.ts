@@ -33,7 +33,7 @@ import { acts, candidateJson, currentNames, disambiguation, doubtOf, queryArgume
 import { chooseScenePath, PATHS } from './scene-path.ts'
 import { wishJson } from './set-wish.ts'
 import { INTENT_GUARD, runnableArgs, stage, type Wanted } from './staging.ts'
-import { tolerantInput } from './tolerant-input.ts'
+import { tolerantInput } from './homeseer-change.ts'
 
 const common = {
   family: homeseerFamily,

@@ -11,7 +11,7 @@ import { answer } from './dependencies.ts'
 import { AGENT_CONTRACT } from './agent-contract.ts'
 import { homeseerFamily } from './envelope.ts'
 import { ADMIN_DOMAINS } from './rules.ts'
-import { tolerantInput } from './tolerant-input.ts'
+import { tolerantInput } from './homeseer-change.ts'
 
 const words = z.string().min(1).max(1_000)
 const maybe = z.string().max(1_000).exactOptional()

@@ -27,7 +27,7 @@ import { controlsUnknown, readHouse, viewOf } from './house-client.ts'
 import { textOf } from './json-text.ts'
 import { policyState } from './policy-state.ts'
 import { currentNames, refreshJson } from './resolve-tools.ts'
-import { tolerantInput } from './tolerant-input.ts'
+import { tolerantInput } from './homeseer-change.ts'
 
 /** `path` is what stands behind `hs4://`. */
 export interface ResourceDefinition {

@@ -9,9 +9,8 @@ import { fail, ok } from '../../core/result.ts'
 import { speak } from '../wire/request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { writeFault } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange } from './homeseer-change.ts'
+import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, tolerantInput } from './homeseer-change.ts'
 import { cut } from './json-text.ts'
-import { tolerantInput } from './tolerant-input.ts'
 
 export function speakTool(homeseer: Homeseer): Capability {
   return defineHomeseerChange(homeseer.rules, {

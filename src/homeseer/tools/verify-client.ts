@@ -19,7 +19,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject } from '../../core/json.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { LinkFault } from '../wire/fault.ts'
-import { isUnknownValue, outcomeOf, type Expectation, type Observation } from '../catalog/outcome.ts'
+import { isUnknownValue, outcomeOf, type Expectation, type Observation } from '../catalog/control.ts'
 import type { MirrorClient } from '../wire/mirror-client.ts'
 import type { LiveValue, MirrorEntry } from '../wire/mirror.ts'
 

@@ -47,7 +47,7 @@ export function openLink(options: LinkOptions): Link {
     new AsciiClient({
       ...options.ascii,
       credentials: options.json.credentials,
-      onChanges: (changes) => mirror.pushed('ascii', changes),
+      onChanges: mirror.pushed.bind(mirror, 'ascii'),
       onState: (state) => {
         pushState = state
         mirror.pushState(state.up)

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { Service } from '../../bus/capability.ts'
 import type { Approvals } from '../../guard/approvals.ts'
-import type { EmergencyStop } from '../../guard/stop-store.ts'
+import type { EmergencyStop } from '../../guard/actuator-store.ts'
 import type { Tokens } from '../../guard/token-store.ts'
 import type { Check } from './health.ts'
 

@@ -7,7 +7,7 @@
  */
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { numberField, textField } from '../../ledger/entry-field.ts'
+import { numberField, textField } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Task } from './task.ts'

@@ -8,7 +8,7 @@
  */
 import { hex } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { bodyHash, decodeBody } from '../../ledger/body.ts'
+import { bodyHash, decodeBody } from '../../ledger/group.ts'
 import { decodeEntry } from '../../ledger/entry.ts'
 import type { LedgerEntry, LedgerEvent } from '../../ledger/entry.ts'
 import { leafHash } from '../../ledger/tree.ts'

@@ -11,7 +11,7 @@
  * Pure: it reads through what it is given.
  */
 import { canonicalJson } from '../../core/json.ts'
-import { BODY_ERASED } from '../../ledger/body.ts'
+import { BODY_ERASED } from '../../ledger/group.ts'
 import { decodeEntry } from '../../ledger/entry.ts'
 import { SESSION_START } from '../proofs/session-leaf.ts'
 import { taskOf } from '../tasks/task-entries.ts'

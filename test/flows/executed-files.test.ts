@@ -1,0 +1,57 @@
+/**
+ * One `hs4.devices.set`, from the POST of a real MCP client to the wire of the simulated HomeSeer and back, runs through
+ * few files, and enters its family through one visible sequence.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Client } from '@modelcontextprotocol/client'
+import { filesInAll, Inspector } from '../executed-files.ts'
+import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
+import type { GatewayProcess, Home } from '../gateway-process.ts'
+import { CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
+import type { World } from '../homeseer-rig.ts'
+
+const MOST_FILES = 90
+const LAMP = 120
+
+let world: World
+let home: Home
+let gateway: GatewayProcess
+let inspector: Inspector
+let client: Client
+
+beforeAll(async () => {
+  world = await openWorld()
+  home = homeseerHome(world, {}, { guard: { actuatorIntervalMs: 0 } })
+  process.env['NODE_OPTIONS'] = '--inspect=127.0.0.1:0'
+  gateway = await startGatewayProcess(home).finally(() => delete process.env['NODE_OPTIONS'])
+  inspector = await Inspector.attach(gateway.log())
+  client = await connectHttp(gateway.url, 'modern')
+})
+
+afterAll(async () => {
+  await client.close()
+  inspector.close()
+  await gateway.stop()
+  home.remove()
+  await world.close()
+})
+
+function set(value: number): Promise<unknown> {
+  return client.callTool({ name: 'hs4.devices.set', arguments: { ref: LAMP, value, ...CLAIMS } })
+}
+
+describe('hs4.devices.set from POST to wire and back', () => {
+  it(`executes at most ${MOST_FILES} files`, async () => {
+    expect(await set(255)).toMatchObject({ structuredContent: { result: { applied: true } } })
+    await set(0)
+    const idle = await inspector.executedBy(() => pause(3_000))
+    const calls = []
+    for (const value of [255, 0, 255, 0]) calls.push(await inspector.executedBy(() => set(value)))
+    const files = filesInAll(calls, idle)
+    // The sequence that can be read: stages, steps of the decision, the family's plan and act.
+    for (const file of ['call/chain.ts', 'call/dispatch.ts', 'bus/dispatch.ts', 'homeseer/tools/device-set.ts'])
+      expect(files).toContain(file)
+    expect(files.length, files.join('\n')).toBeLessThanOrEqual(MOST_FILES)
+  })
+})

@@ -7,6 +7,7 @@
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
 import type { Records } from './dependencies.ts'
+import { guideCapabilities } from './guide.ts'
 import { runtimeProjection } from './runtime-state.ts'
 import { createSessionStore } from './proofs/session-store.ts'
 import { proofTools } from './proofs/tools.ts'
@@ -99,6 +100,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...busTools(bus, guard),
     ...routerTools(records, bus),
     ...randomTools(vrfSecret),
+    ...guideCapabilities(),
   ]
 
   return {

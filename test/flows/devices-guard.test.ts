@@ -411,12 +411,7 @@ describe('user-only tools', () => {
     expect(await person.callTool(reboot)).toMatchObject({
       structuredContent: { value: true, evidence: { booted_at: expect.stringMatching(/^\d{4}-/) } },
     })
-    expect(
-      device
-        .transcript()
-        .filter(({ from }) => from === 'device')
-        .at(-1)?.text,
-    ).not.toContain('"text":"true"')
+    expect(device.transcript().findLast(({ from }) => from === 'device')?.text).not.toContain('"text":"true"')
     await house.until('bedroom', ({ phase }) => phase === 'ready')
     device.cut()
     await house.until('bedroom', ({ online }) => online === false)

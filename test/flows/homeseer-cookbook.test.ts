@@ -71,7 +71,7 @@ afterAll(async () => {
 
 async function result(tool: string, args: JsonObject = {}): Promise<JsonObject> {
   const answer = await house.call(tool, args)
-  expect(answer, tool).toHaveProperty('result')
+  expect({ tool, ...answer }).toHaveProperty('result')
   return answer['result'] as JsonObject
 }
 

@@ -151,7 +151,6 @@ function communityOf(us: NodeIdentity, root: NodeIdentity, others: readonly Node
       level: 'member',
       addedAt: '',
       addedBy: us.id,
-      certificate: undefined,
     })
   const grown = withMember(founded, { nodeId: others[0]?.id ?? '', name: 'n0', level: 'member' }, context)
   return grown.ok ? { ...grown.value, members } : founded

@@ -17,6 +17,7 @@ import { verifyExport } from '../src/ledger/export-store.ts'
 import { formatVerifierKey } from '../src/ledger/note-key.ts'
 import { answering } from './bus-village.ts'
 import { ADMIN } from './guard-house.ts'
+import { plantTasks } from './planted-task.ts'
 import { runtimeRig } from './runtime-rig.ts'
 import type { Rig } from './runtime-rig.ts'
 
@@ -31,6 +32,7 @@ let kept: string
 
 beforeAll(async () => {
   rig = await runtimeRig()
+  await plantTasks(rig, 'T-1')
   folder = mkdtempSync(join(tmpdir(), 'hearthbus-audit-'))
   kept = join(folder, 'kept')
   for (let count = 0; count < 300; count++) await rig.through('server_ping', {})

@@ -21,7 +21,8 @@ import type { HttpServer } from '../src/mesh/http/http-server.ts'
 import type { TlsIdentity } from '../src/mesh/http/pinned-agent-client.ts'
 import { nodeCertificate } from '../src/mesh/identity/certificate.ts'
 import { foundCommunity, withMember } from '../src/mesh/identity/community.ts'
-import type { Community, Level } from '../src/mesh/identity/community.ts'
+import type { Community } from '../src/mesh/identity/community.ts'
+import type { Level } from '../src/mesh/identity/membership-record.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { Inbound } from '../src/mesh/inbound.ts'
 import { NatsTransport } from '../src/mesh/nats/nats-transport.ts'
@@ -246,6 +247,7 @@ function side(
     schemas: () => ({}),
     exchange: () => ({}),
     join: () => Promise.reject(new Error('nobody joins here')),
+    merge: () => Promise.reject(new Error('nobody merges here')),
     witness: undefined,
   })
   let isOld = false

@@ -19,7 +19,7 @@ export function gatewaySettings(config: DevicesConfig): GatewaySettings {
   const { host, port, publicUrl, mqtt, broker, transport, keepAliveSeconds, allowedOrigins, maxConnections } = config
   return {
     host,
-    transport,
+    transport: transport ?? (mqtt.enabled ? 'mqtt' : 'websocket'),
     httpPort: port,
     ...(publicUrl === undefined ? {} : { publicUrl }),
     ...(mqtt.enabled ? { mqtt: { port: mqtt.port, udpPort: mqtt.udpPort } } : {}),

@@ -1,7 +1,9 @@
 /**
  * Membership log: the node's ledger as the store of a community asks it, and what it says about communities.
  *
- *   community.changed ─▶ the next revision, never an older one      invitation.used ─▶ by one node
+ *   community.changed ─▶ more records, never fewer      invitation.used ─▶ by one node
+ *   community.forked  ─▶ an anchor signed two decisions under one number: it was put back to an older copy, or copied
+ *   invitation.reused ─▶ two nodes came in with one invitation
  *
  * Pure, but for the state that it is given.
  */
@@ -10,7 +12,7 @@ import type { KeyObject } from 'node:crypto'
 import { numberField, textField } from '../ledger/entry-field.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/state-table.ts'
+import { StateTable } from '../ledger/projection.ts'
 import type { MembershipLog } from '../mesh/identity/membership-log.ts'
 
 interface MembershipState {
@@ -18,13 +20,19 @@ interface MembershipState {
   readonly revisions: StateTable<{ readonly revision: number; readonly digest: string }>
   /** Invitation to node. */
   readonly invitations: StateTable<string>
+  /** What was recorded of forks and second uses, once each. */
+  readonly findings: StateTable<boolean>
 }
 
 const MESH_WRITTEN = 'mesh.written'
 
 export const membershipProjection: Projection<MembershipState> = {
   name: 'membership',
-  initial: (journal) => ({ revisions: new StateTable(journal), invitations: new StateTable(journal) }),
+  initial: (journal) => ({
+    revisions: new StateTable(journal),
+    invitations: new StateTable(journal),
+    findings: new StateTable<boolean>(journal),
+  }),
   apply: {
     'community.changed': ({ revisions }, entry) => {
       const [id, digest] = [textField(entry, 'community_id'), textField(entry, 'digest')]
@@ -44,18 +52,36 @@ export const membershipProjection: Projection<MembershipState> = {
       invitations.set(id, nodeId)
       return undefined
     },
+    'community.forked': ({ findings }, entry) => {
+      const [signer, number] = [textField(entry, 'signer'), numberField(entry, 'number')]
+      if (signer === undefined || number === undefined) return 'it lacks what such an entry says'
+      findings.set(forkKey({ signer, number }), true)
+      return undefined
+    },
+    'invitation.reused': ({ findings }, entry) => {
+      const id = textField(entry, 'invitation')
+      if (id === undefined) return 'it lacks what such an entry says'
+      findings.set(reuseKey(id), true)
+      return undefined
+    },
   },
   check: { [MESH_WRITTEN]: () => 'another program wrote into the mesh database while the node ran' },
 }
 
 export function membershipLog(ledger: Ledger): MembershipLog {
-  const { revisions, invitations } = ledger.projections.state(membershipProjection)
+  const { revisions, invitations, findings } = ledger.projections.state(membershipProjection)
   return {
     newest: (communityId) => revisions.get(communityId),
-    record: async ({ id, revision, digest }) => {
-      // A list that came twice, or that another overtook on its way here, says nothing new.
+    record: async ({ id, revision, digest, forks, invitations: uses }) => {
+      // What came twice, or what more records overtook on its way here, says nothing new.
       if (revision <= (revisions.get(id)?.revision ?? 0)) return
       await ledger.append({ kind: 'community.changed', community_id: id, revision, digest })
+      for (const { signer, number, digests } of forks)
+        if (!findings.has(forkKey({ signer, number })))
+          await ledger.append({ kind: 'community.forked', community_id: id, signer, number, records: [...digests] })
+      for (const [invitation, all] of uses)
+        if (all.length > 1 && !findings.has(reuseKey(invitation)))
+          await ledger.append({ kind: 'invitation.reused', invitation, nodes: all.map(({ nodeId }) => nodeId) })
     },
     usedBy: (invitationId) => invitations.get(invitationId),
     use: async (invitationId, nodeId) => {
@@ -65,6 +91,14 @@ export function membershipLog(ledger: Ledger): MembershipLog {
     },
     altered: async () => void (await ledger.append({ kind: MESH_WRITTEN })),
   }
+}
+
+function forkKey({ signer, number }: { readonly signer: string; readonly number: number }): string {
+  return `fork ${signer} ${number}`
+}
+
+function reuseKey(invitation: string): string {
+  return `reuse ${invitation}`
 }
 
 const SEAL_BYTES = 32

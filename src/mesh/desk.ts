@@ -4,6 +4,7 @@
  *   mesh.session    a session key                      mesh.exchange   manifests both ways, and who else is known
  *   mesh.manifest   the full manifest                  mesh.schemas    contracts by their hashes
  *   mesh.community  the member list                    mesh.join       come in, with an invitation
+ *   mesh.merge      records of a node that we may have forgotten
  *   mesh.witness    cosign a checkpoint                mesh.checkpoint the last one that was cosigned here
  *
  * Pure: what it answers from comes from outside.
@@ -13,11 +14,12 @@ import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { readCommunity } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { readJoinRequest } from './identity/invitation.ts'
 import type { JoinRequest } from './identity/invitation.ts'
 import type { JoinFault } from './identity/mesh-store.ts'
-import { JOIN_QUESTION, SESSION_QUESTION } from './gate.ts'
+import { JOIN_QUESTION, MERGE_QUESTION, SESSION_QUESTION } from './gate.ts'
 import type { Desk } from './inbound.ts'
 import { refusal } from './refusal.ts'
 import type { OwnManifest } from './self.ts'
@@ -44,6 +46,8 @@ export interface DeskParts {
   /** Takes what the other side said and gives what we say. */
   readonly exchange: (peer: string, said: Exchange) => JsonObject
   readonly join: (request: JoinRequest) => Promise<Result<Community, JoinFault>>
+  /** Records that proved themselves. */
+  readonly merge: (community: Community) => Promise<void>
   readonly witness: WitnessDesk | undefined
 }
 
@@ -76,6 +80,14 @@ export function createDesk(parts: DeskParts): Desk {
         return fail(refusal('invalid_signature', 'invitation', 'The join request is not its sender’s, or not for us.'))
       const joined = await parts.join(request.value)
       return joined.ok ? ok({ community: joined.value.document }) : fail(joinFault(joined.fault))
+    },
+    [MERGE_QUESTION]: async (body, asker) => {
+      const held = parts.community()
+      const shown = held === undefined ? undefined : readCommunity(body['community'], held.id)
+      if (shown?.ok !== true || !shown.value.members.has(asker))
+        return fail(refusal('unauthorized', 'stranger', 'The records do not show that their sender is a member.'))
+      await parts.merge(shown.value)
+      return ok({ community: parts.community()?.document ?? {} })
     },
     'mesh.exchange': (body, asker) => {
       const { manifest, community } = exchangeBody.parse(body)

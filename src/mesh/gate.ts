@@ -54,6 +54,12 @@ export interface Admitted {
 export const SESSION_QUESTION = 'mesh.session'
 /** Needs neither session key nor membership: the invitation decides. */
 export const JOIN_QUESTION = 'mesh.join'
+/**
+ * Needs neither: a node that this one does not know shows records of this community in which it is a member. One that
+ * was put back to an older copy learns so whom it has forgotten.
+ */
+export const MERGE_QUESTION = 'mesh.merge'
+const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_QUESTION, MERGE_QUESTION])
 /** Whose budget it is: no node's id. */
 const STRANGERS = 'whoever is no member'
 
@@ -65,14 +71,14 @@ export function admit(sealed: Sealed, parts: GateParts): Result<Admitted, Fault>
     return fail(refusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
   const addressed = checkAddress(envelope, community.id, parts)
   if (addressed !== undefined) return fail(addressed)
-  const isJoining = capability === JOIN_QUESTION
+  const isOpen = OPEN_QUESTIONS.has(capability)
   const standing = standingOf(community, from)
   if (standing.kind === 'revoked')
     return fail(refusal('revoked', 'revoked', `${from} was revoked from ${community.name}.`))
-  if (standing.kind === 'stranger' && !isJoining)
+  if (standing.kind === 'stranger' && !isOpen)
     return fail(refusal('unauthorized', 'stranger', `${from} is no member of ${community.name}.`))
   const session = envelope.keyId === undefined ? undefined : parts.sessions.find(envelope.keyId)
-  if (session === undefined && !isJoining && capability !== SESSION_QUESTION)
+  if (session === undefined && !isOpen && capability !== SESSION_QUESTION)
     // A signed message without a living session could be an old one, replayed to a node that has restarted.
     return fail(refusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'))
   if (!isProven(callText(envelopeFields(envelope), sealed.bodyHash), proof, { from, session }))

@@ -37,6 +37,7 @@ import { PeerOffers } from './peer-offers.ts'
 import type { Peer } from './peer-book.ts'
 import { providerSide } from './provider-side.ts'
 import { Self } from './self.ts'
+import type { PeerAddress } from './transport.ts'
 import type { GivenSessions } from './sessions.ts'
 
 /** New capabilities come in groups: a moment's patience makes one manifest of them. */
@@ -144,6 +145,7 @@ export class Mesh {
       community: () => store.community(),
       own: () => self.manifest(),
       ask: (...question) => this.#outbound.ask(...question),
+      askUnknown: (peer, question, body, signal) => this.#askUnknown(peer, question, { body, signal }),
       identify: (host, port) => identifyAt({ host, port, tls: this.#tls }),
       onCommunity: (community) => this.#hearCommunity(community),
       onGone: (nodeId) => {
@@ -161,7 +163,12 @@ export class Mesh {
       own: () => self.manifest(),
       schemas: (hashes) => self.schemas(hashes),
       exchange: (peer, said) => neighbourhood.answerExchange(said, peer),
-      join: (request) => store.admitJoiner(request, { authority: this.#authority, nowMs: clock.now() }),
+      join: async (request) => {
+        // Whoever is reached may know of a use that an older copy of this node's data does not.
+        await neighbourhood.hearCommunities()
+        return store.admitJoiner(request, { authority: this.#authority, nowMs: clock.now() })
+      },
+      merge: (community) => this.#hearCommunity(community),
       witness: start.witness,
     })
     // The manifest names the port, so the door is open before anybody is told of it.
@@ -326,7 +333,17 @@ export class Mesh {
     const { store, clock, logger } = this.#options
     const merged = await store.merge(community, { authority: this.#authority, nowMs: clock.now() })
     if (merged.ok) this.#watchCommunity()
-    else if (merged.fault.kind !== 'not-newer') logger.warn({ fault: merged.fault }, 'a member list was refused')
+    else if (merged.fault.kind !== 'not-newer')
+      logger.warn({ fault: merged.fault }, 'records about members were refused')
+  }
+
+  /** Signed, since a node that does not know us gives us no session key. */
+  #askUnknown(
+    peer: PeerAddress,
+    name: string,
+    { body, signal }: { readonly body: JsonObject; readonly signal: AbortSignal },
+  ): Promise<Result<JsonObject, Fault>> {
+    return this.#outbound.askToJoin(peer, body, { name, communityId: this.community?.id ?? '', signal })
   }
 
   /** Ends with the bus. Only what this node offers itself is in its manifest. */

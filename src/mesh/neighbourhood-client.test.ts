@@ -130,6 +130,7 @@ function house(): {
       const value = await new Promise<JsonObject | undefined>((resolve) => waiting.push(resolve))
       return value === undefined ? fail(unreachable(peer.nodeId, 'nobody answers')) : ok(value)
     },
+    askUnknown: async ({ nodeId }) => fail(unreachable(nodeId, 'nobody answers')),
     identify: async () => undefined,
     onCommunity: async () => undefined,
     onGone: () => undefined,

@@ -21,8 +21,10 @@ import { addressText, parseAddress, STATIC } from './discovery/peer-source.ts'
 import type { Hint } from './discovery/peer-source.ts'
 import { readCommunity } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
+import { MERGE_QUESTION } from './gate.ts'
 import { readCapabilities } from './identity/node-manifest.ts'
 import type { Heard, Peer, PeerBook } from './peer-book.ts'
+import { reasonOf } from './refusal.ts'
 import type { OwnManifest } from './self.ts'
 import type { PeerAddress, Way } from './transport.ts'
 
@@ -39,9 +41,16 @@ export interface NeighbourhoodParts {
     body: Json,
     signal: AbortSignal,
   ) => Promise<Result<JsonObject, Fault>>
+  /** A signed question to a node that may not know us. */
+  readonly askUnknown: (
+    peer: PeerAddress,
+    question: string,
+    body: JsonObject,
+    signal: AbortSignal,
+  ) => Promise<Result<JsonObject, Fault>>
   /** Whose key answers at an address. */
   readonly identify: (host: string, port: number) => Promise<string | undefined>
-  /** A member list that proved itself; whether it is newer than ours is for the store to say. */
+  /** Records that proved themselves; whether any is new is for the store to say. */
   readonly onCommunity: (community: Community) => Promise<void>
   readonly onGone: (nodeId: string) => void
 }
@@ -109,6 +118,11 @@ export class Neighbourhood {
     await Promise.all(this.#parts.book.peers.map((peer) => this.#exchange(peer)))
   }
 
+  /** What everybody who is reached holds about who belongs here, before this node decides about it. */
+  async hearCommunities(): Promise<void> {
+    await Promise.all(this.#parts.book.peers.map((peer) => this.#fetchCommunity(peer)))
+  }
+
   /** Who belongs here has changed: whoever did not answer, or was none of ours, is asked again now. */
   knockAgain(): void {
     this.#candidates.hurry()
@@ -159,6 +173,7 @@ export class Neighbourhood {
       return
     }
     this.#parts.logger.debug({ node: nodeId, fault: answer.fault.message }, 'a node did not answer')
+    void this.#remind(this.#parts.book.addressOf(peer), answer.fault)
     if (this.#parts.book.fail(nodeId)) this.#gone(nodeId)
     else this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic() + DOUBT_MS)
   }
@@ -259,10 +274,24 @@ export class Neighbourhood {
 
   #compareCommunity(peer: Peer, said: { readonly revision: number; readonly digest: string }): void {
     const held = this.#parts.community()
-    if (held === undefined || said.digest === held.digest || said.revision < held.revision) return
-    void this.#ask(this.#parts.book.addressOf(peer), 'mesh.community', {}).then((answer) =>
-      answer.ok ? this.#hearCommunity(answer.value) : undefined,
-    )
+    // Of two sets neither number says that the other holds nothing new: both sides ask.
+    if (held === undefined || said.digest === held.digest) return
+    void this.#fetchCommunity(peer)
+  }
+
+  async #fetchCommunity(peer: Peer): Promise<void> {
+    const answer = await this.#ask(this.#parts.book.addressOf(peer), 'mesh.community', {})
+    if (answer.ok) await this.#hearCommunity(answer.value)
+  }
+
+  /** It is a member here and says that we are none there: it has forgotten us, and is shown what it signed. */
+  async #remind(peer: PeerAddress, fault: Fault): Promise<void> {
+    const held = this.#parts.community()
+    if (held === undefined || reasonOf(fault) !== 'stranger') return
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)])
+    const answer = await this.#parts.askUnknown(peer, MERGE_QUESTION, { community: held.document }, signal)
+    const shown = answer.ok ? answer.value['community'] : undefined
+    if (isJsonObject(shown)) await this.#hearCommunity(shown)
   }
 
   async #hearCommunity(document: JsonObject): Promise<void> {
@@ -311,6 +340,7 @@ export class Neighbourhood {
         : undefined
     candidate.isBusy = false
     if (this.#stop.signal.aborted) return
+    if (answer?.ok === false && nodeId !== undefined) await this.#remind({ nodeId, ways: [way] }, answer.fault)
     if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, way)
     // At an address that the owner named, or that the network gave away again, another node may live by now.
     else if (candidate.source === STATIC) candidate.nodeId = undefined

@@ -1,139 +1,193 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import {
   foundCommunity,
+  mergeCommunities,
   readCommunity,
-  reapply,
+  revokeReusedInvitations,
   standingOf,
-  supersede,
   withMember,
   withoutMember,
 } from './community.ts'
-import type { Community, CommunityFault, Level } from './community.ts'
+import type { Community, CommunityFault } from './community.ts'
+import type { Level } from './membership-record.ts'
 import type { NodeIdentity } from './node-key.ts'
 import { signDocument } from './signed-document.ts'
 
 const [founder, root, second, third] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
 const nowMs = NEW_YEAR_MS
 const byRoot = { authority: { self: founder, root }, nowMs }
+const byFounder = { authority: { self: founder, root: undefined }, nowMs }
 const bySecond = { authority: { self: second, root: undefined }, nowMs }
 const village = foundCommunity({ name: 'village', root, founder: { nodeId: founder.id, name: 'cellar' }, nowMs })
 
 describe('community', () => {
   it('is founded as the published vector says', () => {
-    expect(village.document).toEqual(vectors.community.document)
-    expect(village.digest).toBe(vectors.community.digest)
+    expect(village.document['records']).toEqual([vectors.community.document])
+    expect([...village.records.keys()]).toEqual([vectors.community.digest])
     expect(village.id).toBe(root.id)
     expect(standingOf(village, founder.id)).toEqual({ kind: 'member', level: 'anchor' })
     expect(standingOf(village, second.id)).toEqual({ kind: 'stranger' })
+    // What nodes before version 2 held is a set of one record.
+    expect(value(readCommunity(vectors.community.document, root.id)).digest).toBe(village.digest)
   })
 
   it('grows by what an anchor signs', () => {
     const grown = added(added(village, second.id, 'anchor'), third.id, 'member', bySecond)
     expect(grown.revision).toBe(3)
-    expect(grown.signedBy).toBe(second.id)
-    expect(value(readCommunity(grown.document, root.id)).members.get(third.id)).toMatchObject({ level: 'member' })
+    const read = value(readCommunity(grown.document, root.id))
+    expect(read.members.get(third.id)).toMatchObject({ level: 'member', addedBy: second.id })
+    expect(read.digest).toBe(grown.digest)
   })
 
   it('refuses what a plain member signs, here and elsewhere', () => {
     const grown = added(village, second.id, 'trusted')
     expect(withMember(grown, memberOf(third.id, 'member'), bySecond)).toMatchObject({ fault: { kind: 'no-authority' } })
-    const { signature: _, ...document } = grown.document as JsonObject & { type: string }
-    const forged = signDocument({ ...document, revision: 9, signed_by: second.id }, second)
+    const forged = withForged(grown, { ...admissionOf(third.id, 'member'), signed_by: second.id }, second)
     expect(readCommunity(forged, root.id)).toMatchObject({ fault: { kind: 'no-authority' } })
   })
 
-  it('has no anchor that the root did not certify', () => {
+  it('has no anchor that the root did not name', () => {
     const grown = added(village, second.id, 'anchor')
     expect(withMember(grown, memberOf(third.id, 'anchor'), bySecond)).toMatchObject({ fault: { kind: 'no-authority' } })
-    const { signature: _, ...document } = grown.document as JsonObject & { type: string }
-    const members = document['members'] as JsonObject[]
-    const appointed = { ...members[1], node_id: third.id }
-    const forged = signDocument(
-      { ...document, members: [...members, appointed], revision: 9, signed_by: second.id },
-      second,
-    )
+    const forged = withForged(grown, { ...admissionOf(third.id, 'anchor'), signed_by: second.id }, second)
     expect(readCommunity(forged, root.id)).toMatchObject({ fault: { kind: 'bad-signature' } })
   })
 
-  it('belongs to the one id that it has', () => {
+  it('belongs to the one id that it has, and takes no record with a changed word', () => {
     expect(readCommunity(village.document, second.id)).toMatchObject({ fault: { kind: 'foreign' } })
-    expect(readCommunity({ ...village.document, name: 'town' }, root.id)).toMatchObject({
-      fault: { kind: 'bad-signature' },
-    })
+    const [founding] = village.document['records'] as JsonObject[]
+    for (const changed of [
+      { ...founding, name: 'town' },
+      { ...founding, signed_by: second.id },
+    ])
+      expect(readCommunity({ ...village.document, records: [changed] }, root.id).ok).toBe(false)
   })
 
-  it('forgets no revocation unless the root says so', () => {
+  it('keeps a revocation for ever, whatever comes before or after it', () => {
     const grown = added(added(village, second.id, 'anchor'), third.id, 'member')
     const revoked = value(withoutMember(grown, third.id, byRoot))
-    expect(standingOf(revoked, third.id)).toEqual({ kind: 'revoked' })
-    const fromBefore = added(added(grown, identityOf(5).id, 'member', bySecond), identityOf(6).id, 'member', bySecond)
-    expect(fromBefore.revision).toBeGreaterThan(revoked.revision)
-    expect(supersede(revoked, fromBefore)).toMatchObject({ fault: { kind: 'forgets-revocation' } })
+    const again = added(grown, third.id, 'trusted', bySecond)
+    for (const merged of [merge(revoked, again), merge(again, revoked)])
+      expect(standingOf(merged, third.id)).toEqual({ kind: 'revoked' })
   })
 
-  it('takes nothing from an anchor that it has revoked', () => {
-    const grown = added(village, second.id, 'anchor')
+  it('takes nothing that an anchor signed after the root revoked it, and keeps what it had signed before', () => {
+    const grown = added(added(village, second.id, 'anchor'), third.id, 'member', bySecond)
     const revoked = value(withoutMember(grown, second.id, byRoot))
-    const coup = added(added(grown, third.id, 'member', bySecond), identityOf(5).id, 'member', bySecond)
-    expect(supersede(revoked, coup)).toMatchObject({ fault: { kind: 'no-authority' } })
-  })
-
-  it('takes no large step from an anchor, and any from the root', () => {
-    const grown = added(village, second.id, 'anchor')
-    expect(supersede(grown, renumbered(grown, 1_002, second)).ok).toBe(true)
-    for (const revision of [1_003, Number.MAX_SAFE_INTEGER])
-      expect(supersede(grown, renumbered(grown, revision, second))).toEqual({
-        ok: false,
-        fault: { kind: 'too-far-ahead', revision },
-      })
-    expect(supersede(grown, renumbered(grown, 5_000, root)).ok).toBe(true)
-  })
-
-  it('takes a list in which the root revokes an anchor that it knows, whatever the numbers', () => {
-    const grown = added(added(village, second.id, 'anchor'), third.id, 'anchor')
-    const revoked = value(withoutMember(grown, second.id, byRoot))
-    const ahead = renumbered(grown, Number.MAX_SAFE_INTEGER, second)
-    const builtUponIt = renumbered(grown, 900, third)
-    for (const held of [ahead, builtUponIt]) {
-      expect(supersede(held, revoked).ok).toBe(true)
-      expect(supersede(revoked, held).ok).toBe(false)
+    let coup = added(grown, identityOf(5).id, 'member', bySecond)
+    for (const nodeId of [founder.id, third.id]) coup = value(withoutMember(coup, nodeId, bySecond))
+    for (const merged of [merge(revoked, coup), merge(coup, revoked)]) {
+      expect([...merged.members.keys()].toSorted()).toEqual([founder.id, third.id].toSorted())
+      expect([...merged.revoked.keys()]).toEqual([second.id])
     }
-    const byAnchor = value(withoutMember(grown, second.id, { authority: { self: third, root: undefined }, nowMs }))
-    expect(supersede(ahead, byAnchor)).toMatchObject({ fault: { kind: 'not-newer' } })
   })
 
-  it('makes nothing once more that a revoked anchor may have written, except to lock out who is no anchor', () => {
-    const grown = added(added(added(village, second.id, 'anchor'), third.id, 'anchor'), identityOf(5).id, 'member')
-    const revoked = value(withoutMember(grown, second.id, byRoot))
-    let coup = added(grown, identityOf(6).id, 'member', bySecond)
-    for (const nodeId of [founder.id, identityOf(5).id]) coup = value(withoutMember(coup, nodeId, bySecond))
-    const inNameOfThird = { ...coup, members: new Map(coup.members) }
-    const stranger = coup.members.get(identityOf(6).id)
-    if (stranger !== undefined) inNameOfThird.members.set(stranger.nodeId, { ...stranger, addedBy: third.id })
-    const again = reapply(inNameOfThird, revoked, { authority: { self: third, root: undefined }, nowMs })
-    expect([...(again?.members.keys() ?? [])]).toEqual([founder.id, third.id])
-    expect([...(again?.revoked.keys() ?? [])]).toEqual([second.id, identityOf(5).id])
+  it('lets neither a revoked anchor vouch for itself nor two of them for each other', () => {
+    const base = added(added(village, second.id, 'anchor'), third.id, 'anchor')
+    let out = value(withoutMember(base, second.id, byFounder))
+    out = value(withoutMember(out, third.id, byFounder))
+    const evil = added(base, identityOf(6).id, 'member', bySecond)
+    const itself = value(withoutMember(evil, second.id, bySecond))
+    const each = value(withoutMember(evil, second.id, { authority: { self: third, root: undefined }, nowMs }))
+    expect(standingOf(merge(out, itself), identityOf(6).id).kind).toBe('stranger')
+    expect(standingOf(merge(out, each), identityOf(6).id).kind).toBe('stranger')
   })
 
-  it('takes the same of two revisions with one number, whichever comes first', () => {
-    const base = added(village, second.id, 'anchor')
-    const [mine, theirs] = [added(base, third.id, 'member'), added(base, identityOf(5).id, 'member', bySecond)]
-    const [winner, loser] = mine.digest > theirs.digest ? [mine, theirs] : [theirs, mine]
-    expect(supersede(loser, winner).ok).toBe(true)
-    expect(supersede(winner, loser)).toMatchObject({ fault: { kind: 'not-newer' } })
-    const again = reapply(loser, winner, loser === mine ? byRoot : bySecond)
-    expect([...(again?.members.keys() ?? [])]).toEqual(expect.arrayContaining([third.id, identityOf(5).id]))
-    expect(again?.revision).toBe(4)
+  it('names an anchor that was put back to an older copy, loses nobody, and ends the second use of an invitation', () => {
+    const invitation = 'only-once'
+    const used = value(withMember(village, { ...memberOf(second.id, 'member'), invitation }, byRoot))
+    const later = { ...byRoot, nowMs: nowMs + 60_000 }
+    const again = value(withMember(village, { ...memberOf(third.id, 'member'), invitation }, later))
+    const merged = merge(again, used)
+    expect(merged.digest).toBe(merge(used, again).digest)
+    expect(merged.forks).toMatchObject([{ signer: root.id, number: 1 }])
+    expect(merged.invitations.get(invitation)?.map(({ nodeId }) => nodeId)).toEqual([second.id, third.id])
+    const settled = revokeReusedInvitations(merged, later)
+    expect(standingOf(settled, second.id).kind).toBe('member')
+    expect(standingOf(settled, third.id).kind).toBe('revoked')
+    // Nobody else signs for the issuer.
+    expect(revokeReusedInvitations(merged, bySecond)).toBe(merged)
+  })
+
+  it('is the same from any order of merging, and shrinks by revocations only', () => {
+    const people = [3, 4, 5, 6, 7, 8].map(identityOf)
+    const anchored = added(added(village, second.id, 'anchor'), third.id, 'anchor')
+    const deciders = [byRoot, bySecond, { authority: { self: third, root: undefined }, nowMs }]
+    const step = fc.record({
+      node: fc.nat(2),
+      by: fc.nat(2),
+      whom: fc.nat(people.length - 1),
+      what: fc.constantFrom('admit', 'revoke', 'merge', 'restore'),
+      from: fc.nat(2),
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 24 }), fc.integer(), (steps, seed) => {
+        const held = [anchored, anchored, anchored]
+        const copies = [anchored, anchored, anchored]
+        const all: Community[] = [anchored]
+        const lost: string[] = []
+        for (const { node, by, whom, what, from } of steps) {
+          const [current = anchored, context = byRoot, person = second] = [held[node], deciders[by], people[whom]]
+          const changed =
+            what === 'restore'
+              ? (copies[node] ?? anchored)
+              : what === 'merge'
+                ? merge(current, held[from] ?? anchored)
+                : orSame(
+                    current,
+                    what === 'admit'
+                      ? withMember(current, memberOf(person.id, 'member'), context)
+                      : withoutMember(current, person.id, context),
+                  )
+          if (what === 'merge') {
+            copies[node] = current
+            // Nobody is lost whom no revocation names, and whom no revoked anchor let in after its end.
+            for (const { nodeId, addedBy } of current.members.values())
+              if (!changed.members.has(nodeId) && !changed.revoked.has(nodeId) && !changed.revoked.has(addedBy))
+                lost.push(nodeId)
+          }
+          held[node] = changed
+          all.push(changed)
+        }
+        expect(lost).toEqual([])
+        const shuffled = all.toSorted((left, right) => rank(left, seed) - rank(right, seed))
+        const [one, other] = [all, shuffled].map((list) => list.reduce(merge))
+        expect(other?.digest).toBe(one?.digest)
+        expect([...(other?.members ?? [])]).toEqual([...(one?.members ?? [])])
+        expect(other?.revoked).toEqual(one?.revoked)
+        expect(value(readCommunity(one?.document, root.id)).digest).toBe(one?.digest)
+      }),
+      { numRuns: 60 },
+    )
   })
 })
 
-/** The same list under any number, as somebody would sign it who keeps to no rule. */
-function renumbered(community: Community, revision: number, signer: NodeIdentity): Community {
-  const { signature: _, ...document } = community.document as JsonObject & { type: string }
-  return value(readCommunity(signDocument({ ...document, revision, signed_by: signer.id }, signer), community.id))
+function rank({ digest }: Community, seed: number): number {
+  return (Number.parseInt(digest.slice(0, 8), 16) ^ seed) >>> 0
+}
+
+function merge(held: Community, next: Community): Community {
+  return orSame(held, mergeCommunities(held, next))
+}
+
+function orSame(held: Community, changed: Result<Community, CommunityFault>): Community {
+  return changed.ok ? changed.value : held
+}
+
+function admissionOf(nodeId: string, level: Level): JsonObject & { type: string } {
+  const { name } = memberOf(nodeId, level)
+  const added = { added_at: '2026-01-01T00:00:00Z', number: 9 }
+  return { type: 'admission', version: 1, community_id: root.id, node_id: nodeId, name, level, ...added }
+}
+
+/** As somebody would write it who keeps to no rule. */
+function withForged(community: Community, record: JsonObject & { type: string }, signer: NodeIdentity): JsonObject {
+  const records = community.document['records'] as JsonObject[]
+  return { ...community.document, records: [...records, signDocument(record, signer)] }
 }
 
 function added(

@@ -1,98 +1,82 @@
 /**
  * Community: who belongs together, at which level, and who no longer does (CONTRACT § 6).
  *
- *   root key ──certifies──▶ anchors ──sign──▶ revision 1, 2, 3 … of the member list
+ *   root key ──names──▶ anchors ──sign──▶ admissions, revocations        a set: merged by union, in any order
  *
- * The community's id is its root key. A revision is signed by the root or by an anchor that the root certified, so
- * whoever knows the id can judge any revision without having seen the ones before. Between revisions the number grows,
- * in steps that leave numbers for everybody after, and a revocation is for ever unless the root itself takes it back.
- * A list in which the root revokes an anchor comes before all that know it as one, whatever their numbers (ADR 88).
+ * The community's id is its root key. Two nodes that hold the same records hold the same members, whatever came first
+ * (ADR 230), and records only ever come to be more: a member is one until a revocation says otherwise.
+ *
+ *   1. The root's records count. Whom the root named an anchor is one.
+ *   2. An anchor's revocation of an anchor counts unless the root revoked the signer and does not keep it.
+ *   3. An anchor's other records count unless the signer was revoked and no counting revocation keeps them; where the
+ *      root revoked it, only what the root keeps.
  *
  * Pure: time is an argument.
  */
+import { blake3 } from '@noble/hashes/blake3.js'
 import { z } from 'zod'
 import { hex, utf8 } from '../../core/bytes.ts'
-import { canonicalJson, isJsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { blake3 } from '@noble/hashes/blake3.js'
-import { isNodeId, signText, verifyText } from './node-key.ts'
+import { anchorCertificate, MAX_RECORDS, readRecord, signRecord } from './membership-record.ts'
+import type { Admission, Level, MembershipRecord, RecordFault } from './membership-record.ts'
+import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
-import { isSignedBy, signDocument } from './signed-document.ts'
 import { timeText } from './time.ts'
 
-export type Level = 'member' | 'trusted' | 'anchor'
+export type Member = Omit<Admission, 'isCertified' | 'invitation'>
 
-export interface Member {
+/** One signer, one number, several records: it was put back to an older copy, or somebody else has its key. */
+export interface SignerFork {
+  readonly signer: string
+  readonly number: number
+  /** Sorted. */
+  readonly digests: readonly string[]
+}
+
+export interface InvitationUse {
   readonly nodeId: string
-  readonly name: string
-  readonly level: Level
   readonly addedAt: string
-  readonly addedBy: string
-  /** The root's word that this is an anchor; anchors only. */
-  readonly certificate: string | undefined
+  readonly signer: string
 }
 
 export interface Community {
   readonly id: string
   readonly name: string
+  /** How many records there are: it only grows. */
   readonly revision: number
   readonly members: ReadonlyMap<string, Member>
+  /** Node to time. */
   readonly revoked: ReadonlyMap<string, string>
-  readonly signedBy: string
+  /** By digest. */
+  readonly records: ReadonlyMap<string, MembershipRecord>
+  readonly forks: readonly SignerFork[]
+  /** By invitation; the first is the one that was first. */
+  readonly invitations: ReadonlyMap<string, readonly InvitationUse[]>
   /** As it travels. */
   readonly document: JsonObject
-  /** Tells two revisions of one number apart. */
+  /** Of the set of records. */
   readonly digest: string
 }
 
 export type CommunityFault =
-  | { readonly kind: 'malformed'; readonly reason: string }
-  | { readonly kind: 'foreign'; readonly id: string }
-  | { readonly kind: 'bad-signature' }
+  | RecordFault
+  /** Every record of it is held. */
   | { readonly kind: 'not-newer' }
-  /** Its number is too much higher than that of the list that is held, and it is not signed by the root. */
-  | { readonly kind: 'too-far-ahead'; readonly revision: number }
-  /** It forgets a revocation and is not signed by the root. */
-  | { readonly kind: 'forgets-revocation'; readonly nodeId: string }
+  | { readonly kind: 'too-many' }
   | { readonly kind: 'no-authority'; readonly nodeId: string }
 
-const MAX_MEMBERS = 4_096
-/** Numbers end at 2^53: in steps of this size nobody gets there. A node may miss as many changes and still catch up. */
-const MAX_STEP = 1_000
-/** The root takes part in no race beyond this number, so that others have enough left above its own. */
-const MAX_ANSWERED = 1e15
-
-const wireCommunity = z.object({
-  type: z.literal('community-manifest'),
-  version: z.literal(1),
+const wireCommunity = z.strictObject({
+  type: z.literal('community-records'),
+  version: z.literal(2),
   community_id: z.string().refine(isNodeId, 'not a community id'),
-  name: z.string().min(1).max(64),
-  created_at: z.string().max(32),
   revision: z.int().min(1),
-  members: z
-    .array(
-      z.object({
-        node_id: z.string().refine(isNodeId, 'not a node id'),
-        name: z.string().min(1).max(64),
-        level: z.enum(['member', 'trusted', 'anchor']),
-        added_at: z.string().max(32),
-        added_by: z.string().max(64),
-        certificate: z.string().max(128).exactOptional(),
-      }),
-    )
-    .max(MAX_MEMBERS),
-  revoked: z
-    .array(z.object({ node_id: z.string().refine(isNodeId, 'not a node id'), revoked_at: z.string().max(32) }))
-    .max(MAX_MEMBERS),
-  signed_by: z.string().refine(isNodeId, 'not a node id'),
-  signature: z.string().max(128),
+  records: z.array(z.unknown()).min(1).max(MAX_RECORDS),
 })
 
-type Wire = Omit<z.output<typeof wireCommunity>, 'signature'>
-
-/** The first revision: its founder is the first anchor. */
+/** The first record: its founder is the first anchor. */
 export function foundCommunity(facts: {
   readonly name: string
   readonly root: NodeIdentity
@@ -101,7 +85,7 @@ export function foundCommunity(facts: {
 }): Community {
   const { root, founder, nowMs } = facts
   const at = timeText(nowMs)
-  return seal(
+  const founding = signRecord(
     {
       type: 'community-manifest',
       version: 1,
@@ -116,7 +100,7 @@ export function foundCommunity(facts: {
           level: 'anchor',
           added_at: at,
           added_by: root.id,
-          certificate: certify(root, founder.nodeId),
+          certificate: anchorCertificate(root, founder.nodeId),
         },
       ],
       revoked: [],
@@ -124,6 +108,7 @@ export function foundCommunity(facts: {
     },
     root,
   )
+  return communityFrom(root.id, [founding])
 }
 
 /** Who may sign: the root itself, or an anchor. */
@@ -132,117 +117,94 @@ export interface Authority {
   readonly root: NodeIdentity | undefined
 }
 
+interface SigningContext {
+  readonly authority: Authority
+  readonly nowMs: number
+}
+
 export function withMember(
   community: Community,
-  member: { readonly nodeId: string; readonly name: string; readonly level: Level },
-  { authority, nowMs }: { readonly authority: Authority; readonly nowMs: number },
+  member: {
+    readonly nodeId: string
+    readonly name: string
+    readonly level: Level
+    readonly invitation?: string | undefined
+  },
+  { authority, nowMs }: SigningContext,
 ): Result<Community, CommunityFault> {
   const { self, root } = authority
   if (member.level === 'anchor' && root?.id !== community.id) return fail({ kind: 'no-authority', nodeId: self.id })
-  return revised(community, authority, (wire) => ({
-    ...wire,
-    members: [
-      ...wire.members.filter(({ node_id: id }) => id !== member.nodeId),
-      {
-        node_id: member.nodeId,
-        name: member.name,
-        level: member.level,
-        added_at: timeText(nowMs),
-        added_by: self.id,
-        ...(member.level === 'anchor' && root !== undefined ? { certificate: certify(root, member.nodeId) } : {}),
-      },
-    ],
-  }))
+  // Never before what is recorded: a clock that was set back must not make the second use of an invitation the first.
+  const latest = [...community.members.values()].reduce((last, { addedAt }) => (addedAt > last ? addedAt : last), '')
+  const now = timeText(nowMs)
+  return withRecord(community, authority, {
+    type: 'admission',
+    node_id: member.nodeId,
+    name: member.name,
+    level: member.level,
+    added_at: now > latest ? now : latest,
+    ...(member.invitation === undefined ? {} : { invitation: member.invitation }),
+  })
 }
 
+/** Of an anchor: what it has decided so far stands. What turns up later was signed by whoever has its key. */
 export function withoutMember(
   community: Community,
   nodeId: string,
-  { authority, nowMs }: { readonly authority: Authority; readonly nowMs: number },
+  { authority, nowMs }: SigningContext,
 ): Result<Community, CommunityFault> {
-  return revised(community, authority, (wire) => ({
-    ...wire,
-    members: wire.members.filter(({ node_id: id }) => id !== nodeId),
-    revoked: [
-      ...wire.revoked.filter(({ node_id: id }) => id !== nodeId),
-      { node_id: nodeId, revoked_at: timeText(nowMs) },
-    ],
-  }))
+  const keeps = [...community.records.values()].filter(({ signer }) => signer === nodeId).map(({ digest }) => digest)
+  return withRecord(community, authority, {
+    type: 'revocation',
+    node_id: nodeId,
+    revoked_at: timeText(nowMs),
+    keeps: keeps.toSorted(),
+  })
 }
 
-/** What came from elsewhere, judged by itself: well-formed, of this community, signed by somebody who may. */
+/** What came from elsewhere, judged by itself: every record proven, and signed by somebody who may. */
 export function readCommunity(value: unknown, id: string): Result<Community, CommunityFault> {
-  const parsed = wireCommunity.safeParse(value)
-  if (!parsed.success || !isJsonObject(value)) {
-    const issue = parsed.error?.issues[0]
-    return fail({ kind: 'malformed', reason: `${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}` })
-  }
+  // A list of version 1 is a set of one record.
+  const isList = isJsonObject(value) && value['type'] === 'community-manifest'
+  const parsed = isList ? { success: true as const, data: { community_id: id, records: [value] } } : safeParse(value)
+  if (!parsed.success) return fail({ kind: 'malformed', reason: parsed.reason })
   if (parsed.data.community_id !== id) return fail({ kind: 'foreign', id: parsed.data.community_id })
-  const community = communityOf(parsed.data, value)
-  const { signedBy } = community
-  // Uncertified anchors would let any signer appoint signers.
-  for (const { nodeId, level, certificate } of community.members.values())
-    if (level === 'anchor' && !isCertified(id, nodeId, certificate)) return fail({ kind: 'bad-signature' })
-  const isAnchor = community.members.get(signedBy)?.level === 'anchor' && !community.revoked.has(signedBy)
-  if (signedBy !== id && !isAnchor) return fail({ kind: 'no-authority', nodeId: signedBy })
-  return isSignedBy(signedBy, value) ? ok(community) : fail({ kind: 'bad-signature' })
+  const records: MembershipRecord[] = []
+  for (const each of parsed.data.records) {
+    const record = readRecord(each, id)
+    if (!record.ok) return record
+    records.push(record.value)
+  }
+  if (records.every(({ name }) => name === undefined)) return fail({ kind: 'malformed', reason: 'nobody founded it' })
+  const anchors = namedAnchors(records)
+  for (const { signer } of records)
+    if (signer !== id && !anchors.has(signer)) return fail({ kind: 'no-authority', nodeId: signer })
+  return ok(communityFrom(id, records))
 }
 
-/** Whether a revision that was judged by itself may replace the one that is held. */
-export function supersede(held: Community, next: Community): Result<Community, CommunityFault> {
-  if (judges(next, held)) return ok(next)
-  const isNewer = next.revision > held.revision || (next.revision === held.revision && next.digest > held.digest)
-  if (!isNewer) return fail({ kind: 'not-newer' })
-  if (next.signedBy === held.id) return ok(next)
-  if (held.revoked.has(next.signedBy)) return fail({ kind: 'no-authority', nodeId: next.signedBy })
-  if (next.revision - held.revision > MAX_STEP) return fail({ kind: 'too-far-ahead', revision: next.revision })
-  for (const nodeId of held.revoked.keys())
-    if (!next.revoked.has(nodeId)) return fail({ kind: 'forgets-revocation', nodeId })
-  return ok(next)
-}
-
-/**
- * Two anchors may sign the same number at the same moment; everybody then takes the one with the larger digest. The
- * anchor whose decisions are lost by that makes them once more, on top of the winner.
- */
-export function reapply(
-  lost: Community,
-  winner: Community,
-  { authority, nowMs }: { readonly authority: Authority; readonly nowMs: number },
-): Community | undefined {
-  // Whoever the root has revoked may have written anything into the lost list, in anybody's name. What is kept of it
-  // can only lock out, and never an anchor: who is one is for the root to say.
-  const isJudged = judges(winner, lost)
-  let current = winner
-  for (const nodeId of lost.revoked.keys())
-    if (!current.revoked.has(nodeId) && !(isJudged && current.members.get(nodeId)?.level === 'anchor'))
-      current = orSame(current, withoutMember(current, nodeId, { authority, nowMs }))
-  for (const member of isJudged ? [] : lost.members.values())
-    if (
-      member.addedBy === authority.self.id &&
-      !current.members.has(member.nodeId) &&
-      !current.revoked.has(member.nodeId)
-    )
-      current = orSame(current, withMember(current, member, { authority, nowMs }))
-  return current === winner ? undefined : current
+/** The union of both. `not-newer`: all of it is held already. */
+export function mergeCommunities(held: Community, next: Community): Result<Community, CommunityFault> {
+  if (held.id !== next.id) return fail({ kind: 'foreign', id: next.id })
+  const fresh = [...next.records.values()].filter(({ digest }) => !held.records.has(digest))
+  if (fresh.length === 0) return fail({ kind: 'not-newer' })
+  if (held.records.size + fresh.length > MAX_RECORDS) return fail({ kind: 'too-many' })
+  return ok(communityFrom(held.id, [...held.records.values(), ...fresh]))
 }
 
 /**
- * The root's answer to a list with a higher number that had to be refused: its own once more, with a number above that
- * one, since whoever took the other list does not look at lower numbers.
+ * An issuer that was put back to an older copy may have let a second node in with one invitation. When it hears of the
+ * first it revokes the second, by its own signature.
  */
-export function outnumber(held: Community, refused: Community, { root }: Authority): Community | undefined {
-  if (root?.id !== held.id || refused.revision < held.revision || refused.revision > MAX_ANSWERED) return undefined
-  const { signature: _, ...wire } = wireCommunity.parse(held.document)
-  return seal({ ...wire, revision: refused.revision + 1, signed_by: root.id }, root)
-}
-
-/** Whether the root revokes an anchor that `before` still knows as one: then `before` may be that anchor's work. */
-function judges(next: Community, before: Community): boolean {
-  if (next.signedBy !== next.id) return false
-  for (const { nodeId, level } of before.members.values())
-    if (level === 'anchor' && next.revoked.has(nodeId)) return true
-  return false
+export function revokeReusedInvitations(community: Community, context: SigningContext): Community {
+  const { self, root } = context.authority
+  let current = community
+  for (const [, ...later] of community.invitations.values())
+    for (const { nodeId, signer } of later)
+      if ((signer === self.id || signer === root?.id) && current.members.has(nodeId)) {
+        const revoked = withoutMember(current, nodeId, context)
+        if (revoked.ok) current = revoked.value
+      }
+  return current
 }
 
 export type Standing =
@@ -257,70 +219,190 @@ export function standingOf(community: Community, nodeId: string): Standing {
 }
 
 export function mayDecide(community: Community, { self, root }: Authority): boolean {
-  if (root?.id === community.id) return true
-  return community.members.get(self.id)?.level === 'anchor' && !community.revoked.has(self.id)
+  return root?.id === community.id || community.members.get(self.id)?.level === 'anchor'
 }
 
-function revised(
-  community: Community,
-  authority: Authority,
-  change: (wire: Wire) => Wire,
-): Result<Community, CommunityFault> {
+type NewRecord =
+  | {
+      readonly type: 'admission'
+      readonly node_id: string
+      readonly name: string
+      readonly level: Level
+      readonly added_at: string
+      readonly invitation?: string
+    }
+  | { readonly type: 'revocation'; readonly node_id: string; readonly revoked_at: string; readonly keeps: string[] }
+
+function withRecord(community: Community, authority: Authority, fresh: NewRecord): Result<Community, CommunityFault> {
   if (!mayDecide(community, authority)) return fail({ kind: 'no-authority', nodeId: authority.self.id })
-  const { signature: _, ...wire } = wireCommunity.parse(community.document)
+  if (community.records.size >= MAX_RECORDS) return fail({ kind: 'too-many' })
   const signer = authority.root?.id === community.id ? authority.root : authority.self
-  return ok(seal({ ...change(wire), revision: wire.revision + 1, signed_by: signer.id }, signer))
+  const records = [...community.records.values()]
+  const number =
+    1 + records.reduce((last, each) => (each.signer === signer.id ? Math.max(last, each.number ?? 0) : last), 0)
+  const record = signRecord({ version: 1, community_id: community.id, number, signed_by: signer.id, ...fresh }, signer)
+  return ok(communityFrom(community.id, [...records, record]))
 }
 
-function seal(wire: Wire, signer: NodeIdentity): Community {
-  return communityOf(wire, signDocument(wire, signer))
-}
-
-function communityOf(wire: Wire, document: JsonObject): Community {
-  const revoked = new Map(wire.revoked.map((row) => [row.node_id, row.revoked_at]))
-  const members = wire.members
-    .filter((row) => !revoked.has(row.node_id))
-    .map((row) => ({
-      nodeId: row.node_id,
-      name: row.name,
-      level: row.level,
-      addedAt: row.added_at,
-      addedBy: row.added_by,
-      certificate: row.certificate,
-    }))
+/** The same for the same records, whatever their order. */
+function communityFrom(id: string, unsorted: readonly MembershipRecord[]): Community {
+  const byDigest = new Map(unsorted.map((record) => [record.digest, record]))
+  const records = new Map([...byDigest].toSorted(([left], [right]) => (left < right ? -1 : 1)))
+  const { members, revoked, invitations } = countRecords(id, [...records.values()])
+  const founding = [...records.values()].find(({ name, signer }) => name !== undefined && signer === id)
+  const revision = records.size
   return {
-    id: wire.community_id,
-    name: wire.name,
-    revision: wire.revision,
-    members: new Map(members.map((member) => [member.nodeId, member])),
+    id,
+    name: (founding ?? [...records.values()].find(({ name }) => name !== undefined))?.name ?? '',
+    revision,
+    members,
     revoked,
-    signedBy: wire.signed_by,
-    document,
-    digest: digestOf(document),
+    records,
+    forks: findForks([...records.values()]),
+    invitations,
+    document: {
+      type: 'community-records',
+      version: 2,
+      community_id: id,
+      revision,
+      records: [...records.values()].map(({ document }) => document),
+    },
+    digest: hex(blake3(utf8([...records.keys()].join('\n')))),
   }
 }
 
-function digestOf(document: JsonObject): string {
-  try {
-    return hex(blake3(utf8(canonicalJson(document))))
-  } catch {
-    // It has no canonical form, so its signature cannot hold either.
-    return ''
+/** Rules 1 to 3 of the header. */
+function countRecords(
+  rootId: string,
+  records: readonly MembershipRecord[],
+): Pick<Community, 'members' | 'revoked' | 'invitations'> {
+  const anchors = namedAnchors(records)
+  const byRoot = keptBy(records.filter(({ signer }) => signer === rootId))
+  const isKeptByRoot = ({ signer, digest }: MembershipRecord): boolean => byRoot.get(signer)?.has(digest) !== false
+  const amongAnchors = records.filter((record) => anchors.has(record.signer) && isKeptByRoot(record))
+  const revokedAnchors = new Set(
+    [...byRoot.keys(), ...amongAnchors.flatMap(({ revocations }) => [...revocations.keys()])].filter((nodeId) =>
+      anchors.has(nodeId),
+    ),
+  )
+  const vouched = vouchedRecords(amongAnchors, { revokedAnchors, byRoot })
+  const counts = ({ signer, digest }: MembershipRecord): boolean => signer === rootId || vouched.has(digest)
+  const standing = records.filter(counts)
+  const revoked = new Map<string, string>()
+  for (const record of records)
+    for (const [nodeId, at] of record.revocations) {
+      const isAmongAnchors = anchors.has(nodeId) && anchors.has(record.signer) && isKeptByRoot(record)
+      if (isAmongAnchors || counts(record)) revoked.set(nodeId, earlier(revoked.get(nodeId), at))
+    }
+  const members = new Map<string, Member>()
+  const invitations = new Map<string, (InvitationUse & { readonly digest: string })[]>()
+  const newest = new Map<string, { readonly member: Member; readonly digest: string }>()
+  for (const { digest, signer, admissions } of standing)
+    for (const { isCertified, invitation, ...member } of admissions) {
+      if (invitation !== undefined)
+        invitations.set(invitation, [
+          ...(invitations.get(invitation) ?? []),
+          { nodeId: member.nodeId, addedAt: member.addedAt, signer, digest },
+        ])
+      // An anchor is one by the root's word, which no other admission takes back.
+      if (anchors.has(member.nodeId) && !isCertified) continue
+      const before = newest.get(member.nodeId)
+      if (
+        before === undefined ||
+        isLater({ at: member.addedAt, digest }, { at: before.member.addedAt, digest: before.digest })
+      )
+        newest.set(member.nodeId, { member, digest })
+    }
+  const inOrder = [...newest.values()].toSorted(({ member: left }, { member: right }) =>
+    isLater({ at: left.addedAt, digest: left.nodeId }, { at: right.addedAt, digest: right.nodeId }) ? 1 : -1,
+  )
+  for (const { member } of inOrder) if (!revoked.has(member.nodeId)) members.set(member.nodeId, member)
+  return { members, revoked, invitations: new Map([...invitations].map(([id, uses]) => [id, usesInOrder(uses)])) }
+}
+
+/** Node to the digests that stand of what it signed, by those who revoked it. */
+function keptBy(records: readonly MembershipRecord[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const kept = new Map<string, ReadonlySet<string>>()
+  for (const { revocations, keeps } of records)
+    for (const nodeId of revocations.keys()) kept.set(nodeId, new Set([...(kept.get(nodeId) ?? []), ...keeps]))
+  return kept
+}
+
+/**
+ * The anchors' records that count: from those of anchors that nobody revoked to what they keep of the others, step by
+ * step, so that two revoked anchors cannot vouch for each other, nor one for itself.
+ */
+function vouchedRecords(
+  records: readonly MembershipRecord[],
+  {
+    revokedAnchors,
+    byRoot,
+  }: { readonly revokedAnchors: ReadonlySet<string>; readonly byRoot: ReadonlyMap<string, ReadonlySet<string>> },
+): ReadonlySet<string> {
+  // `records` has of anchors that the root revoked only what the root keeps.
+  const isGrounded = ({ signer }: MembershipRecord): boolean => byRoot.has(signer) || !revokedAnchors.has(signer)
+  const vouched = new Set(records.filter(isGrounded).map(({ digest }) => digest))
+  for (let before = -1; before < vouched.size;) {
+    before = vouched.size
+    const kept = keptBy(records.filter(({ digest }) => vouched.has(digest)))
+    for (const { signer, digest } of records) if (kept.get(signer)?.has(digest) === true) vouched.add(digest)
   }
+  return vouched
 }
 
-function certify(root: NodeIdentity, nodeId: string): string {
-  return signText(root, certificateText(root.id, nodeId))
+/** One use per node, the first one first. */
+function usesInOrder(uses: readonly (InvitationUse & { readonly digest: string })[]): readonly InvitationUse[] {
+  const sorted = uses.toSorted((left, right) =>
+    isLater({ at: left.addedAt, digest: left.digest }, { at: right.addedAt, digest: right.digest }) ? 1 : -1,
+  )
+  const byNode = new Map<string, InvitationUse>()
+  for (const { digest: _, ...use } of sorted) if (!byNode.has(use.nodeId)) byNode.set(use.nodeId, use)
+  return [...byNode.values()]
 }
 
-function isCertified(rootId: string, nodeId: string, certificate: string | undefined): boolean {
-  return certificate !== undefined && verifyText(rootId, certificateText(rootId, nodeId), certificate)
+function findForks(records: readonly MembershipRecord[]): readonly SignerFork[] {
+  const byNumber = new Map<string, MembershipRecord[]>()
+  for (const record of records)
+    if (record.number !== undefined) {
+      const key = `${record.signer} ${record.number}`
+      byNumber.set(key, [...(byNumber.get(key) ?? []), record])
+    }
+  return [...byNumber.values()].flatMap((same) => {
+    const [first] = same
+    return first?.number === undefined || same.length < 2
+      ? []
+      : [{ signer: first.signer, number: first.number, digests: same.map(({ digest }) => digest) }]
+  })
 }
 
-function certificateText(communityId: string, nodeId: string): string {
-  return canonicalJson({ type: 'anchor-certificate', community_id: communityId, node_id: nodeId })
+function namedAnchors(records: readonly MembershipRecord[]): ReadonlySet<string> {
+  return new Set(
+    records.flatMap(({ admissions }) =>
+      admissions.filter(({ isCertified }) => isCertified).map(({ nodeId }) => nodeId),
+    ),
+  )
 }
 
-function orSame(current: Community, next: Result<Community, CommunityFault>): Community {
-  return next.ok ? next.value : current
+interface Dated {
+  readonly at: string
+  readonly digest: string
+}
+
+function isLater(one: Dated, other: Dated): boolean {
+  return one.at === other.at ? one.digest > other.digest : one.at > other.at
+}
+
+function earlier(one: string | undefined, other: string): string {
+  return one === undefined || other < one ? other : one
+}
+
+function safeParse(
+  value: unknown,
+):
+  | { readonly success: true; readonly data: z.output<typeof wireCommunity> }
+  | { readonly success: false; readonly reason: string } {
+  const parsed = wireCommunity.safeParse(value)
+  if (parsed.success) return { success: true, data: parsed.data }
+  const [issue] = parsed.error.issues
+  return { success: false, reason: `${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}` }
 }

@@ -102,7 +102,9 @@ describe('mesh store', () => {
     store.refresh()
     expect(store.community()?.revision).toBe(2)
     const joined = await store.admitJoiner(request(), context)
-    expect(joined.ok && [...joined.value.members.keys()]).toEqual([issuer.id, thief.id, joiner.id])
+    expect(joined.ok && [...joined.value.members.keys()]).toEqual(
+      expect.arrayContaining([issuer.id, thief.id, joiner.id]),
+    )
   })
 
   it('hands no sequence number out twice, restart or not, after however many years', async () => {

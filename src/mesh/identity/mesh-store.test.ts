@@ -1,15 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
-import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
-import { foundCommunity, readCommunity, standingOf, withMember, withoutMember } from './community.ts'
+import { foundCommunity, standingOf, withMember, withoutMember } from './community.ts'
 import type { Community } from './community.ts'
+import { askToJoin, readJoinRequest } from './invitation.ts'
+import type { Invitation, JoinRequest } from './invitation.ts'
 import { MeshStore } from './mesh-store.ts'
 import type { NodeIdentity } from './node-key.ts'
-import { signDocument } from './signed-document.ts'
 
 const [founder, root, traitor] = [identityOf(1), identityOf(2), identityOf(3)]
 const [anchor, member] = [identityOf(4), identityOf(5)]
@@ -49,54 +49,86 @@ describe('a member list that comes from elsewhere', () => {
     return store
   }
 
-  it('of a revoked anchor is answered by the root with a higher number, which everybody takes', async () => {
+  /** Of what it leaves in `copy.db`, what happens later is missing. */
+  async function inviting(): Promise<MeshStore> {
+    const first = await holding('home', village)
+    await first.addInvitation(invitation, nowMs)
+    stores.splice(stores.indexOf(first), 1)
+    first.close()
+    copyFileSync(join(folder, 'home.db'), join(folder, 'copy.db'))
+    const store = new MeshStore(join(folder, 'home.db'), { sealKey: SEAL_KEY })
+    stores.push(store)
+    return store
+  }
+
+  it('of a revoked anchor changes nothing, and the root’s revocation reaches whoever took it', async () => {
     const [home, other] = [await holding('home', village), await holding('other', village)]
-    const forged = signed(village, 1_004, traitor)
-    expect((await other.merge(forged, as(member))).ok).toBe(true)
+    const coup = value(withoutMember(village, member.id, as(traitor)))
+    value(await other.merge(coup, as(member)))
     value(await home.decide((held) => withoutMember(held, traitor.id, asRoot)))
-    const answer = value(await home.merge(forged, asRoot))
-    expect([answer.revision, answer.signedBy]).toEqual([1_005, root.id])
-    expect(value(await other.merge(answer, as(member))).revision).toBe(1_005)
-    expect(standingOf(heldBy(other), traitor.id)).toEqual({ kind: 'revoked' })
-    expect(await other.merge(signed(village, 1_900, traitor), as(member))).toMatchObject({
-      fault: { kind: 'no-authority' },
-    })
+    value(await home.merge(coup, asRoot))
+    value(await other.merge(heldBy(home), as(member)))
+    for (const store of [home, other]) {
+      expect(standingOf(heldBy(store), traitor.id)).toEqual({ kind: 'revoked' })
+      expect(standingOf(heldBy(store), member.id)).toEqual({ kind: 'member', level: 'member' })
+    }
   })
 
-  it('of an anchor that was misled is answered, too, and what that anchor had decided is decided once more', async () => {
-    const [home, attic] = [await holding('home', village), await holding('attic', signed(village, 800, traitor))]
-    value(await attic.decide((held) => withoutMember(held, member.id, as(anchor))))
-    value(await home.decide((held) => withoutMember(held, traitor.id, asRoot)))
-    const answer = value(await home.merge(heldBy(attic), asRoot))
-    expect(answer.revision).toBe(802)
-    const again = value(await attic.merge(answer, as(anchor)))
-    expect([...again.revoked.keys()]).toEqual([traitor.id, member.id])
-    expect(value(await home.merge(again, asRoot)).digest).toBe(again.digest)
-  })
-
-  it('is not answered by who has no root key, nor under a number that leaves too few', async () => {
-    const revoked = value(withoutMember(village, traitor.id, asRoot))
-    const [home, other] = [await holding('home', revoked), await holding('other', revoked)]
-    const refused = { fault: { kind: 'no-authority' } }
-    expect(await other.merge(signed(village, 1_000, traitor), as(anchor))).toMatchObject(refused)
-    expect(await home.merge(signed(village, 1e15 + 1, traitor), asRoot)).toMatchObject(refused)
-    expect(heldBy(home).revision).toBe(5)
-  })
-
-  it('is not built upon where numbers end, and the store can be read again', async () => {
-    const store = await holding('last', signed(village, Number.MAX_SAFE_INTEGER, traitor))
-    const decided = await store.decide((held) => withoutMember(held, member.id, asRoot))
-    expect(decided).toMatchObject({ fault: { kind: 'malformed' } })
-    const again = new MeshStore(join(folder, 'last.db'), { sealKey: SEAL_KEY })
+  it('is held as a union, and the store can be read again', async () => {
+    const store = await holding('home', village)
+    const theirs = value(withMember(village, { nodeId: identityOf(6).id, name: 'barn', level: 'member' }, as(anchor)))
+    value(await store.decide((held) => withoutMember(held, member.id, asRoot)))
+    const merged = value(await store.merge(theirs, asRoot))
+    expect([merged.revision, merged.members.has(identityOf(6).id), merged.members.has(member.id)]).toEqual([
+      6,
+      true,
+      false,
+    ])
+    expect(await store.merge(theirs, asRoot)).toMatchObject({ fault: { kind: 'not-newer' } })
+    const again = new MeshStore(join(folder, 'home.db'), { sealKey: SEAL_KEY })
     stores.push(again)
-    expect(again.community()?.revision).toBe(Number.MAX_SAFE_INTEGER)
-    expect((await again.merge(value(withoutMember(village, traitor.id, asRoot)), asRoot)).ok).toBe(true)
+    expect(again.community()?.digest).toBe(merged.digest)
+  })
+
+  it('lets nobody in with an invitation that the members know to be used, also after an older copy was put back', async () => {
+    const [home, attic] = [await inviting(), await holding('attic', village)]
+    value(await attic.accept(value(await home.admitJoiner(request(identityOf(6), 'barn'), asRoot))))
+    const restored = new MeshStore(join(folder, 'copy.db'), { sealKey: SEAL_KEY })
+    stores.push(restored)
+    value(await restored.merge(heldBy(attic), asRoot))
+    expect(await restored.admitJoiner(request(identityOf(7), 'mill'), asRoot)).toMatchObject({
+      fault: { kind: 'used-invitation' },
+    })
+    expect(standingOf(heldBy(restored), identityOf(6).id).kind).toBe('member')
+  })
+
+  it('makes an issuer that was put back revoke whom it let in with a used invitation', async () => {
+    const home = await inviting()
+    const used = value(await home.admitJoiner(request(identityOf(6), 'barn'), asRoot))
+    const restored = new MeshStore(join(folder, 'copy.db'), { sealKey: SEAL_KEY })
+    stores.push(restored)
+    const later = { ...asRoot, nowMs: nowMs + 60_000 }
+    value(await restored.admitJoiner(request(identityOf(7), 'mill'), later))
+    const healed = value(await restored.merge(used, later))
+    expect(standingOf(healed, identityOf(6).id).kind).toBe('member')
+    expect(standingOf(healed, identityOf(7).id).kind).toBe('revoked')
+    expect(healed.forks).toHaveLength(1)
   })
 })
 
-function signed(list: Community, revision: number, signer: NodeIdentity): Community {
-  const { signature: _, ...document } = list.document as JsonObject & { type: string }
-  return value(readCommunity(signDocument({ ...document, revision, signed_by: signer.id }, signer), list.id))
+const invitation: Invitation = {
+  id: '01JGFJJZ00BAA6K3XEY2QKD4AB',
+  communityId: root.id,
+  communityName: 'village',
+  issuer: founder.id,
+  level: 'trusted',
+  expiresAtMs: nowMs + 3_600_000,
+  secret: new Uint8Array(32).fill(9),
+  addresses: [],
+}
+
+function request(identity: NodeIdentity, name: string): JoinRequest {
+  return value(readJoinRequest(askToJoin(invitation, { identity, name })))
 }
 
 function heldBy(store: MeshStore): Community {

@@ -2,7 +2,7 @@
  * Mesh store: what a node remembers of its community, in a small database of its own, so that the gateway and a command
  * beside it can both write without undoing each other's work.
  *
- *   community     the newest revision of the member list that was proven
+ *   community     every record about who belongs here that was proven
  *   invitation    what was given out here, with its secret, and who used it
  *   peer          where others were last reached, and what they were called
  *   offer_…       what others were seen to offer (offer-store.ts)
@@ -22,11 +22,12 @@ import { canonicalJson } from '../../core/json.ts'
 import { hex } from '../../core/bytes.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { outnumber, readCommunity, reapply, standingOf, supersede, withMember } from './community.ts'
-import type { Authority, Community, CommunityFault, Level } from './community.ts'
+import { mergeCommunities, readCommunity, revokeReusedInvitations, standingOf, withMember } from './community.ts'
+import type { Authority, Community, CommunityFault } from './community.ts'
 import { isProven } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import { OFFER_TABLES, OfferStore } from './offer-store.ts'
+import type { Level } from './membership-record.ts'
 import { setBack } from './membership-log.ts'
 import type { MembershipLog } from './membership-log.ts'
 
@@ -74,13 +75,6 @@ const MAX_REMEMBERED = 256
 const MAX_INVITATIONS = 256
 /** So long after its end an invitation still says why it opens nothing. */
 const INVITATION_KEPT_MS = 86_400_000
-/** A newer list, of this community, that whoever holds it would go on holding. */
-const REFUSED_FOR_GOOD: ReadonlySet<CommunityFault['kind']> = new Set([
-  'no-authority',
-  'too-far-ahead',
-  'forgets-revocation',
-])
-
 export interface MeshStoreOptions {
   /** Derived from the node's private key. */
   readonly sealKey: Uint8Array
@@ -120,7 +114,7 @@ export class MeshStore {
     this.#seenVersion = this.#version()
   }
 
-  /** The newest revision that this process has seen: every message asks for it, so no file is touched. */
+  /** As this process has seen it last: every message asks for it, so no file is touched. */
   community(): Community | undefined {
     return this.#community
   }
@@ -147,33 +141,27 @@ export class MeshStore {
     if (this.#community !== undefined) await this.#log?.record(this.#community)
   }
 
-  /** Joins a community, or replaces the revision that is held if the rules between revisions allow it. */
+  /** Joins a community, or adds what is not held yet. */
   async accept(next: Community): Promise<Result<Community, CommunityFault>> {
     const accepted = await this.#database.commit((sql) => this.#accept(sql, next))
     return this.#settled(accepted)
   }
 
-  /**
-   * As `accept`, for what came from elsewhere: what an anchor decided here and is missing there is decided once more,
-   * and a list that the root cannot take is answered with a newer one of its own.
-   */
+  /** As `accept`, for what came from elsewhere: an issuer that hears of an earlier use of its invitation acts on it. */
   async merge(
     next: Community,
     context: { readonly authority: Authority; readonly nowMs: number },
   ): Promise<Result<Community, CommunityFault>> {
     const merged = await this.#database.commit((sql) => {
-      const held = this.#held(sql)
       const accepted = this.#accept(sql, next)
-      if (held === undefined) return accepted
-      const isRefused = !accepted.ok && REFUSED_FOR_GOOD.has(accepted.fault.kind)
-      const answer = isRefused ? outnumber(held, next, context.authority) : undefined
-      const again = accepted.ok ? reapply(held, accepted.value, context) : answer
-      return again === undefined ? accepted : this.#accept(sql, again)
+      if (!accepted.ok) return accepted
+      const settled = revokeReusedInvitations(accepted.value, context)
+      return settled === accepted.value ? accepted : this.#accept(sql, settled)
     })
     return this.#settled(merged)
   }
 
-  /** One decision about who belongs here, on top of whatever revision is the newest at that moment. */
+  /** One decision about who belongs here, on top of what is held at that moment. */
   async decide(
     change: (community: Community) => Result<Community, CommunityFault>,
   ): Promise<Result<Community, CommunityFault | { readonly kind: 'no-community' }>> {
@@ -228,7 +216,8 @@ export class MeshStore {
       const again = this.#findInvitation(sql, request, nowMs)
       if (!again.ok) return again
       if (again.value === 'used by it') return ok(again.held)
-      const member = { nodeId: request.nodeId, name: request.name, level: again.value }
+      const { nodeId, name, invitationId: invitation } = request
+      const member = { nodeId, name, level: again.value, invitation }
       const changed = withMember(again.held, member, context)
       if (!changed.ok) return changed
       this.#useInvitation(sql, request)
@@ -248,7 +237,9 @@ export class MeshStore {
     if (!isProven(request, row['secret'] as Uint8Array)) return fail({ kind: 'wrong-proof' })
     const standing = standingOf(held, request.nodeId)
     if (standing.kind === 'revoked') return fail({ kind: 'revoked' })
-    const usedBy = this.#log?.usedBy(request.invitationId) ?? row['used_by']
+    // The members know of a use that an older copy of this database and of the log does not.
+    const [use] = held.invitations.get(request.invitationId) ?? []
+    const usedBy = use?.nodeId ?? this.#log?.usedBy(request.invitationId) ?? row['used_by']
     // The answer to the first try was lost: it is in, and hears so again.
     if (usedBy === request.nodeId && standing.kind === 'member') return { ok: true, value: 'used by it', held }
     if (usedBy !== null && usedBy !== request.nodeId) return fail({ kind: 'used-invitation' })
@@ -330,12 +321,13 @@ export class MeshStore {
     // Whoever made it: what cannot be read again must not be written, or the next start fails.
     const read = readCommunity(next.document, next.id)
     if (!read.ok) return read
-    const accepted = held === undefined ? ok(next) : supersede(held, next)
+    const accepted = held === undefined ? ok(read.value) : mergeCommunities(held, read.value)
     if (accepted.ok) {
-      const text = JSON.stringify(next.document)
-      setFact(sql, 'community_id', next.id)
+      const { id, document } = accepted.value
+      const text = JSON.stringify(document)
+      setFact(sql, 'community_id', id)
       setFact(sql, 'community', text)
-      setFact(sql, 'community_seal', hex(this.#seal([next.id, text])))
+      setFact(sql, 'community_seal', hex(this.#seal([id, text])))
     }
     return accepted
   }

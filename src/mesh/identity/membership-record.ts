@@ -1,0 +1,232 @@
+/**
+ * Membership record: one signed decision about who belongs to a community.
+ *
+ *   community-manifest   the list that founded it (and lists of nodes before version 2): several decisions at once
+ *   admission            a node comes in, by an anchor, or as an anchor, by the root; names the invitation it came with
+ *   revocation           a node is out for good; of an anchor it says which of its decisions stand (`keeps`)
+ *
+ * Each record is proven by itself. Which of them count together is for the community to say (community.ts).
+ *
+ * Pure.
+ */
+import { blake3 } from '@noble/hashes/blake3.js'
+import { z } from 'zod'
+import { hex, utf8 } from '../../core/bytes.ts'
+import { canonicalJson, isJsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { isNodeId, signText, verifyText } from './node-key.ts'
+import type { NodeIdentity } from './node-key.ts'
+import { isSignedBy, signDocument } from './signed-document.ts'
+
+export type Level = 'member' | 'trusted' | 'anchor'
+
+export interface Admission {
+  readonly nodeId: string
+  readonly name: string
+  readonly level: Level
+  readonly addedAt: string
+  readonly addedBy: string
+  /** The invitation that it came with. */
+  readonly invitation: string | undefined
+  /** The root itself says that this is an anchor. */
+  readonly isCertified: boolean
+}
+
+export interface MembershipRecord {
+  /** BLAKE3 of its canonical form, signature included. */
+  readonly digest: string
+  readonly signer: string
+  /** The signer's own count. Two records with one number show that the signer was put back, or has a double. */
+  readonly number: number | undefined
+  readonly communityId: string
+  /** Of a founding list. */
+  readonly name: string | undefined
+  readonly admissions: readonly Admission[]
+  /** Node to time. */
+  readonly revocations: ReadonlyMap<string, string>
+  /** Digests of the revoked anchor's records that stand. */
+  readonly keeps: ReadonlySet<string>
+  readonly document: JsonObject
+}
+
+export type RecordFault =
+  | { readonly kind: 'malformed'; readonly reason: string }
+  | { readonly kind: 'foreign'; readonly id: string }
+  | { readonly kind: 'bad-signature' }
+
+export const MAX_RECORDS = 8_192
+
+const nodeId = z.string().refine(isNodeId, 'not a node id')
+const level = z.enum(['member', 'trusted', 'anchor'])
+const nodeName = z.string().min(1).max(64)
+const timestamp = z.string().max(32)
+const signature = z.string().max(128)
+
+const wireList = z.object({
+  type: z.literal('community-manifest'),
+  version: z.literal(1),
+  community_id: nodeId,
+  name: nodeName,
+  created_at: timestamp,
+  revision: z.int().min(1),
+  members: z
+    .array(
+      z.object({
+        node_id: nodeId,
+        name: nodeName,
+        level,
+        added_at: timestamp,
+        added_by: z.string().max(64),
+        certificate: signature.exactOptional(),
+      }),
+    )
+    .max(MAX_RECORDS),
+  revoked: z.array(z.object({ node_id: nodeId, revoked_at: timestamp })).max(MAX_RECORDS),
+  signed_by: nodeId,
+  signature,
+})
+
+const wireAdmission = z.strictObject({
+  type: z.literal('admission'),
+  version: z.literal(1),
+  community_id: nodeId,
+  number: z.int().min(1),
+  node_id: nodeId,
+  name: nodeName,
+  level,
+  added_at: timestamp,
+  invitation: z.string().min(1).max(32).exactOptional(),
+  signed_by: nodeId,
+  signature,
+})
+
+const wireRevocation = z.strictObject({
+  type: z.literal('revocation'),
+  version: z.literal(1),
+  community_id: nodeId,
+  number: z.int().min(1),
+  node_id: nodeId,
+  revoked_at: timestamp,
+  keeps: z.array(z.string().length(64)).max(MAX_RECORDS),
+  signed_by: nodeId,
+  signature,
+})
+
+const wireRecord = z.discriminatedUnion('type', [wireList, wireAdmission, wireRevocation])
+
+type WireRecord = z.output<typeof wireRecord>
+type Unsigned<Wire> = Wire extends unknown ? Omit<Wire, 'signature'> : never
+
+export function signRecord(wire: Unsigned<WireRecord>, signer: NodeIdentity): MembershipRecord {
+  const document = signDocument(wire, signer)
+  return recordFrom({ ...wire, signature: document.signature }, document)
+}
+
+/** What came from elsewhere: well-formed, of this community, signed by whom it names. */
+export function readRecord(value: unknown, communityId: string): Result<MembershipRecord, RecordFault> {
+  const parsed = wireRecord.safeParse(value)
+  if (!parsed.success || !isJsonObject(value)) {
+    const issue = parsed.error?.issues[0]
+    return fail({ kind: 'malformed', reason: `${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}` })
+  }
+  const wire = parsed.data
+  if (wire.community_id !== communityId) return fail({ kind: 'foreign', id: wire.community_id })
+  const record = recordFrom(wire, value)
+  if (record.digest === '') return fail({ kind: 'bad-signature' })
+  // Anchors that the root did not name would let any signer appoint signers.
+  if (record.admissions.some((each) => each.level === 'anchor' && !each.isCertified))
+    return fail({ kind: 'bad-signature' })
+  return isProven(record) ? ok(record) : fail({ kind: 'bad-signature' })
+}
+
+/** A signature is checked once: the same records come with every exchange. Bounded, since they come from others. */
+const proven = new Set<string>()
+
+function isProven({ digest, signer, document }: MembershipRecord): boolean {
+  if (proven.has(digest)) return true
+  if (!isSignedBy(signer, document)) return false
+  if (proven.size >= 2 * MAX_RECORDS) proven.clear()
+  proven.add(digest)
+  return true
+}
+
+function recordFrom(wire: WireRecord, document: JsonObject): MembershipRecord {
+  const { community_id: communityId, signed_by: signer } = wire
+  const none: Omit<MembershipRecord, 'admissions' | 'revocations' | 'keeps' | 'number' | 'name'> = {
+    digest: documentDigest(document),
+    signer,
+    communityId,
+    document,
+  }
+  switch (wire.type) {
+    case 'community-manifest':
+      return {
+        ...none,
+        number: undefined,
+        name: wire.name,
+        admissions: wire.members.map((row) => ({
+          nodeId: row.node_id,
+          name: row.name,
+          level: row.level,
+          addedAt: row.added_at,
+          addedBy: row.added_by,
+          invitation: undefined,
+          isCertified: row.level === 'anchor' && isAnchorCertificate(communityId, row.node_id, row.certificate),
+        })),
+        revocations: new Map(wire.revoked.map((row) => [row.node_id, row.revoked_at])),
+        keeps: new Set(),
+      }
+    case 'admission':
+      return {
+        ...none,
+        number: wire.number,
+        name: undefined,
+        admissions: [
+          {
+            nodeId: wire.node_id,
+            name: wire.name,
+            level: wire.level,
+            addedAt: wire.added_at,
+            addedBy: signer,
+            invitation: wire.invitation,
+            isCertified: wire.level === 'anchor' && signer === communityId,
+          },
+        ],
+        revocations: new Map(),
+        keeps: new Set(),
+      }
+    default:
+      return {
+        ...none,
+        number: wire.number,
+        name: undefined,
+        admissions: [],
+        revocations: new Map([[wire.node_id, wire.revoked_at]]),
+        keeps: new Set(wire.keeps),
+      }
+  }
+}
+
+/** Empty for what has no canonical form: its signature cannot hold either. */
+function documentDigest(document: JsonObject): string {
+  try {
+    return hex(blake3(utf8(canonicalJson(document))))
+  } catch {
+    return ''
+  }
+}
+
+/** The root's word that a node is an anchor, as lists of version 1 carry it. */
+export function anchorCertificate(root: NodeIdentity, nodeIdOfAnchor: string): string {
+  return signText(root, certificateText(root.id, nodeIdOfAnchor))
+}
+
+function isAnchorCertificate(rootId: string, anchor: string, certificate: string | undefined): boolean {
+  return certificate !== undefined && verifyText(rootId, certificateText(rootId, anchor), certificate)
+}
+
+function certificateText(communityId: string, anchor: string): string {
+  return canonicalJson({ type: 'anchor-certificate', community_id: communityId, node_id: anchor })
+}

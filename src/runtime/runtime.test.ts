@@ -22,6 +22,8 @@ const FOURTEEN = [
   'thought_record_list',
 ]
 const BEYOND = [
+  'audited_work',
+  'hearthbus://runtime/audited-work',
   'agent_key_list',
   'agent_key_set',
   'audit_session_list',

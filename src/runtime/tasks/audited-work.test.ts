@@ -12,6 +12,7 @@ beforeEach(async () => {
 afterEach(() => rig.close())
 const { create, advance, finish, think, startSession } = runtimeSteps(() => rig)
 
+const OWNER: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
 const REFLECTION = { agent_id: 'ada', content: 'It holds pressure.' }
 const WHOLE_WAY = ['GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY', 'DONE'].map((status) => ({ status }))
 
@@ -164,6 +165,19 @@ describe('a task with its history', () => {
     expect(thoughts).toHaveLength(50)
     const rest = await rig.data('thought_record_list', { task_id: id, cursor: String(cursor) })
     expect(rest['records']).toMatchObject([{ content: '50' }])
+  })
+})
+
+describe('a task with its changes', () => {
+  it('lists what calls that named it changed, for whoever may read of them', async () => {
+    const id = await create()
+    const work = { taskId: id }
+    await rig.through('agent_key_set', { agent_id: 'ada', public_key: null, reason: 'x' }, { work, caller: OWNER })
+    await rig.through('agent_key_set', { agent_id: 'bob', public_key: null, reason: 'x' }, { caller: OWNER })
+    const told = await rig.through('task_get', { id, include: ['changes'] }, { caller: OWNER })
+    expect(told).toMatchObject({
+      value: { data: { id, changes: [{ capability: 'agent_key_set', label: 'ada', result: 'done' }] } },
+    })
   })
 })
 

@@ -8,6 +8,7 @@ import { RUNTIME_LOCK } from '../dependencies.ts'
 import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { id } from '../text.ts'
+import { changeOutput } from '../system/change.ts'
 import { reflectionArgument } from '../trail/definitions.ts'
 import { thoughtOutput } from '../trail/thought.ts'
 import { STATUSES } from './machine.ts'
@@ -53,14 +54,14 @@ export const taskCreate = defineRuntimeTool({
 })
 
 /** What task_get can add to a task. */
-const TASK_PARTS = ['history', 'thoughts'] as const
+const TASK_PARTS = ['history', 'thoughts', 'changes'] as const
 
 export const taskGet = defineRuntimeTool({
   ...common,
   name: 'task_get',
   title: 'Read a task',
   description:
-    'Returns one task: its fields, its status, what it depends on and what still blocks it. `include` adds its `history` (every change and transition, with reasons and by whom) and its `thoughts`.',
+    'Returns one task: its fields, its status, what it depends on and what still blocks it. `include` adds its `history` (every change and transition, with reasons and by whom), its `thoughts`, and the `changes` in the house that calls made for it (calls name their task in `_meta["io.hearthbus/task"]`).',
   input: z.strictObject({
     id: id(),
     include: z.array(z.enum(TASK_PARTS)).max(TASK_PARTS.length).default([]),
@@ -69,6 +70,8 @@ export const taskGet = defineRuntimeTool({
     history: z.array(taskStepOutput).exactOptional().describe('Oldest first.'),
     history_omitted: z.int().exactOptional().describe('Earlier changes, not listed.'),
     thoughts: z.array(thoughtOutput).exactOptional().describe('Oldest first.'),
+    changes: z.array(changeOutput).exactOptional().describe('Newest first, as ledger_changes lists them.'),
+    changes_cursor: z.string().exactOptional().describe('There may be more: give it to ledger_changes.'),
     thoughts_cursor: z.string().exactOptional().describe('There are more: give it to thought_record_list.'),
   }),
   effect: 'reads',

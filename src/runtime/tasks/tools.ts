@@ -5,8 +5,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../../bus/call.ts'
+import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
+import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
@@ -45,11 +47,14 @@ export function taskTools(records: Records, store: TaskStore, stores: TrailStore
       return answer({ ...task, ...(others.length === 0 ? {} : { more: others }) })
     }),
 
-    taskGet.handledBy(async ({ id, include }) => {
+    taskGet.handledBy(async ({ id, include }, context) => {
       const task = store.get(id)
       if (task === undefined) return fail(notFound(id))
+      const changes = include.includes('changes') ? await changesForTask(context, id) : ok({})
+      if (!changes.ok) return changes
       return answer({
         ...task,
+        ...changes.value,
         ...(include.includes('history') ? taskHistory(records.ledger, task) : {}),
         ...(include.includes('thoughts') ? thoughtsOfTask(records, stores, id) : {}),
       })
@@ -87,6 +92,18 @@ export function taskTools(records: Records, store: TaskStore, stores: TrailStore
       })
     }),
   ]
+}
+
+const MAX_CHANGES_WITH_TASK = 50
+
+/** Asked through the bus, in the caller's name: nobody hears of more changes here than there. */
+async function changesForTask(context: HandlerContext, taskId: string): Promise<Result<JsonObject, Fault>> {
+  const listed = await context.call('ledger_changes', { task_id: taskId, limit: MAX_CHANGES_WITH_TASK })
+  if (!listed.ok) return listed
+  const { data } = listed.value
+  if (!isJsonObject(data)) throw new Error('ledger_changes answered no object')
+  const { changes = [], next_cursor: cursor } = data
+  return ok({ changes, ...(cursor === undefined ? {} : { changes_cursor: cursor }) })
 }
 
 interface Creation {

@@ -45,7 +45,7 @@ describe('what an owner is told about a port that cannot be had', () => {
       'Port 80 may only be used by root. Set devices.port to one above 1023.',
     )
     expect(troubleText(new Error('out of files'), config({}))).toBe(
-      'The listener for devices cannot be opened: out of files.',
+      'Port 7421 of 127.0.0.1 cannot be opened (out of files). Check devices.host and devices.port.',
     )
   })
 })

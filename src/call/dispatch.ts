@@ -1,11 +1,11 @@
 /**
  * Dispatch: stage 4, in five steps of its own. Each step adds to the context what the next ones read.
  *
- *   plan        the family says what the call would do                          guard/plan.ts
- *   authorise   the policy decides about it, from memory                        guard/authorise.ts
+ *   plan        the family says what the call would do                          guard/decision.ts
+ *   authorise   the policy decides about it, from memory                        guard/decision.ts
  *   reserve     turn, rest, key, approval and budget, on the disk               guard/reserve.ts
  *   execute     the call is routed to a provider, which carries out the plan    bus/dispatch.ts
- *   settle      what became of it closes what was reserved                      guard/settle.ts
+ *   settle      what became of it closes what was reserved                      guard/reserve.ts
  *
  * Pure: the guard and the bus do the work.
  */

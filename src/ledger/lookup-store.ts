@@ -10,7 +10,7 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
-import { BODY_ERASED } from './body.ts'
+import { BODY_ERASED } from './group.ts'
 import type { WorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import type { Json } from '../core/json.ts'

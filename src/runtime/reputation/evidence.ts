@@ -7,7 +7,7 @@
  * Holds memory; otherwise pure.
  */
 import { peerOf } from '../../bus/caller.ts'
-import { numberField, textField } from '../../ledger/entry-field.ts'
+import { numberField, textField } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { ReputationRuleId } from './formula.ts'
 

@@ -4,7 +4,7 @@
  *
  * Holds memory; otherwise pure.
  */
-import { entryTime } from '../../ledger/entry-field.ts'
+import { entryTime } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { EvidenceReader } from './evidence.ts'

@@ -25,6 +25,10 @@ const BEYOND = [
   'bus_stats',
   'bus_topology',
   'bus_traces',
+  'consensus_finality',
+  'consensus_gossip',
+  'consensus_propose',
+  'consensus_vote',
   'ledger_changes',
   'ledger_checkpoint',
   'ledger_consistency',
@@ -40,6 +44,9 @@ const BEYOND = [
 ]
 const RECORDS = [
   'audit_session_start',
+  'consensus_gossip',
+  'consensus_propose',
+  'consensus_vote',
   'merkle_finalize',
   'router_fallback',
   'task_create',

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkpointText } from '../src/ledger/checkpoint.ts'
 import { verifyExport } from '../src/ledger/export-store.ts'
 import { formatVerifierKey } from '../src/ledger/note-key.ts'
+import { plantTasks } from './planted-task.ts'
 import { runtimeRig } from './runtime-rig.ts'
 import type { Rig } from './runtime-rig.ts'
 
@@ -25,6 +26,7 @@ let kept: string
 
 beforeAll(async () => {
   rig = await runtimeRig()
+  await plantTasks(rig, 'T-1')
   folder = mkdtempSync(join(tmpdir(), 'hearthbus-audit-'))
   kept = join(folder, 'kept')
   for (let count = 0; count < 300; count++) await rig.through('server_ping', {})

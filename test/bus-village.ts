@@ -63,8 +63,9 @@ const NOWHERE: OnwardCalls = {
 export function callOf(name: string, facts: Partial<Call> = {}): Call {
   const clock = manualClock()
   const ticket = openTicket(undefined, clock.monotonic())
+  const parts = { options: ME, refusal: undefined, onward: NOWHERE }
   return {
-    ...newCall({ name, version: [1, 0], body: {}, stream: false }, ticket, { options: ME, clock, onward: NOWHERE }),
+    ...newCall({ name, versionReq: [1, 0], body: {}, isStream: false }, ticket, { ...parts, clock }),
     ...facts,
   }
 }

@@ -51,33 +51,47 @@ export interface AttemptTimer {
   readonly nextTurn: () => Promise<void>
 }
 
+/** What becomes of a provider's word: the outcome, or what another provider is asked for in its place. */
+export type OnAnswer = (attempt: Attempt, given: Outcome) => Outcome | Promise<Outcome>
+
+interface AttemptOptions {
+  readonly timer: AttemptTimer
+  readonly startedMs: number
+  readonly onAnswer: OnAnswer
+}
+
 export class Attempt extends Alarm implements Worker {
   readonly round: Round
   readonly entry: CapabilityEntry
   readonly isProbe: boolean
   readonly startedMs: number
+  /** With what `onAnswer` made of the provider's word; of a provider that was abandoned, its word as it is. */
   readonly answered: Promise<Outcome>
   isAbandoned = false
   /** It was answered for, and went on. */
   isCutOff = false
   readonly #timer: AttemptTimer
-  #answer: ((outcome: Outcome) => void) | undefined
+  readonly #onAnswer: OnAnswer
+  readonly #reject: (error: unknown) => void
+  #answer: ((outcome: Outcome | Promise<Outcome>) => void) | undefined
   #hasEnded = false
   #holdsSlot = true
   #endedAfterCut: (() => void) | undefined
 
   /** The slot at `entry` is taken already, and becomes the attempt's to give back. */
-  constructor(round: Round, entry: CapabilityEntry, { timer, startedMs }: { timer: AttemptTimer; startedMs: number }) {
+  constructor(round: Round, entry: CapabilityEntry, { timer, startedMs, onAnswer }: AttemptOptions) {
     super()
     this.round = round
     this.#timer = timer
+    this.#onAnswer = onAnswer
     this.entry = entry
     this.startedMs = startedMs
     this.isProbe = entry.health.isProbeDue(this.startedMs)
     if (this.isProbe) entry.health.startProbe()
-    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
     this.answered = promise
     this.#answer = resolve
+    this.#reject = reject
     round.ticket.employ(this)
   }
 
@@ -122,9 +136,14 @@ export class Attempt extends Alarm implements Worker {
 
   #say(outcome: Outcome): void {
     const answer = this.#answer
+    if (answer === undefined) return
     this.#answer = undefined
     this.round.ticket.dismiss(this)
-    answer?.(outcome)
+    try {
+      answer(this.isAbandoned ? outcome : this.#onAnswer(this, outcome))
+    } catch (error) {
+      this.#reject(error)
+    }
   }
 
   #end(): void {

@@ -23,7 +23,7 @@ import {
   receivedCall,
   untimely,
 } from './call-options.ts'
-import type { CallOptions } from './call-options.ts'
+import type { CallOptions, CallRequest } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
 import type { Call, OnwardCalls, Outcome } from './call.ts'
 import type { Capability, CapabilityName, Offer, Service, Version } from './capability.ts'
@@ -39,7 +39,7 @@ import type { Emit, PeerRecord } from './peer.ts'
 import { mistakeInside } from './provider.ts'
 import type { BusLog } from './provider.ts'
 import { Registry } from './registry.ts'
-import { replyFrom, LiveTicket } from './ticket.ts'
+import { LiveTicket, replyFrom, ticketOf } from './ticket.ts'
 import type { Diff } from './registry.ts'
 import type { RegistryEvent } from './registry-events.ts'
 import { Router } from './router.ts'
@@ -60,12 +60,6 @@ export interface NodeOutcome {
 export interface Serving {
   readonly outcome: Promise<Outcome>
   readonly withdraw: (why: string) => void
-}
-
-interface Begun {
-  readonly call: Call
-  readonly ticket: LiveTicket
-  readonly offer: Offer | undefined
 }
 
 const ALL_LIMIT = 8
@@ -153,15 +147,15 @@ export class CapabilityBus {
 
   /** Never rejects. `versionReq` of `undefined` means whatever `offer(name)` shows. */
   call(name: CapabilityName, versionReq: Version | undefined, body: JsonObject, given: CallOptions): Promise<Outcome> {
-    const { call, ticket, offer } = this.#begin(name, versionReq, { body, stream: false }, given)
-    return this.#through(call, ticket, { offer, parent: given.signal, proceed: this.#proceed })
+    const call = this.#begin({ name, versionReq, body, isStream: false }, given)
+    return this.#through(call, given.signal, this.#proceed)
   }
 
   stream(name: CapabilityName, versionReq: Version | undefined, body: JsonObject, given: CallOptions): CallStream {
-    const { call, ticket, offer } = this.#begin(name, versionReq, { body, stream: true }, given)
+    const call = this.#begin({ name, versionReq, body, isStream: true }, given)
     return new CallStream(
-      (emit) => this.#throughStreaming(call, ticket, { offer, parent: given.signal, emit }),
-      () => ticket.end('cancelled'),
+      (emit) => this.#throughStreaming(call, given.signal, emit),
+      () => ticketOf(call).end('cancelled'),
     )
   }
 
@@ -186,17 +180,16 @@ export class CapabilityBus {
    * With `emit` the answer is streamed.
    */
   handleCall(inbound: Call, emit?: Emit): Promise<Outcome> {
-    const { call, ticket, offer } = this.#receive(inbound, emit !== undefined)
-    const parent = inbound.signal
-    if (emit === undefined) return this.#through(call, ticket, { offer, parent, proceed: this.#proceed })
-    return this.#throughStreaming(call, ticket, { offer, parent, emit })
+    const call = this.#receive(inbound, emit !== undefined)
+    if (emit === undefined) return this.#through(call, inbound.signal, this.#proceed)
+    return this.#throughStreaming(call, inbound.signal, emit)
   }
 
   /** The same for a transport that says itself when its caller has gone: nothing has to listen to a signal per call. */
   serve(inbound: Omit<Call, 'signal'>): Serving {
-    const { call, ticket, offer } = this.#receive(inbound, false)
-    const outcome = this.#through(call, ticket, { offer, parent: undefined, proceed: this.#proceed })
-    return { outcome, withdraw: (why) => ticket.end('cancelled', new DOMException(why, 'AbortError')) }
+    const call = this.#receive(inbound, false)
+    const outcome = this.#through(call, undefined, this.#proceed)
+    return { outcome, withdraw: (why) => ticketOf(call).end('cancelled', new DOMException(why, 'AbortError')) }
   }
 
   /** What faces list: one per name, this node's own first; or only what one node offers. */
@@ -317,18 +310,14 @@ export class CapabilityBus {
     this.#timer.clear(this.#sweeper)
   }
 
-  #begin(
-    name: CapabilityName,
-    versionReq: Version | undefined,
-    what: { readonly body: JsonObject; readonly stream: boolean },
-    given: CallOptions,
-  ): Begun {
+  /** A call that begins here, resolved to its contract. */
+  #begin(wanted: CallRequest, given: CallOptions): Call {
     const options = given.node === undefined ? given : { ...given, node: this.#nodes.idOf(given.node) }
     const { caller, node, sessionId, hopBudget = DEFAULT_HOPS, timeoutMs } = options
-    const { body, stream } = what
+    const { name: capability, versionReq, body } = wanted
     const nowMs = this.#clock.monotonic()
     const asked: RouteRequest = {
-      capability: name,
+      capability,
       versionReq,
       body,
       caller,
@@ -338,48 +327,35 @@ export class CapabilityBus {
       schemaHash: undefined,
     }
     const contract = this.router.resolve(asked, nowMs)
-    const offer = contract?.offer
-    const ticket = openTicket(offer, nowMs, timeoutMs)
-    ticket.contract = contract
-    const refusal = untimely(name, timeoutMs) ?? (contract && this.router.ambiguity(asked, contract, nowMs))
-    const request = { name, version: versionReq ?? offer?.version, body, stream, refusal }
-    return { call: newCall(request, ticket, { options, clock: this.#clock, onward: this.#onward }), ticket, offer }
+    const ticket = openTicket(contract, nowMs, timeoutMs)
+    const refusal = untimely(capability, timeoutMs) ?? (contract && this.router.ambiguity(asked, contract, nowMs))
+    return newCall(wanted, ticket, { options, refusal, clock: this.#clock, onward: this.#onward })
   }
 
-  #receive(inbound: Omit<Call, 'signal'>, stream: boolean): Begun {
+  #receive(inbound: Omit<Call, 'signal'>, isStream: boolean): Call {
     const nowMs = this.#clock.monotonic()
     const leftMs = inbound.deadlineMs - nowMs
     const asked: RouteRequest = { ...inbound, hopBudget: boundedHops(inbound.hopBudget) }
     const contract = this.router.resolve(asked, nowMs)
-    const offer = contract?.offer
-    const ticket = openTicket(offer, nowMs, leftMs)
-    ticket.contract = contract
+    const ticket = openTicket(contract, nowMs, leftMs)
     const refusal =
       inbound.refusal ??
       untimely(inbound.capability, leftMs) ??
       (contract && this.router.ambiguity(asked, contract, nowMs))
-    return { call: receivedCall(inbound, ticket, { stream, refusal, onward: this.#onward }), ticket, offer }
+    return receivedCall(inbound, ticket, { isStream, refusal, onward: this.#onward })
   }
 
-  async #throughStreaming(
-    call: Call,
-    ticket: LiveTicket,
-    { offer, parent, emit }: { offer: Offer | undefined; parent: AbortSignal | undefined; emit: Emit },
-  ): Promise<Outcome> {
-    const tally = this.tally.of(offer?.name ?? UNKNOWN_CAPABILITY)
+  async #throughStreaming(call: Call, parent: AbortSignal | undefined, emit: Emit): Promise<Outcome> {
+    const tally = this.tally.of(ticketOf(call).contract?.offer.name ?? UNKNOWN_CAPABILITY)
     tally.activeStreams++
-    const proceed: Next = (admitted) => this.#dispatcher.dispatch(admitted, emit)
-    const outcome = await this.#through(call, ticket, { offer, parent, proceed })
+    const outcome = await this.#through(call, parent, (admitted) => this.#dispatcher.dispatch(admitted, emit))
     tally.activeStreams--
     return outcome
   }
 
-  async #through(
-    call: Call,
-    ticket: LiveTicket,
-    way: { readonly offer: Offer | undefined; readonly parent: AbortSignal | undefined; readonly proceed: Next },
-  ): Promise<Outcome> {
-    const { offer, parent, proceed } = way
+  async #through(call: Call, parent: AbortSignal | undefined, proceed: Next): Promise<Outcome> {
+    const ticket = ticketOf(call)
+    const offer = ticket.contract?.offer
     this.trace.onCallStart(call, ticket)
     this.#timer.set(ticket, ticket.deadlineMs)
     if (parent !== undefined) ticket.follow(parent)

@@ -12,7 +12,8 @@ import type { Fault, WorkReference } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Call, Caller, Channel, Interaction, OnwardCalls, OnwardOptions, Outcome } from './call.ts'
-import type { CapabilityName, Offer, Version } from './capability.ts'
+import type { CapabilityName, Version } from './capability.ts'
+import type { Contract } from './contract.ts'
 import { LiveTicket } from './ticket.ts'
 import type { CallStream } from './call-stream.ts'
 
@@ -45,10 +46,11 @@ const ANY_VERSION: Version = [0, 0]
 const LEAST_TIME_MS = 1
 
 /** The deadline is the caller's or the contract's, whichever comes first. */
-export function openTicket(offer: Offer | undefined, startedMs: number, wantedMs = Infinity): LiveTicket {
-  const limitMs = (offer?.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
+export function openTicket(contract: Contract | undefined, startedMs: number, wantedMs = Infinity): LiveTicket {
+  const limitMs = (contract?.offer.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
   const isHurried = wantedMs < limitMs
-  return new LiveTicket({ startedMs, deadlineMs: startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs), isHurried })
+  const deadlineMs = startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs)
+  return new LiveTicket({ contract, startedMs, deadlineMs, isHurried })
 }
 
 /** Why a call with that much time is refused before anything is tried; `undefined` where there is time enough. */
@@ -67,22 +69,29 @@ export function untimely(name: CapabilityName, wantedMs = Infinity): Fault | und
   }
 }
 
-interface Request {
+/** What a caller asks for. Without a version: whatever is listed. */
+export interface CallRequest {
   readonly name: CapabilityName
-  readonly version: Version | undefined
+  readonly versionReq: Version | undefined
   readonly body: JsonObject
-  readonly stream: boolean
-  readonly refusal?: Fault | undefined
+  readonly isStream: boolean
+}
+
+interface NewCallParts {
+  readonly options: CallOptions
+  readonly refusal: Fault | undefined
+  readonly clock: Clock
+  readonly onward: OnwardCalls
 }
 
 export function newCall(
-  { name, version = ANY_VERSION, body, stream, refusal }: Request,
+  { name, versionReq, body, isStream }: CallRequest,
   ticket: LiveTicket,
-  { options, clock, onward }: { readonly options: CallOptions; readonly clock: Clock; readonly onward: OnwardCalls },
+  { options, refusal, clock, onward }: NewCallParts,
 ): HandlerContext {
   return {
     capability: name,
-    versionReq: version,
+    versionReq: versionReq ?? ticket.contract?.offer.version ?? ANY_VERSION,
     body,
     caller: options.caller,
     channel: options.channel,
@@ -90,7 +99,7 @@ export function newCall(
     parentSpan: options.parentSpan,
     sessionId: options.sessionId,
     deadlineMs: ticket.deadlineMs,
-    isStream: stream,
+    isStream,
     signal: ticket.signal,
     hopBudget: options.hopBudget ?? DEFAULT_HOPS,
     node: options.node,
@@ -138,16 +147,16 @@ export function receivedCall(
   inbound: Omit<Call, 'signal'>,
   ticket: LiveTicket,
   {
-    stream,
+    isStream,
     refusal,
     onward,
-  }: { readonly stream: boolean; readonly refusal: Fault | undefined; readonly onward: OnwardCalls },
+  }: { readonly isStream: boolean; readonly refusal: Fault | undefined; readonly onward: OnwardCalls },
 ): HandlerContext {
   return {
     ...inbound,
     deadlineMs: ticket.deadlineMs,
     signal: ticket.signal,
-    isStream: stream,
+    isStream,
     hopBudget: boundedHops(inbound.hopBudget),
     ticket,
     refusal,

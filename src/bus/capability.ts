@@ -57,6 +57,11 @@ export interface Offer extends CapabilityDescriptor {
    */
   readonly anywhere?: boolean
   /**
+   * True: another node announced it. Its schemas are evaluated in bounded steps and never compiled; that holds for every
+   * copy of the offer, such as one with a stricter effect.
+   */
+  readonly isForeign?: true
+  /**
    * What this very call would do, found out once, before the guard decides. Absent for reads and records that claim
    * nothing, and for offers of other nodes, which plan and judge for themselves.
    */
@@ -182,9 +187,4 @@ export interface ServiceHealth {
 
 export function versionText(version: Version): string {
   return `${version[0]}.${version[1]}`
-}
-
-/** CONTRACT § 2.1: the same major, and at least the minor asked for. */
-export function satisfies(offered: Version, asked: Version): boolean {
-  return offered[0] === asked[0] && offered[1] >= asked[1]
 }

@@ -13,7 +13,7 @@
 import { EFFECTS } from './capability.ts'
 import type { Effect, Offer } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { schemaHash } from './schema-hash.ts'
+import { keepAnnouncedHash, schemaHash } from './schema-hash.ts'
 
 const NO_ENTRIES: readonly CapabilityEntry[] = []
 
@@ -185,7 +185,14 @@ function asStrictAs(contract: Contract, { effect, secrets }: Demand): Offer {
   const isMade = contract.raisedFrom === offer && before.effect === effect && before.secrets?.length === secrets.length
   if (isMade) return before
   contract.raisedFrom = offer
-  return { ...offer, effect, secrets }
+  return raisedOffer(offer, { effect, secrets })
+}
+
+/** The same contract, more strictly: it keeps its hash, and the offer of another node stays one. */
+export function raisedOffer(offer: Offer, demand: Partial<Demand>): Offer {
+  const raised = { ...offer, ...demand }
+  keepAnnouncedHash(raised, schemaHash(offer))
+  return raised
 }
 
 /** As faces list them: this node's own, newer, offered by more nodes, stricter; then by name of the node. */

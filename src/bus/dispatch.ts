@@ -17,7 +17,7 @@ import { fail } from '../core/result.ts'
 import { enter, leave, QUEUE_WAIT_MS, Waiter } from './admission.ts'
 import { TriedProviders } from './tried-providers.ts'
 import { Attempt, endedUnbegun, recordOutcome } from './attempt.ts'
-import type { Round, OutcomeRecorders } from './attempt.ts'
+import type { OnAnswer, OutcomeRecorders, Round } from './attempt.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call, Outcome } from './call.ts'
 import { accountKey } from './caller.ts'
@@ -47,35 +47,47 @@ const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000, factor: 2 }
 export class Dispatcher {
   readonly #options: DispatchOptions
   readonly #budget = new RetryBudget()
+  readonly #record: OnAnswer
+  readonly #recordFirst: OnAnswer
 
   constructor(options: DispatchOptions) {
     this.#options = options
+    this.#record = (attempt, given) => recordOutcome(attempt, given, options)
+    this.#recordFirst = (attempt, given) => {
+      const { round, entry } = attempt
+      const outcome = recordOutcome(attempt, given, options)
+      if (outcome.ok || !mayRetry(round, outcome.fault)) return outcome
+      return this.#retry(round, { entry, outcome, asked: new TriedProviders(entry) })
+    }
   }
 
-  async dispatch(call: Call, emit?: Emit): Promise<Outcome> {
-    if (call.refusal !== undefined) return fail(call.refusal)
-    const { router, timer, config } = this.#options
+  /** Not async: a call that finds its provider at once waits for nothing but its answer. */
+  dispatch(call: Call, emit?: Emit): Promise<Outcome> {
+    if (call.refusal !== undefined) return Promise.resolve(fail(call.refusal))
+    const { router, timer } = this.#options
     const ticket = ticketOf(call)
-    let nowMs = timer.nowMs()
-    if (ticket.isOver(nowMs)) return fail(endedUnbegun(call, ticket.cause ?? 'deadline'))
+    const nowMs = timer.nowMs()
+    if (ticket.isOver(nowMs)) return Promise.resolve(fail(endedUnbegun(call, ticket.cause ?? 'deadline')))
     const { contract } = ticket
-    if (contract === undefined) return fail(router.explain(call, nowMs))
+    if (contract === undefined) return Promise.resolve(fail(router.explain(call, nowMs)))
     this.#budget.deposit()
     const round: Round = { call, ticket, contract, emit }
-    let entry = router.route(call, nowMs)
-    if (entry !== undefined) enter(entry)
-    else {
-      const queued = await this.#waitForSlot(round, nowMs)
-      if (!(queued instanceof CapabilityEntry)) return fail(queued)
-      entry = queued
-      nowMs = timer.nowMs()
-    }
-    if (config.hedge === true && isWorthHedging(round, entry)) return this.#hedge(round, entry)
-    const attempt = this.#start(round, entry, nowMs)
-    const outcome = recordOutcome(attempt, await attempt.answered, this.#options)
-    return outcome.ok || !mayRetry(round, outcome.fault)
-      ? outcome
-      : this.#retry(round, { entry, outcome, asked: new TriedProviders(entry) })
+    const entry = router.route(call, nowMs)
+    if (entry === undefined) return this.#dispatchQueued(round, nowMs)
+    enter(entry)
+    return this.#attempt(round, entry, nowMs)
+  }
+
+  async #dispatchQueued(round: Round, sinceMs: number): Promise<Outcome> {
+    const queued = await this.#waitForSlot(round, sinceMs)
+    if (!(queued instanceof CapabilityEntry)) return fail(queued)
+    return this.#attempt(round, queued, this.#options.timer.nowMs())
+  }
+
+  /** The slot at `entry` is taken already. */
+  #attempt(round: Round, entry: CapabilityEntry, nowMs: number): Promise<Outcome> {
+    if (this.#options.config.hedge === true && isWorthHedging(round, entry)) return this.#hedge(round, entry)
+    return this.#start(round, entry, { startedMs: nowMs, onAnswer: this.#recordFirst }).answered
   }
 
   /** Every provider is full, or asked to be left alone for a moment: the call waits, for a bounded time. */
@@ -124,10 +136,15 @@ export class Dispatcher {
   }
 
   /** The slot at `entry` is taken already. */
-  #start(round: Round, entry: CapabilityEntry, startedMs = this.#options.timer.nowMs()): Attempt {
+  #start(
+    round: Round,
+    entry: CapabilityEntry,
+    how: { readonly startedMs: number; readonly onAnswer: OnAnswer },
+  ): Attempt {
     round.ticket.attempts++
     round.ticket.entry = entry
-    const attempt = new Attempt(round, entry, { timer: this.#options.timer, startedMs })
+    const { startedMs, onAnswer } = how
+    const attempt = new Attempt(round, entry, { timer: this.#options.timer, startedMs, onAnswer })
     startProvider(attempt, round, this.#options)
     return attempt
   }
@@ -148,8 +165,7 @@ export class Dispatcher {
       enter(next)
       asked.add(next)
       entry = next
-      const attempt = this.#start(round, next)
-      last = recordOutcome(attempt, await attempt.answered, this.#options)
+      last = await this.#start(round, next, { startedMs: timer.nowMs(), onAnswer: this.#record }).answered
     }
     return last
   }
@@ -180,8 +196,7 @@ export class Dispatcher {
   #race({ call, ticket }: Round, asked: TriedProviders): Race {
     const { router, timer, tally } = this.#options
     return {
-      start: (round, entry) => this.#start(round, entry),
-      recordOutcome: (attempt, given) => recordOutcome(attempt, given, this.#options),
+      start: (round, entry) => this.#start(round, entry, { startedMs: timer.nowMs(), onAnswer: this.#record }),
       pause: (ms) => pause(ms, timer, ticket),
       another: (than) => {
         // Without the session: it stays with its provider, only this second try goes elsewhere.

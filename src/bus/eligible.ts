@@ -11,7 +11,6 @@
  * Pure.
  */
 import type { Call } from './call.ts'
-import { satisfies } from './capability.ts'
 import type { Version, Offer, ParamsMatcher } from './capability.ts'
 import type { Contract, NamedContracts } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
@@ -34,6 +33,11 @@ export function isEligible(entry: CapabilityEntry, request: RouteRequest): boole
     isTrusted(request.caller, entry.offer.trustRequired) &&
     servesParams(entry.offer, request.body)
   )
+}
+
+/** CONTRACT § 2.1: the same major, and at least the minor asked for. */
+export function satisfies(offered: Version, asked: Version): boolean {
+  return offered[0] === asked[0] && offered[1] >= asked[1]
 }
 
 /** On the node that was asked for; here, if no hops are left; never back where the call came from. */

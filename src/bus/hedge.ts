@@ -20,7 +20,6 @@ const MIN_DELAY_MS = 10
 
 export interface Race {
   readonly start: (round: Round, entry: CapabilityEntry) => Attempt
-  readonly recordOutcome: (attempt: Attempt, given: Outcome) => Outcome
   /** Somebody else with a slot taken for us, if there is one and we can afford it. */
   readonly another: (than: CapabilityEntry) => CapabilityEntry | undefined
   readonly pause: (ms: number) => Promise<void>
@@ -34,16 +33,16 @@ export async function hedged(round: Round, entry: CapabilityEntry, race: Race): 
   const first = launch(round, entry, race)
   const early = await Promise.race([first.attempt.answered, race.pause(Math.max(entry.health.p95Ms, MIN_DELAY_MS))])
   const other = early === undefined && round.ticket.cause === undefined ? race.another(entry) : undefined
-  if (other === undefined) return finish(first, race)
+  if (other === undefined) return finish(first)
 
   const second = launch(round, other, race)
   const [quick, slow] = await Promise.race([
     first.attempt.answered.then(() => [first, second] as const),
     second.attempt.answered.then(() => [second, first] as const),
   ])
-  const outcome = await finish(quick, race)
+  const outcome = await finish(quick)
   // A quick failure wins nothing: the other one may still do better.
-  if (!outcome.ok) return finish(slow, race)
+  if (!outcome.ok) return finish(slow)
   slow.leash.withdraw()
   slow.attempt.abandon()
   return outcome
@@ -78,8 +77,8 @@ function launch(round: Round, entry: CapabilityEntry, race: Race): Runner {
   return { attempt: race.start(leashed, entry), leash }
 }
 
-async function finish({ attempt, leash }: Runner, race: Race): Promise<Outcome> {
-  const given = await attempt.answered
+async function finish({ attempt, leash }: Runner): Promise<Outcome> {
+  const outcome = await attempt.answered
   attempt.round.ticket.dismiss(leash)
-  return race.recordOutcome(attempt, given)
+  return outcome
 }

@@ -165,18 +165,11 @@ export function peerOffer(capability: PeerCapability, family: Family): Result<Of
     lock: undefined,
     family,
     face: capability.face,
+    isForeign: true,
     ...(capability.matches === undefined ? {} : { matches: capability.matches }),
     ...(capability.anywhere ? { anywhere: true } : {}),
     ...(capability.secrets === undefined ? {} : { secrets: capability.secrets }),
   }
   keepAnnouncedHash(offer, capability.schemaHash)
-  strangersOffers.add(offer)
   return ok(offer)
-}
-
-const strangersOffers = new WeakSet<Offer>()
-
-/** Whether it came from another node: its schemas are then evaluated in bounded steps and never compiled. */
-export function isStrangers(offer: Offer): boolean {
-  return strangersOffers.has(offer)
 }

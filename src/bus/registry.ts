@@ -13,9 +13,8 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { grantFree } from './admission.ts'
-import { satisfies } from './capability.ts'
 import type { Capability, CapabilityName, Family, Offer, Version } from './capability.ts'
-import { contractKey, groupContracts, isSameContract, NO_CONTRACTS } from './contract.ts'
+import { contractKey, groupContracts, isSameContract, NO_CONTRACTS, raisedOffer } from './contract.ts'
 import type { Contract, Disagreement, NamedContracts } from './contract.ts'
 import {
   checkDescriptor,
@@ -27,6 +26,7 @@ import {
   unassessed,
 } from './descriptor.ts'
 import type { Owner } from './descriptor.ts'
+import { satisfies } from './eligible.ts'
 import { CapabilityEntry, entryKey } from './entry.ts'
 import { busFamily } from './family.ts'
 import { peerOffer } from './peer.ts'
@@ -308,5 +308,6 @@ function addressOf({ face }: Offer): string | undefined {
 /** In the words of the node that was asked for, and as strict as its name is everywhere. */
 function shownOffer({ offer }: CapabilityEntry, { offer: agreed }: Contract): Offer {
   if (offer.effect === agreed.effect && offer.secrets?.length === agreed.secrets?.length) return offer
-  return { ...offer, effect: agreed.effect, ...(agreed.secrets === undefined ? {} : { secrets: agreed.secrets }) }
+  const { effect, secrets } = agreed
+  return raisedOffer(offer, secrets === undefined ? { effect } : { effect, secrets })
 }

@@ -32,15 +32,13 @@ export class LiveTicket extends Alarm implements Ticket {
   providerMs = 0
   totalMs = 0
   frames = 0
-  /** See `Ticket.lingering`. */
-  lingering: Promise<void> | undefined
   /** A frame is waiting to be taken; the time that took so far, in all. */
   isWithConsumer = false
   consumerMs = 0
   /** Who worked on it last. */
   entry: CapabilityEntry | undefined
   /** What it was resolved to, before anybody looked at its arguments. */
-  contract: Contract | undefined
+  readonly contract: Contract | undefined
   /** As it came in. */
   call: Call | undefined
   /** A handler was entered for it, here or on another node, or may have been. */
@@ -51,11 +49,12 @@ export class LiveTicket extends Alarm implements Ticket {
   #parent: AbortSignal | undefined
   #parentAborted: (() => void) | undefined
 
-  constructor(times: { readonly startedMs: number; readonly deadlineMs: number; readonly isHurried: boolean }) {
+  constructor(opened: Pick<LiveTicket, 'contract' | 'startedMs' | 'deadlineMs' | 'isHurried'>) {
     super()
-    this.startedMs = times.startedMs
-    this.deadlineMs = times.deadlineMs
-    this.isHurried = times.isHurried
+    this.contract = opened.contract
+    this.startedMs = opened.startedMs
+    this.deadlineMs = opened.deadlineMs
+    this.isHurried = opened.isHurried
   }
 
   get signal(): AbortSignal {
@@ -93,8 +92,10 @@ export class LiveTicket extends Alarm implements Ticket {
   }
 
   dismiss(worker: Worker): void {
-    const place = this.#workers.indexOf(worker)
-    if (place >= 0) this.#workers.splice(place, 1)
+    const workers = this.#workers
+    // Nearly always there is one.
+    if (workers.at(-1) === worker) workers.pop()
+    else if (workers.includes(worker)) workers.splice(workers.indexOf(worker), 1)
   }
 
   /** Whether it is over, or has to be: its timer may ring a moment late. */

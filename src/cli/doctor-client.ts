@@ -4,7 +4,6 @@
  * Does I/O.
  */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import type { TopologySnapshot } from '../bus/topology.ts'
@@ -29,6 +28,7 @@ import type { LedgerView } from '../web/views.ts'
 import { findGateway, request } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
 import { stateIn, verifyFiles } from './ledger-files-client.ts'
+import { listenerFaults } from './listener-check-client.ts'
 import { notifyFacts } from './notify.ts'
 import { startRefusals } from './start-check-client.ts'
 
@@ -39,7 +39,6 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
   // Where the gateway that runs keeps its records: that may be the demo's.
   const root = running.ok ? running.value.dataRoot : dataRoot(given.data, process.env, homedir())
   const status = running.ok ? await request(running.value, { path: '/api/status' }) : undefined
-  const port = config?.listen.port ?? 0
   return {
     nodeVersion: process.version,
     dataRoot: root,
@@ -50,8 +49,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     freeBytes: freeBytes(root),
     looseKeys: looseKeys(root),
     gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,
-    portTaken: !running.ok && port !== 0 && (await isTaken(port, config)),
-    port,
+    listenerFaults: running.ok || config === undefined ? [] : await listenerFaults(config),
     openWithoutToken: running.ok || config === undefined ? undefined : openWithoutToken(root, config),
     ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config),
     // A gateway that did not answer once is not asked again: each time somebody would wait.
@@ -112,15 +110,6 @@ function looseKeys(root: string): DoctorFacts['looseKeys'] {
     .filter((path) => existsSync(path))
     .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
     .filter(({ mode }) => mode !== '600' && mode !== '400')
-}
-
-/** By trying: whoever asks the system for its sockets needs rights that a doctor should not need. */
-function isTaken(port: number, config: Config | undefined): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = createServer()
-    probe.once('error', () => resolve(true))
-    probe.listen(port, config?.listen.host ?? '127.0.0.1', () => probe.close(() => resolve(false)))
-  })
 }
 
 function openWithoutToken(root: string, { listen: { host } }: Config): string | undefined {

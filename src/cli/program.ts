@@ -5,6 +5,7 @@
  * Pure: commander does the rest.
  */
 import { Command, Option } from 'commander'
+import { addAgentsCommands } from './agents.ts'
 import { addAskingCommands } from './asking.ts'
 import { addChangesCommand } from './changes.ts'
 import { addConsoleCommands } from './console.ts'
@@ -52,6 +53,7 @@ addChangesCommand(program)
 addWatchingCommands(program)
 program.commandsGroup('Decide:')
 addDecidingCommands(program)
+addAgentsCommands(program)
 addDevicesCommands(program)
 addConsoleCommands(program)
 program.commandsGroup('Records and other nodes:')

@@ -76,8 +76,10 @@ export const devicesSection = z
       .describe('Strangers from one address that may wait with a code at once.'),
     transport: z
       .enum(['websocket', 'mqtt', 'mqtt-broker'])
-      .default('websocket')
-      .describe('How devices connect that are approved without a choice.'),
+      .exactOptional()
+      .describe(
+        'How devices connect that are approved without a choice; absent: `mqtt` where devices.mqtt is on, since devices stay reachable there, else `websocket`.',
+      ),
     mqtt: mqttSection,
     broker: brokerSection.exactOptional().describe('Somebody else’s MQTT broker, with topics for each device.'),
     // Below the 120 s after which firmware takes its channel for closed.

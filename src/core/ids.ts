@@ -8,27 +8,53 @@
 import { randomFillSync } from 'node:crypto'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
-const CODES = Buffer.from(ALPHABET)
 const TIME_DIGITS = 10
-const CHANCE_DIGITS = 16
+/** The 80 bits of chance as two numbers of 40 bits, eight digits each. */
+const HALF = 2 ** 40
+const HALF_BYTES = 5
+/** Two digits at a time: an id is minted for every call. */
+const PAIRS = Array.from({ length: 1_024 }, (_, value) => `${ALPHABET[value >> 5]}${ALPHABET[value & 31]}`)
 
 let lastMs = -1
-const lastChance = new Uint8Array(CHANCE_DIGITS)
-/** The id that was minted last, as characters; only what changes is written again. */
-const text = Buffer.alloc(TIME_DIGITS + CHANCE_DIGITS)
+let timeText = ''
+let high = 0
+let low = 0
+/** Everything but the low half, which alone changes within a millisecond. */
+let prefix = ''
 
 /** Monotonic within the process: ids minted in one millisecond still sort in the order they were minted. */
 export function ulid(nowMs: number = Date.now()): string {
   // A clock that went back must not produce an id that sorts before one already handed out.
-  if (nowMs <= lastMs) {
-    increment()
-    return text.toString('latin1')
-  }
+  if (nowMs > lastMs) drawAnew(nowMs)
+  else if (++low === HALF) carry()
+  return prefix + digitsOf(low)
+}
+
+function drawAnew(nowMs: number): void {
   lastMs = nowMs
-  for (let left = nowMs, digit = TIME_DIGITS - 1; digit >= 0; digit--, left = Math.floor(left / 32))
-    text[digit] = CODES[left % 32] ?? 0
-  chanceBytes(CHANCE_DIGITS).forEach((byte, digit) => setChance(digit, byte & 31))
-  return text.toString('latin1')
+  timeText = ''
+  for (let left = nowMs, digit = 0; digit < TIME_DIGITS; digit++, left = Math.floor(left / 32))
+    timeText = `${ALPHABET[left % 32]}${timeText}`
+  const chance = chanceBytes(2 * HALF_BYTES)
+  high = numberIn(chance, 0)
+  low = numberIn(chance, HALF_BYTES)
+  prefix = timeText + digitsOf(high)
+}
+
+/** 80 bits of chance do not overflow within a millisecond. */
+function carry(): void {
+  low = 0
+  prefix = timeText + digitsOf(++high)
+}
+
+function numberIn(bytes: Uint8Array, at: number): number {
+  return bytes.subarray(at, at + HALF_BYTES).reduce((sum, byte) => sum * 256 + byte, 0)
+}
+
+function digitsOf(half: number): string {
+  const upper = Math.floor(half / 1_048_576)
+  const lower = half - upper * 1_048_576
+  return `${PAIRS[upper >> 10]}${PAIRS[upper & 1_023]}${PAIRS[lower >> 10]}${PAIRS[lower & 1_023]}`
 }
 
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
@@ -49,20 +75,6 @@ export function traceIdToUlid(traceId: string): string {
   let text = ''
   for (let digit = 0; digit < 26; digit++, value /= 32n) text = ALPHABET[Number(value % 32n)] + text
   return text
-}
-
-/** Carries leftwards; 80 bits of chance do not overflow within a millisecond. */
-function increment(): void {
-  for (let digit = CHANCE_DIGITS - 1; digit >= 0; digit--) {
-    const next = ((lastChance[digit] ?? 0) + 1) & 31
-    setChance(digit, next)
-    if (next !== 0) return
-  }
-}
-
-function setChance(digit: number, value: number): void {
-  lastChance[digit] = value
-  text[TIME_DIGITS + digit] = CODES[value] ?? 0
 }
 
 // Chance: random bytes in small pieces, drawn from the system in large ones. A call to the system for every salt would

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_DEPTH, readJson, readJsonText } from './strict-json.ts'
+import { MAX_DEPTH, readJson, readJsonText } from './json.ts'
 
 function kindOf(text: string): string {
   const read = readJsonText(text)

@@ -27,7 +27,7 @@ import { DeviceCalls } from './tools/device-call.ts'
 import { DoorLog } from './tools/door-log.ts'
 import { enrolmentTools } from './tools/enrolment-tools.ts'
 import { EventLog } from './tools/event-log.ts'
-import { devicesHealth } from './tools/health.ts'
+import { devicesHealth, HOW_TO_GET_A_VOICE } from './tools/health.ts'
 import { listTools } from './tools/list-tools.ts'
 import { Throttle } from '../toolbox/throttle.ts'
 import type { OpenHouse } from './tools/open-house.ts'
@@ -80,6 +80,7 @@ export function createDevices(options: DevicesOptions): Service {
         port: config.port,
         trouble: doors.trouble,
         transports,
+        unheard: doors.unheard,
       }),
   }
 }
@@ -93,6 +94,8 @@ class Doors {
   readonly #waiting: WaitingNotice
   readonly #refusals: Throttle
   readonly #doorLog: DoorLog
+  /** Devices that somebody spoke to in vain. */
+  readonly #unheard = new Set<string>()
   #gateway: Gateway | undefined
   #retry: NodeJS.Timeout | undefined
   #attempts = 0
@@ -107,6 +110,11 @@ class Doors {
     })
     this.#refusals = new Throttle(() => bus.announceResource(REFUSED_URI), NOTICE_REST_MS)
     this.#doorLog = new DoorLog(clock.now())
+  }
+
+  /** How many devices somebody spoke to in vain. */
+  get unheard(): number {
+    return this.#unheard.size
   }
 
   async open(): Promise<void> {
@@ -204,10 +212,19 @@ class Doors {
     ledger.append(event).catch((error: unknown) => logger.error({ err: error }, 'a refusal could not be recorded'))
   }
 
+  /** Once for a device and run: whoever wakes it has seen the alert, and the owner is who can do something about it. */
+  #tellOwner(deviceId: string): void {
+    if (this.#unheard.has(deviceId)) return
+    this.#unheard.add(deviceId)
+    const device = this.house?.store.slug(deviceId) ?? deviceId
+    this.#options.logger.warn({ device }, `somebody spoke to ${device}, and nobody listens here. ${HOW_TO_GET_A_VOICE}`)
+  }
+
   /** Ends with the fleet. Looks never reject, so nobody need wait for them. */
   async #follow({ gateway, roster, events }: OpenHouse): Promise<void> {
     for await (const event of gateway.fleet.subscribe(this.#closing.signal)) {
       events.add(event)
+      if (event.kind === 'unheard') this.#tellOwner(event.device)
       if (event.kind === 'missed') void roster.syncAll()
       else if (changesTools(event)) void roster.sync(event.device)
     }
@@ -215,5 +232,5 @@ class Doors {
 }
 
 function changesTools({ kind }: FleetEvent): boolean {
-  return kind !== 'notification'
+  return kind !== 'notification' && kind !== 'unheard'
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { listenLocally } from '../../test/local-port.ts'
 import { devicesSection } from '../config/devices.ts'
-import { openUdpSink } from './session/udp-sink-server.ts'
+import { openUdpAudio } from './session/udp-audio-server.ts'
 import { acceptMqttDevices } from './session/mqtt-server.ts'
 import { troubleText } from './gateway-settings.ts'
 
@@ -18,7 +18,7 @@ describe('what an owner is told about a port that cannot be had', () => {
     const somebody = createSocket('udp4').bind(0, HOST)
     await once(somebody, 'listening')
     const { port } = somebody.address()
-    const error = await failure(openUdpSink({ host: HOST, port }))
+    const error = await failure(openUdpAudio({ host: HOST, port }))
     expect(troubleText(error, config({ mqtt: { udpPort: port } }))).toBe(
       `UDP port ${port} belongs to another program. Stop that, or set devices.mqtt.udpPort.`,
     )
@@ -45,7 +45,7 @@ describe('what an owner is told about a port that cannot be had', () => {
       'Port 80 may only be used by root. Set devices.port to one above 1023.',
     )
     expect(troubleText(new Error('out of files'), config({}))).toBe(
-      'The listener for devices cannot be opened: out of files.',
+      'Port 7421 of 127.0.0.1 cannot be opened (out of files). Check devices.host and devices.port.',
     )
   })
 })

@@ -6,6 +6,7 @@
 import type { DevicesConfig } from '../config/devices.ts'
 import { httpAddress } from '../core/http-address.ts'
 import { isLoopback } from '../core/loopback.ts'
+import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { GatewayOptions } from './enrol/gateway-server.ts'
 import type { ToolTimes } from './session/tool-time.ts'
 import { DEFAULT_TOOL_TIMES } from './session/tool-time.ts'
@@ -19,7 +20,7 @@ export function gatewaySettings(config: DevicesConfig): GatewaySettings {
   const { host, port, publicUrl, mqtt, broker, transport, keepAliveSeconds, allowedOrigins, maxConnections } = config
   return {
     host,
-    transport,
+    transport: transport ?? (mqtt.enabled ? 'mqtt' : 'websocket'),
     httpPort: port,
     ...(publicUrl === undefined ? {} : { publicUrl }),
     ...(mqtt.enabled ? { mqtt: { port: mqtt.port, udpPort: mqtt.udpPort } } : {}),
@@ -67,21 +68,21 @@ export function urlRules({ urls }: DevicesConfig): readonly UrlRule[] {
   })
 }
 
-export function troubleText(error: unknown, config: DevicesConfig): string {
-  const { code, message } = systemError(error)
-  const { port, key } = wantedPort(error, config)
-  if (code === 'EADDRINUSE') return `${port} belongs to another program. Stop that, or set ${key}.`
-  if (code === 'EADDRNOTAVAIL') return `devices.host is ${config.host}, which is no address of this machine.`
-  if (code === 'EACCES') return `${port} may only be used by root. Set ${key} to one above 1023.`
-  return `The listener for devices cannot be opened: ${message}.`
-}
-
-/** Only the UDP socket is bound without listening. */
-function wantedPort(error: unknown, { port, mqtt }: DevicesConfig): { readonly port: string; readonly key: string } {
+/** Which of the three ports could not be opened, and why. */
+export function troubleText(error: unknown, { host, port, mqtt }: DevicesConfig): string {
   const failed = systemError(error)
-  if (failed.syscall === 'bind') return { port: `UDP port ${mqtt.udpPort}`, key: 'devices.mqtt.udpPort' }
-  if (mqtt.enabled && failed.port === mqtt.port) return { port: `Port ${mqtt.port}`, key: 'devices.mqtt.port' }
-  return { port: `Port ${port}`, key: 'devices.port' }
+  const listener = { hostKey: 'devices.host', host, protocol: 'tcp' } as const
+  // Only the UDP socket is bound without listening.
+  if (failed.syscall === 'bind')
+    return explainListenFault(error, {
+      ...listener,
+      portKey: 'devices.mqtt.udpPort',
+      port: mqtt.udpPort,
+      protocol: 'udp',
+    })
+  if (mqtt.enabled && failed.port === mqtt.port)
+    return explainListenFault(error, { ...listener, portKey: 'devices.mqtt.port', port: mqtt.port })
+  return explainListenFault(error, { ...listener, portKey: 'devices.port', port })
 }
 
 function systemError(error: unknown): NodeJS.ErrnoException & { readonly port?: number } {

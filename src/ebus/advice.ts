@@ -23,16 +23,19 @@ export function adviceFor(status: BusStatus, { adapter, readOnly, hasRegulator }
 
 /** On what keeps everything from being heard; `undefined` where the bus is heard. */
 export function reachAdvice(status: BusStatus, adapter: string): string | undefined {
-  const { connected, signal, misread, transport } = status
+  const { connected, signal, misread, unanswered, transport } = status
   if (!connected)
     return `The adapter at ${adapter} is not connected. Is it powered, on the network, and is the address right? Trying again by itself.`
   if (misread === true)
     return transport === 'enh' || transport === 'ens'
       ? `What ${adapter} says is not the enhanced protocol. If it is a plain adapter, write \`tcp:\`, \`udp:\` or \`serial:\` in front of its address.`
       : `What ${adapter} says looks like the enhanced protocol. Write \`enh:\` in front of its address.`
-  return signal
-    ? undefined
-    : 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'
+  if (signal) return undefined
+  if (unanswered === true)
+    return transport === 'ebusd-tcp'
+      ? `What listens at ${adapter} does not answer like an ebusd. If it is an adapter, write \`enh:\` or \`tcp:\` in front of its address.`
+      : `What listens at ${adapter} does not answer like an enhanced adapter. If it is an ebusd, write \`ebusd:\` in front of its address; if it is a plain adapter, \`tcp:\`.`
+  return 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'
 }
 
 function sourceAdvice(source: SourceState): string | undefined {

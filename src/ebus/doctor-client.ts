@@ -22,6 +22,7 @@ export interface EbusFinding {
 /** Somebody waits at a keyboard; a bus that is alive says so several times a second. */
 const MAX_WAIT_MS = 5_000
 const LOOK_EVERY_MS = 50
+const DIALECT_MS = 2_000
 /** Never used: to find a free address one would have to ask for it. */
 const UNUSED_ADDRESS = 0xff
 
@@ -69,6 +70,8 @@ async function busFinding(id: string, adapter: string): Promise<EbusFinding> {
   try {
     const endMs = performance.now() + MAX_WAIT_MS
     while (reachAdvice(bus.status(), adapter) !== undefined && performance.now() < endMs) await pause(LOOK_EVERY_MS)
+    // SYN stands in enhanced bytes, too: only a while of listening tells whether they are read as what they are.
+    await pause(DIALECT_MS)
     const advice = reachAdvice(bus.status(), adapter)
     return advice === undefined
       ? { status: 'ok', advice: `The adapter at ${adapter} answers, and the bus carries a signal.` }

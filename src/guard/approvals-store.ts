@@ -75,8 +75,8 @@ const MAX_LIST = 500
 const MAX_REASON = 1_000
 /** Of one exact call, how many past questions are looked at. */
 const MAX_PAST = 20
-/** Of one caller and tool, how many noes that still hold are looked through. */
-const MAX_DENIALS = 200
+/** Of one caller and tool, how many questions that still hold are looked through for the same in other words. */
+const MAX_REWORDED = 200
 
 export function createApprovals(options: {
   readonly state: GuardState
@@ -248,6 +248,18 @@ export function createApprovals(options: {
         return ok(announce(transaction, denial, { reason: kept }))
       }),
 
+    withdraw: (id, by) =>
+      transact((transaction): Result<Approval, Fault> => {
+        const approval = state.approvals.get(id)
+        // Whether somebody else's exists is none of the caller's business.
+        if (approval === undefined || approval.binding.principal !== callerKey(by))
+          return fail({ kind: 'not-found', message: `There is no request ${id} of yours.` })
+        if (isClosed(approval))
+          return fail({ kind: 'conflict', message: `Request ${id} is already ${approval.state}.` })
+        expireIn(transaction, approval, 'the caller withdrew it')
+        return ok(withWords(state.approvals.get(id) ?? approval, log))
+      }),
+
     subscribe: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -268,20 +280,22 @@ export function createApprovals(options: {
       )
       const exact = standingOf(past, binding, nowMs)
       if (exact.standing.state !== 'none' || leaves === undefined) return exact
-      // A no to a node is one to everybody it speaks for.
+      // The same call in other words is the same question: it is asked once, a yes to it is one, and a no holds. A no to
+      // a node is one to everybody it speaks for.
       const account = accountOf(principal)
-      const denials = newest(
+      const reworded = newest(
         ({ binding: asked, state: reached, expiresAtMs }) =>
-          reached === 'denied' &&
           expiresAtMs > nowMs &&
           asked.tool === tool &&
-          (asked.principal === principal || asked.principal === account),
-        MAX_DENIALS,
+          (reached === 'denied'
+            ? asked.principal === principal || asked.principal === account
+            : (reached === 'requested' || reached === 'approved') && asked.principal === principal),
+        MAX_REWORDED,
       ).filter(({ id }) => {
         const said = leavesOf(state, id, log)
         return said !== undefined && isReworded(said, leaves)
       })
-      const { standing } = standingOf(denials, binding, nowMs)
+      const { standing } = standingOf(reworded, binding, nowMs)
       return { standing, notes: exact.notes }
     },
 

@@ -47,6 +47,8 @@ export interface Approvals {
     options?: { readonly grant?: GrantRequest },
   ) => Promise<Result<Approval, Fault>>
   readonly deny: (id: string, by: Caller, reason: string) => Promise<Result<Approval, Fault>>
+  /** By whoever asked: an open question, or a yes that was not used. */
+  readonly withdraw: (id: string, by: Caller) => Promise<Result<Approval, Fault>>
   /** Told once it is durable. Returns how to stop listening. */
   readonly subscribe: (listener: (event: ApprovalEvent) => void) => () => void
 }

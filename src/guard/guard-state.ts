@@ -6,7 +6,7 @@
  */
 import { textField } from '../ledger/entry-field.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/state-table.ts'
+import { StateTable } from '../ledger/projection.ts'
 import { actuatorEntries, STOP } from './actuator-store.ts'
 import type { EngagedStop, HourOfUse } from './actuator-store.ts'
 import { approvalEntries } from './approval-state.ts'

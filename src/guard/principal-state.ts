@@ -1,7 +1,7 @@
 /**
  * Principal state: who was let in, and as what. Tokens, the console's sessions, and the names that a node gives itself.
  *
- *   token.created ─▶ token.revoked      console.link ─▶ console.signed-in
+ *   token.created ─▶ token.revoked      console.link ─▶ console.signed-in      agent.key
  *
  * Pure, but for the state that it is given.
  */
@@ -63,6 +63,9 @@ export const principalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> 
     state.tokens.set(token.hash, { ...token, revokedAtMs: entryTime(entry) })
     return refuseAdmin(state, entry)
   },
+
+  // The runtime keeps the key; that only an admin decides it holds for whoever writes the entry.
+  'agent.key': refuseAdmin,
 
   'console.link': (state, entry) => {
     const role = roleField(entry)

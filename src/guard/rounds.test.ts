@@ -229,10 +229,13 @@ describe('a round', () => {
       at.clock.advance(1_000_000)
       const outcome = await make(at, actuator(), { to: 'open', name })
       const round = roundOf(at, outcome.ok ? '' : String(outcome.fault.details?.['approval_id']))
-      for (const { who, decision } of votes)
-        if (who === 'node')
-          await at.guard.quorums.take(round.id, { voter: member, vote: nodeVote(round, decision, ++number) })
-        else await vote(at, round, who, decision)
+      // One after another in this order, and durable together.
+      const cast = votes.map(({ who, decision }) =>
+        who === 'node'
+          ? at.guard.quorums.take(round.id, { voter: member, vote: nodeVote(round, decision, ++number) })
+          : vote(at, round, who, decision),
+      )
+      await Promise.all(cast)
       return at.guard.approvals.get(round.id)?.state ?? ''
     }
     const order = fc.tuple(

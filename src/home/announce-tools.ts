@@ -7,11 +7,12 @@ import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition.ts'
 import { fail, ok } from '../core/result.ts'
-import { HOME_TOOL, say } from './dependencies.ts'
+import { previewCall, sayPreview } from './call-preview.ts'
+import { HOME_TOOL, preview, say } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { fold } from './home-words.ts'
 import { numberAt, objectsAt, textAt } from './json-path.ts'
-import { quote, sayCount, sayList, sayName } from './say.ts'
+import { quote, sayCount, sayList } from './say.ts'
 
 const look = defineTool({
   ...HOME_TOOL,
@@ -22,7 +23,8 @@ const look = defineTool({
   effect: 'reads',
 })
 
-export function announceTools({ bus }: HomeParts): readonly Capability[] {
+export function announceTools(parts: HomeParts): readonly Capability[] {
+  const { bus } = parts
   return [
     defineChange({
       ...HOME_TOOL,
@@ -34,9 +36,10 @@ export function announceTools({ bus }: HomeParts): readonly Capability[] {
       description: 'Shows a message with a sound on voice devices: all that are awake, or those named.',
       input: z.strictObject({
         text: z.string().min(1).max(300),
-        where: z.array(z.string().max(120)).max(20).default([]),
+        where: z.array(z.string().max(120)).max(20).default([]).describe('Devices or rooms.'),
+        preview,
       }),
-      act: async (_, { text, where }, context) => {
+      act: async (_, { text, where, preview: isPreview }, context) => {
         if (bus.offer('devices.announce') === undefined)
           return say('There is no device here that could announce anything.')
         const listed = await context.call('devices.list', {})
@@ -45,11 +48,19 @@ export function announceTools({ bus }: HomeParts): readonly Capability[] {
         const meant = awake.filter((device) => where.length === 0 || where.some((name) => isNamed(device, name)))
         if (meant.length === 0) return say('None of these devices is awake. Nothing was announced.')
         const devices = meant.map((device) => textAt(device, 'device') ?? '')
-        const outcome = await context.call('devices.announce', { devices, message: text })
+        const call = { tool: 'devices.announce', arguments: { devices, message: text } }
+        if (isPreview) {
+          const would = await previewCall(parts, call, context)
+          return would.ok
+            ? sayPreview(`${sayCount(meant.length, 'device')} would show it.`, would.value)
+            : fail(would.fault)
+        }
+        const outcome = await context.call(call.tool, call.arguments)
         if (!outcome.ok) return fail(outcome.fault)
-        const names = meant.map((device) => sayName(textAt(device, 'name') ?? ''))
+        const names = meant.map((device) => quote(textAt(device, 'name') ?? ''))
         return say(
           `Sent to ${sayCount(meant.length, 'device')}: ${sayList(names)}. Devices do not confirm that it was shown.`,
+          { id: context.traceId },
         )
       },
     }),
@@ -63,11 +74,11 @@ export function announceTools({ bus }: HomeParts): readonly Capability[] {
       if (named.length !== 1 || only === undefined)
         return say(`It is not clear which camera ${quote(camera)} is.`, {
           ask: 'Which one?',
-          cameras: cameras.map((each) => sayName(textAt(each, 'name') ?? '')),
+          cameras: cameras.map((each) => quote(textAt(each, 'name') ?? '')),
         })
       const outcome = await context.call('hs4.cameras.snapshot.get', { camId: numberAt(only, 'camId') ?? 0 })
       if (!outcome.ok) return fail(outcome.fault)
-      return ok({ ...outcome.value, data: { say: `This is what ${sayName(textAt(only, 'name') ?? '')} sees.` } })
+      return ok({ ...outcome.value, data: { say: `This is what ${quote(textAt(only, 'name') ?? '')} sees.` } })
     }),
   ]
 }

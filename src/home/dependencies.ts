@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { CapabilityBus } from '../bus/bus.ts'
-import type { Outcome } from '../bus/call.ts'
+import type { Caller, Outcome } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import type { Clock } from '../core/clock.ts'
@@ -15,11 +15,14 @@ import { homeFamily } from './home-envelope.ts'
 import type { RoomTable } from './room.ts'
 
 export interface HomeParts {
-  readonly bus: Pick<CapabilityBus, 'offer' | 'offers'>
-  readonly guard: Pick<Guard, 'approvals' | 'visible' | 'mayRead'>
-  readonly ledger: Pick<Ledger, 'changes' | 'body' | 'entriesOfTrace'>
+  readonly bus: Pick<CapabilityBus, 'offer' | 'offers' | 'call'>
+  readonly guard: Pick<Guard, 'approvals' | 'visible' | 'mayRead' | 'services'>
+  readonly ledger: Pick<Ledger, 'append' | 'changes' | 'body' | 'entriesOfTrace' | 'projections'>
   readonly clock: Clock
   readonly rooms: RoomTable
+  /** Who a principal is now that asked for something at that time; `undefined` where the credential is gone. */
+  readonly principalNow: (key: string, askedAtMs: number) => Caller | undefined
+  readonly report: (error: unknown, message: string) => void
 }
 
 /** What every tool of the home has in common. */

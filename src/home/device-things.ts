@@ -4,12 +4,16 @@
  *
  * Pure.
  */
+import type { Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
+import type { HandlerContext } from '../bus/call-options.ts'
+import { receivedJson } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
+import type { HomeParts } from './dependencies.ts'
 import type { ThingKind } from './home-words.ts'
-import { objectsAt, textAt } from './json-path.ts'
+import { at, objectsAt, textAt } from './json-path.ts'
 import type { Rooms } from './room.ts'
-import type { Thing, ThingControl } from './thing.ts'
+import type { Thing, ThingCall, ThingControl } from './thing.ts'
 
 interface Part {
   readonly part: string
@@ -66,12 +70,48 @@ export function deviceThings(devices: Json | undefined, offers: readonly Offer[]
         ageSeconds: undefined,
         isSensitive: false,
         controls: offered.map((control) => controlOf(slug, control)),
-        // Firmware does not say what was set before.
-        restore: undefined,
       }
       return [thing]
     })
   })
+}
+
+/** The tool that tells what a part is at, and where its answer has it. */
+const BEFORE: Readonly<Record<string, { readonly tool: string; readonly path: readonly string[] }>> = {
+  'self.audio_speaker.set_volume': { tool: 'self.get_device_status', path: ['audio_speaker', 'volume'] },
+  'self.screen.set_brightness': { tool: 'self.get_device_status', path: ['screen', 'brightness'] },
+  'self.screen.set_theme': { tool: 'self.get_device_status', path: ['screen', 'theme'] },
+  'self.lamp.turn_on': { tool: 'self.lamp.get_state', path: ['power'] },
+  'self.lamp.turn_off': { tool: 'self.lamp.get_state', path: ['power'] },
+}
+const ARGUMENT: Readonly<Record<string, string>> = {
+  'self.audio_speaker.set_volume': 'volume',
+  'self.screen.set_brightness': 'brightness',
+  'self.screen.set_theme': 'theme',
+}
+
+/** The call that brings a device back to what it is now, read from it before it is changed; `undefined`: unknown. */
+export async function deviceRestore(
+  { bus }: Pick<HomeParts, 'bus'>,
+  { tool }: ThingCall,
+  context: HandlerContext,
+): Promise<ThingCall | undefined> {
+  const [, slug = '', own = ''] = /^device\.([^.]+)\.(.+)$/.exec(tool) ?? []
+  const asked = BEFORE[own]
+  if (asked === undefined || bus.offer(`device.${slug}.${asked.tool}`) === undefined) return undefined
+  const outcome = await context.call(`device.${slug}.${asked.tool}`, {})
+  if (!outcome.ok) return undefined
+  const value = at(statusIn(outcome.value), ...asked.path)
+  const argument = ARGUMENT[own]
+  if (argument !== undefined) return value === undefined ? undefined : { tool, arguments: { [argument]: value } }
+  if (typeof value !== 'boolean') return undefined
+  return { tool: `device.${slug}.self.lamp.turn_${value ? 'on' : 'off'}`, arguments: {} }
+}
+
+/** Firmware answers with a text that is JSON. */
+function statusIn({ data, content }: Reply): Json | undefined {
+  const text = content?.map((block) => block['text']).find((each) => typeof each === 'string')
+  return (typeof text === 'string' ? receivedJson(text) : undefined) ?? data
 }
 
 /** A device has no room of its own: `Kitchen speaker` is in the kitchen if there is one. */

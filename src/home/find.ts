@@ -1,111 +1,274 @@
 /**
- * Find: which things somebody may mean. Every word that was said has to be accounted for by a thing's name, its room, its
- * floor or its kind; a thing that leaves a word over is a candidate at best, and never an answer.
+ * Find: which things somebody may mean. What was said is read as places, kinds and words of names; every part has to be
+ * accounted for by a thing. A thing that leaves a part over is a candidate at best, and never an answer.
+ *
+ *   "the reading lamp in the guest room"  ─▶  [reading] [lamp] [guest room]
  *
  * Pure.
  */
-import { fold, kindOfWord, knownRoom, meaningfulWords } from './home-words.ts'
+import { fold, kindOfWord, knownRoom, meaningfulWords, ROOM_WORD_LIST } from './home-words.ts'
 import type { ThingKind } from './home-words.ts'
 import type { Room } from './room.ts'
+import { correctWord } from './spelling-correction.ts'
+import { isKnownSynonym, isSynonym } from './synonyms.ts'
 import type { Thing } from './thing.ts'
 
 export interface Match {
   readonly thing: Thing
-  /** 0 to 1. */
-  readonly score: number
-  /** Every word was accounted for. */
+  /** Every part was accounted for. */
   readonly isWhole: boolean
+  /** How many parts were. */
+  readonly parts: number
+  /** Words of its own name that were not said and do not follow from its room or kind. */
+  readonly unsaid: number
+  /** Nothing was said but where it is. */
+  readonly isPlaceOnly: boolean
 }
 
 export type Found =
   | { readonly kind: 'one'; readonly thing: Thing }
-  /** Several fit as well, or none fits wholly: best first, to be asked about. */
-  | { readonly kind: 'question'; readonly candidates: readonly Thing[] }
+  /** Several fit as well, or none fits wholly: best first, to be asked about. `whole`: those that fit wholly. */
+  | { readonly kind: 'question'; readonly candidates: readonly Thing[]; readonly whole: readonly Thing[] }
   | { readonly kind: 'none' }
 
-interface Directory {
+export interface Directory {
   readonly things: readonly Thing[]
   readonly room: (key: string) => Room | undefined
+  /** Every room, for what is said about places. */
+  readonly rooms?: readonly Room[]
+}
+
+interface FindOptions {
+  readonly kind?: ThingKind | undefined
+  /** What is asked for can be done with it; where this leaves one, that one is meant. */
+  readonly isAble?: (thing: Thing) => boolean
 }
 
 const MAX_CANDIDATES = 6
-/** Below this a candidate is not worth asking about. */
+const MAX_PLACE_WORDS = 4
+/** With less of what was said accounted for, a candidate is not worth asking about. */
 const WORTH_ASKING = 0.34
-const AS_GOOD = 0.12
 
-export function findThing(text: string, directory: Directory, kind?: ThingKind): Found {
-  const byHandle = directory.things.find(({ handle }) => handle === text.trim())
+export function findThing(text: string, directory: Directory, { kind, isAble }: FindOptions = {}): Found {
+  const said = text.trim()
+  const byHandle = directory.things.find(({ handle }) => handle === said)
   if (byHandle !== undefined) return { kind: 'one', thing: byHandle }
-  const matches = matchThings(text, directory, kind)
-  const [best] = matches
-  if (best === undefined) return { kind: 'none' }
-  const asGood = matches.filter(({ isWhole, score }) => isWhole === best.isWhole && score > best.score - AS_GOOD)
-  if (best.isWhole && asGood.length === 1) return { kind: 'one', thing: best.thing }
-  const named = asGood.filter(({ thing }) => fold(thing.name) === fold(text))
-  const [only] = named
-  if (best.isWhole && named.length === 1 && only !== undefined) return { kind: 'one', thing: only.thing }
-  return { kind: 'question', candidates: matches.slice(0, MAX_CANDIDATES).map(({ thing }) => thing) }
+  const { matches, isCorrected } = match(said, directory, kind)
+  if (matches.length === 0) return { kind: 'none' }
+  const whole = matches.filter(({ isWhole }) => isWhole)
+  const only =
+    unmistakable(said, whole) ??
+    unmistakable(
+      said,
+      whole.filter(({ thing }) => isAble?.(thing) ?? true),
+    )
+  // A slip of the pen opens no door.
+  if (only !== undefined && !(isCorrected && only.isSensitive)) return { kind: 'one', thing: only }
+  return {
+    kind: 'question',
+    candidates: (whole.length > 0 ? whole : matches).slice(0, MAX_CANDIDATES).map(({ thing }) => thing),
+    whole: whole.map(({ thing }) => thing),
+  }
 }
 
 /** Best first; what can be told something before what only tells. */
-export function matchThings(text: string, { things, room }: Directory, kind?: ThingKind): readonly Match[] {
-  const words = meaningfulWords(text)
-  if (words.length === 0) return []
-  return things
+export function matchThings(text: string, directory: Directory, kind?: ThingKind): readonly Match[] {
+  return match(text, directory, kind).matches
+}
+
+function unmistakable(text: string, whole: readonly Match[]): Thing | undefined {
+  const named = whole.filter(({ thing }) => fold(thing.name) === fold(text))
+  if (named.length === 1) return named[0]?.thing
+  const meant = whole.filter(({ isPlaceOnly }) => !isPlaceOnly)
+  // Where something is does not say which of the things there is meant, even if there is only one.
+  if (meant.length < whole.length && named.length === 0 && meant.length === 0) return undefined
+  const full = meant.filter(({ unsaid }) => unsaid === 0)
+  const [only] = full.length === 1 ? full : meant.length === 1 ? meant : []
+  return only?.thing
+}
+
+function match(
+  text: string,
+  directory: Directory,
+  kind: ThingKind | undefined,
+): { readonly matches: readonly Match[]; readonly isCorrected: boolean } {
+  const rooms = directory.rooms ?? roomsOf(directory)
+  const said = meaningfulWords(text)
+  if (said.length === 0) return { matches: [], isCorrected: false }
+  const names = new Map(directory.things.map((thing) => [thing, namesOf(thing)]))
+  const words = corrected(said, rooms, names)
+  const parts = partsOf(words, rooms)
+  const matches = directory.things
     .filter((thing) => kind === undefined || thing.kind === kind)
-    .map((thing) => matchOf(thing, words, thing.room === undefined ? undefined : room(thing.room)))
-    .filter(({ score }) => score >= WORTH_ASKING)
-    .toSorted((left, right) => right.score - left.score || right.thing.controls.length - left.thing.controls.length)
+    .map((thing) =>
+      bestMatch(thing, names.get(thing) ?? [], {
+        parts,
+        room: thing.room === undefined ? undefined : directory.room(thing.room),
+      }),
+    )
+    .filter(({ parts: count }) => count / parts.length >= WORTH_ASKING)
+    .toSorted(byMerit)
+  return { matches, isCorrected: words.some((word, index) => word !== said[index]) }
 }
 
-function matchOf(thing: Thing, words: readonly string[], room: Room | undefined): Match {
-  const nameWords = meaningfulWords(thing.name)
-  const roomWords = (room?.aliases ?? []).flatMap(meaningfulWords)
-  const floorWords = meaningfulWords(thing.floor ?? '')
-  let [sum, left] = [0, 0]
-  const hit = new Set<string>()
-  for (const word of words) {
-    const named = nameWords.find((each) => isSameWord(each, word))
-    if (named !== undefined) hit.add(named)
-    if (named !== undefined) sum += 1
-    else if (roomWords.some((each) => isSameWord(each, word)) || isRoom(word, room)) sum += 0.9
-    else if (kindOfWord(word) === thing.kind) sum += 0.85
-    else if (floorWords.some((each) => isSameWord(each, word)) || isFloor(word, thing)) sum += 0.6
-    else left += 1
-  }
-  // How much of its own name was said tells the hall lamp from the hall lamp sensor.
-  const share = nameWords.length === 0 ? 0 : hit.size / nameWords.length
-  const score = (sum / words.length) * (0.7 + 0.3 * share)
-  return { thing, score: left === 0 ? score : score * 0.7, isWhole: left === 0 }
-}
-
-function isRoom(word: string, room: Room | undefined): boolean {
-  const known = knownRoom(word)
+function byMerit(left: Match, right: Match): number {
   return (
-    known !== undefined &&
-    room !== undefined &&
-    (room.key === known || room.aliases.some((alias) => knownRoom(alias) === known))
+    Number(right.isWhole) - Number(left.isWhole) ||
+    right.parts - left.parts ||
+    left.unsaid - right.unsaid ||
+    right.thing.controls.length - left.thing.controls.length
   )
 }
 
-function isFloor(word: string, { floor }: Thing): boolean {
-  const known = knownRoom(word)
-  return known !== undefined && floor !== undefined && knownRoom(floor) === known
+function roomsOf({ things, room }: Directory): readonly Room[] {
+  const keys = new Set(things.flatMap(({ room: key }) => key ?? []))
+  return [...keys].flatMap((key) => room(key) ?? [])
 }
 
-/** Long words may differ in one letter: a slip of the pen, or a language model's spelling. */
+/** The words of each of its names: its own, and what people taught. */
+function namesOf({ name, aliases }: Thing): readonly (readonly string[])[] {
+  return [name, ...(aliases ?? [])].map((each) => meaningfulWords(each))
+}
+
+/** Only words that mean nothing here are taken for slips. */
+function corrected(
+  said: readonly string[],
+  rooms: readonly Room[],
+  names: ReadonlyMap<Thing, readonly (readonly string[])[]>,
+): readonly string[] {
+  const isKnown = (word: string): boolean =>
+    kindOfWord(word) !== undefined || knownRoom(word) !== undefined || isKnownSynonym(word)
+  if (said.every(isKnown)) return said
+  const ours = new Set([
+    ...[...names.values()].flat(2),
+    ...[...names.keys()].flatMap(({ floor }) => meaningfulWords(floor ?? '')),
+    ...rooms.flatMap(({ aliases }) => aliases.flatMap(meaningfulWords)),
+  ])
+  return said.map((word) => {
+    if (isKnown(word) || ours.has(word)) return word
+    return correctWord(word, ours) ?? correctWord(word, ROOM_WORD_LIST) ?? word
+  })
+}
+
+interface SaidPart {
+  readonly words: readonly string[]
+  /** Rooms of this home that it may be; absent for what is no place. */
+  readonly rooms: ReadonlySet<string> | undefined
+  /** The room or floor that this is a word for, whether or not it is here. */
+  readonly place: string | undefined
+}
+
+/** Longest places first: `guest room` is no guest and no room. */
+function partsOf(words: readonly string[], rooms: readonly Room[]): readonly SaidPart[] {
+  const parts: SaidPart[] = []
+  for (let from = 0; from < words.length;) {
+    const part = placeAt(words.slice(from, from + MAX_PLACE_WORDS), rooms) ?? {
+      words: words.slice(from, from + 1),
+      rooms: undefined,
+      place: undefined,
+    }
+    parts.push(part)
+    from += part.words.length
+  }
+  return parts
+}
+
+function placeAt(ahead: readonly string[], rooms: readonly Room[]): SaidPart | undefined {
+  for (let length = ahead.length; length > 0; length--) {
+    const words = ahead.slice(0, length)
+    const place = knownRoom(words.join(' '))
+    const keys = rooms.filter((room) => isRoomNamed(room, words, place)).map(({ key }) => key)
+    if (keys.length > 0 || place !== undefined) return { words, rooms: new Set(keys), place }
+  }
+  return undefined
+}
+
+/** Also for tools that take a room by name. */
+export function roomsNamed(text: string, rooms: readonly Room[]): readonly Room[] {
+  const words = meaningfulWords(text)
+  const known = words.length === 0 ? [] : rooms.filter((room) => isRoomNamed(room, words, knownRoom(words.join(' '))))
+  if (known.length > 0 || words.length === 0) return known
+  const ours = new Set(rooms.flatMap(({ aliases }) => aliases.flatMap(meaningfulWords)))
+  const fixed = words.map((word) =>
+    ours.has(word) ? word : (correctWord(word, ours) ?? correctWord(word, ROOM_WORD_LIST) ?? word),
+  )
+  return rooms.filter((room) => isRoomNamed(room, fixed, knownRoom(fixed.join(' '))))
+}
+
+function isRoomNamed({ key, aliases }: Room, words: readonly string[], place: string | undefined): boolean {
+  if (place !== undefined && (key === place || aliases.some((alias) => knownRoom(alias) === place))) return true
+  const said = withoutGeneric(words)
+  return aliases.some((alias) => {
+    const own = withoutGeneric(meaningfulWords(alias))
+    return own.length === said.length && own.every((word, index) => isSameWord(word, said[index] ?? ''))
+  })
+}
+
+/** `Anna's room` is Anna's; but `room 2` is not every two. */
+function withoutGeneric(words: readonly string[]): readonly string[] {
+  const left = words.filter((word) => !isSynonym(word, 'room'))
+  return left.some((word) => /\p{L}/u.test(word)) ? left : words
+}
+
+interface SaidAbout {
+  readonly parts: readonly SaidPart[]
+  readonly room: Room | undefined
+}
+
+function bestMatch(thing: Thing, names: readonly (readonly string[])[], about: SaidAbout): Match {
+  const [best] = names.map((name) => matchOf(thing, name, about)).toSorted(byMerit)
+  return best ?? matchOf(thing, [], about)
+}
+
+function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbout): Match {
+  const hit = new Set<string>()
+  let [count, places] = [0, 0]
+  let kindSaid = false
+  for (const { words, rooms, place } of parts) {
+    const named = words.map((word) => name.find((own) => isSameWord(own, word)))
+    const isNamed = named.every((own) => own !== undefined)
+    const isHere = (thing.room !== undefined && rooms?.has(thing.room) === true) || isOnFloor(words, place, thing)
+    const isKind = words.length === 1 && kindOfWord(words[0] ?? '') === thing.kind
+    if (isNamed) for (const own of named) hit.add(own ?? '')
+    if (isKind) kindSaid = true
+    if (isNamed || isHere || isKind || (place !== undefined && isNamedPlace(name, place))) count++
+    if (isHere && !isKind) places++
+  }
+  const roomWords = new Set((room?.aliases ?? []).flatMap(meaningfulWords))
+  const unsaid = name.filter(
+    (word) => !hit.has(word) && !roomWords.has(word) && !(kindSaid && kindOfWord(word) === thing.kind),
+  )
+  return {
+    thing,
+    isWhole: count === parts.length,
+    parts: count,
+    unsaid: unsaid.length,
+    isPlaceOnly: places === parts.length,
+  }
+}
+
+/** `Kitchen speaker` is in the kitchen by its name. */
+function isNamedPlace(name: readonly string[], place: string): boolean {
+  return name.some((word) => knownRoom(word) === place)
+}
+
+/** For tools that take a floor by name. */
+export function isOnFloorNamed(text: string, thing: Thing): boolean {
+  const words = meaningfulWords(text)
+  return isOnFloor(words, knownRoom(words.join(' ')) ?? knownRoom(text), thing)
+}
+
+function isOnFloor(words: readonly string[], place: string | undefined, { floor }: Thing): boolean {
+  if (floor === undefined) return false
+  if (place !== undefined && knownRoom(floor) === place) return true
+  const own = meaningfulWords(floor)
+  return (
+    own.length > 0 && words.length === own.length && own.every((word, index) => isSameWord(word, words[index] ?? ''))
+  )
+}
+
 function isSameWord(left: string, right: string): boolean {
-  if (left === right) return true
-  const [leftKind, rightKind] = [kindOfWord(left), kindOfWord(right)]
-  if (leftKind !== undefined && leftKind === rightKind) return true
-  return Math.min(left.length, right.length) >= 5 && isOneEditApart(left, right)
-}
-
-function isOneEditApart(left: string, right: string): boolean {
-  const [short, long] = left.length <= right.length ? [left, right] : [right, left]
-  if (long.length - short.length > 1) return false
-  let index = 0
-  while (index < short.length && short[index] === long[index]) index++
-  const skip = long.length === short.length ? 1 : 0
-  return short.slice(index + skip) === long.slice(index + 1)
+  if (left === right || isSynonym(left, right)) return true
+  const kind = kindOfWord(left)
+  return kind !== undefined && kind === kindOfWord(right)
 }

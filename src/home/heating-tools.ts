@@ -11,14 +11,15 @@ import { CALLS_ON, defineChange } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
+import { previewCall, sayPreview } from './call-preview.ts'
 import { HOME_TOOL, preview, say, why } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import type { Zone } from './heating.ts'
 import { fold } from './home-words.ts'
-import { at, objectsAt, textAt } from './json-path.ts'
+import { at } from './json-path.ts'
 import { takePicture } from './picture.ts'
 import type { Picture } from './picture.ts'
-import { capitalise, quote, sayDegrees, sayList, sayName } from './say.ts'
+import { capitalise, quote, sayDegrees, sayList } from './say.ts'
 
 const SET = 'ebus.v1.settings.set'
 const zone = z.string().min(1).max(60).exactOptional().describe('The room or zone; can be left out where there is one.')
@@ -58,7 +59,7 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
           return setHeating(
             parts,
             { setting: 'mode', zone: one.name, value: wish.mode },
-            { wish, context, what: `${sayName(one.name)} to ${wish.mode}` },
+            { wish, context, what: `${quote(one.name)} to ${wish.mode}` },
           )
         const celsius =
           wish.to ?? (wish.by === undefined || one.wanted === undefined ? undefined : one.wanted + wish.by)
@@ -72,7 +73,7 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
         }
         const span =
           wish.hours === undefined ? (wish.until === undefined ? '' : ` until ${wish.until}`) : ` for ${wish.hours} h`
-        const what = `${sayName(one.name)} to ${sayDegrees(celsius)}${span}`
+        const what = `${quote(one.name)} to ${sayDegrees(celsius)}${span}`
         return setHeating(
           parts,
           { setting: 'room_temperature', zone: one.name, value: celsius, ...timed },
@@ -106,7 +107,7 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
         const chosen = chooseZone(await takePicture(parts, context), wish.zone)
         if (!('zone' in chosen)) return chosen.answer
         const value = { weekdays: wish.days, slots: wish.times }
-        const what = `the program of ${sayName(chosen.zone.name)} on ${sayList(wish.days.map(sayName))}`
+        const what = `the program of ${quote(chosen.zone.name)} on ${sayList(wish.days.map(quote))}`
         return setHeating(parts, { setting: 'schedule', zone: chosen.zone.name, value }, { wish, context, what })
       },
     }),
@@ -133,7 +134,7 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
         const value = cancel
           ? 'none'
           : { from: from ?? '', to: to ?? '', ...(temperature === undefined ? {} : { temperature_c: temperature }) }
-        const what = `the holiday of ${sayName(chosen.zone.name)}${cancel ? ' to none' : ` to ${from} until ${to}`}`
+        const what = `the holiday of ${quote(chosen.zone.name)}${cancel ? ' to none' : ` to ${from} until ${to}`}`
         return setHeating(parts, { setting: 'holiday', zone: chosen.zone.name, value }, { wish, context, what })
       },
     }),
@@ -173,7 +174,7 @@ function chooseZone(
       : {
           answer: say('Which room? Nothing was done.', {
             ask: 'Which room?',
-            zones: zones.map((each) => sayName(each.name)),
+            zones: zones.map((each) => quote(each.name)),
           }),
         }
   const key = rooms.find(name)?.key
@@ -185,7 +186,7 @@ function chooseZone(
   return {
     answer: say(`No zone of the heating is called ${quote(name)}. Nothing was done.`, {
       ask: 'Which zone?',
-      zones: zones.map((each) => sayName(each.name)),
+      zones: zones.map((each) => quote(each.name)),
     }),
   }
 }
@@ -198,19 +199,20 @@ interface HeatingChange {
 }
 
 async function setHeating(
-  { bus }: HomeParts,
+  parts: HomeParts,
   body: JsonObject,
   { wish, context, what }: HeatingChange,
 ): Promise<Outcome> {
-  if (bus.offer(SET) === undefined) return say(NO_HEATING)
-  const outcome = await context.call(SET, { ...body, ...(wish.preview ? { dryRun: true } : {}) })
+  if (parts.bus.offer(SET) === undefined) return say(NO_HEATING)
+  if (wish.preview) {
+    const preview = await previewCall(parts, { tool: SET, arguments: body }, context)
+    return preview.ok ? sayPreview(`This would set ${what}.`, preview.value) : fail(preview.fault)
+  }
+  const outcome = await context.call(SET, body)
   if (!outcome.ok) return fail(outcome.fault)
-  if (wish.preview) return say(`This would set ${what}. Nothing was done.`)
   const data = at(outcome.value.data, 'data')
   const isConfirmed = at(data, 'confirmed') === true
-  const undo = objectsAt(data, 'undo').filter((call) => textAt(call, 'tool') !== undefined)
   return say(capitalise(isConfirmed ? `set ${what}, read back.` : `told ${what}, but it does not read back so.`), {
     id: context.traceId,
-    ...(undo.length === 0 ? {} : { undo_many: undo }),
   })
 }

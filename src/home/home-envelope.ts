@@ -3,17 +3,15 @@
  *
  *   success                 {say, things?, ask?, next?, id? …}
  *   waits for a person      {say, approval: {id, state, expires_at?, next}}       no error: waiting is a state
- *   failure                 {say, error: {code, reasons?}, next?}                  MCP isError
+ *   failure                 {say, quoted, error: {code, rules?}, next?}            MCP isError
  *
  * Pure.
  */
 import type { Family } from '../bus/capability.ts'
-import type { Fault } from '../core/fault.ts'
+import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import { quote } from './say.ts'
-
-const MAX_MESSAGE = 400
+import { quote, quoteLong } from './say.ts'
 
 export const homeFamily: Family = {
   name: 'home',
@@ -43,14 +41,34 @@ function waitingIn({ kind, details }: Fault): JsonObject | undefined {
   }
 }
 
-function failureJson({ kind, code, message, reasons, retryAfterMs }: Fault): JsonObject {
+/** What is true whatever the family says; its own words, which may have names of devices in them, are quoted. */
+const SENTENCES: Readonly<Record<FaultKind, string>> = {
+  'invalid-arguments': 'The arguments do not fit. Nothing was done.',
+  'not-found': 'There is no such thing. Nothing was done.',
+  'not-permitted': 'This is not permitted. Nothing was done.',
+  'approval-required': 'A person has to agree first. Nothing was done.',
+  conflict: 'It is in a state that does not allow this. Nothing was done.',
+  busy: 'Too much is going on; try again in a moment. Nothing was done.',
+  offline: 'It cannot be reached now. Nothing was done.',
+  'timed-out': 'There was no answer in time.',
+  cancelled: 'The call was withdrawn.',
+  failed: 'It did not work.',
+  'unknown-outcome': 'It was told, and nobody knows whether it took effect. Look before trying again.',
+  unsupported: 'This cannot be done here. Nothing was done.',
+  internal: 'Something went wrong inside the gateway.',
+}
+
+function failureJson({ kind, code, message, reasons, retryAfterMs, details }: Fault): JsonObject {
   const rules: Json[] = (reasons ?? []).map(({ rule }) => rule)
+  const next = details?.['next']
   return {
-    say: message.slice(0, MAX_MESSAGE).toWellFormed(),
+    say: SENTENCES[kind],
+    quoted: quoteLong(message),
     error: {
       code: code ?? kind,
       ...(rules.length === 0 ? {} : { rules }),
       ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
     },
+    ...(isJsonObject(next) ? { next } : {}),
   }
 }

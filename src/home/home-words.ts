@@ -27,7 +27,20 @@ export const THING_KINDS = [
 export type ThingKind = (typeof THING_KINDS)[number]
 
 const KIND_WORDS: Readonly<Record<ThingKind, readonly string[]>> = {
-  light: ['light', 'lamp', 'bulb', 'lighting', 'dimmer', 'licht', 'lampe', 'leuchte', 'beleuchtung', 'strahler'],
+  light: [
+    'light',
+    'lamp',
+    'bulb',
+    'lighting',
+    'dimmer',
+    'luminaire',
+    'licht',
+    'lampe',
+    'leuchte',
+    'beleuchtung',
+    'strahler',
+    'birne',
+  ],
   switch: ['switch', 'plug', 'outlet', 'socket', 'schalter', 'steckdose'],
   blind: [
     'blind',
@@ -41,6 +54,12 @@ const KIND_WORDS: Readonly<Record<ThingKind, readonly string[]>> = {
     'jalousie',
     'vorhang',
     'storen',
+    'gardine',
+    'markise',
+    'awning',
+    'drape',
+    'raffstore',
+    'rollo',
   ],
   door: ['door', 'gate', 'garage door', 'tuer', 'tor', 'pforte', 'garagentor', 'haustuer'],
   lock: ['lock', 'deadbolt', 'schloss', 'tuerschloss'],
@@ -57,7 +76,7 @@ const KIND_WORDS: Readonly<Record<ThingKind, readonly string[]>> = {
     'temperatur',
     'solltemperatur',
   ],
-  fan: ['fan', 'ventilation', 'luefter', 'ventilator', 'lueftung'],
+  fan: ['fan', 'ventilation', 'extractor', 'luefter', 'ventilator', 'lueftung', 'abzug', 'dunstabzug'],
   alarm: ['alarm', 'siren', 'alarmanlage', 'sirene'],
   camera: ['camera', 'cam', 'kamera'],
   speaker: ['speaker', 'volume', 'lautsprecher', 'lautstaerke'],
@@ -72,30 +91,57 @@ const ROOM_WORDS: Readonly<Record<string, readonly string[]>> = {
     'living room',
     'living',
     'livingroom',
+    'family room',
+    'familyroom',
     'lounge',
     'sitting room',
     'wohnzimmer',
     'stube',
     'wohnbereich',
   ],
-  kitchen: ['kitchen', 'kueche'],
-  bedroom: ['bedroom', 'bed room', 'master bedroom', 'schlafzimmer'],
-  bathroom: ['bathroom', 'bath', 'bath room', 'bad', 'badezimmer'],
-  hall: ['hall', 'hallway', 'corridor', 'entrance hall', 'flur', 'diele', 'korridor'],
-  office: ['office', 'study', 'home office', 'buero', 'arbeitszimmer'],
-  'dining room': ['dining room', 'dining', 'esszimmer'],
-  nursery: ['nursery', 'kids room', 'children room', 'childrens room', 'kinderzimmer'],
-  'guest room': ['guest room', 'gaestezimmer'],
-  cellar: ['cellar', 'basement', 'keller'],
-  attic: ['attic', 'loft', 'dachboden', 'speicher'],
+  kitchen: ['kitchen', 'kitchenette', 'kueche', 'kochnische'],
+  bedroom: ['bedroom', 'bed room', 'master bedroom', 'schlafzimmer', 'schlafraum'],
+  bathroom: ['bathroom', 'bath', 'bath room', 'bad', 'badezimmer', 'shower room', 'duschbad'],
+  hall: [
+    'hall',
+    'hallway',
+    'corridor',
+    'entrance hall',
+    'entry',
+    'entryway',
+    'foyer',
+    'flur',
+    'diele',
+    'korridor',
+    'eingangsbereich',
+  ],
+  office: ['office', 'study', 'home office', 'homeoffice', 'workroom', 'buero', 'arbeitszimmer'],
+  'dining room': ['dining room', 'dining', 'diningroom', 'esszimmer', 'essbereich'],
+  nursery: ['nursery', 'kids room', 'kid room', 'children room', 'childrens room', 'child room', 'kinderzimmer'],
+  'guest room': ['guest room', 'guestroom', 'guest bedroom', 'spare room', 'gaestezimmer', 'gastzimmer'],
+  cellar: ['cellar', 'basement', 'keller', 'untergeschoss', 'ug'],
+  attic: ['attic', 'loft', 'dachboden', 'dachgeschoss', 'speicher', 'estrich'],
   garage: ['garage', 'carport'],
   garden: ['garden', 'yard', 'garten'],
   terrace: ['terrace', 'patio', 'terrasse'],
   balcony: ['balcony', 'balkon'],
   'laundry room': ['laundry', 'laundry room', 'utility room', 'waschkueche', 'hauswirtschaftsraum'],
   toilet: ['toilet', 'wc', 'guest toilet', 'gaeste wc'],
-  'ground floor': ['ground', 'ground floor', 'downstairs', 'erdgeschoss', 'eg', 'unten'],
-  'first floor': ['first', 'first floor', 'upstairs', 'obergeschoss', 'og', 'oben'],
+  'ground floor': ['ground', 'ground floor', 'downstairs', 'main floor', 'erdgeschoss', 'eg', 'unten', 'parterre'],
+  'first floor': [
+    'first',
+    'first floor',
+    '1st floor',
+    'upstairs',
+    'upper floor',
+    'obergeschoss',
+    'og',
+    '1 og',
+    'oben',
+    'erster stock',
+    'ersten stock',
+    '1 stock',
+  ],
   outside: ['outside', 'outdoors', 'draussen', 'aussen'],
 }
 
@@ -123,10 +169,16 @@ export function wishWord(text: string): WishWord | undefined {
   return entriesOf(WISH_WORDS).find(([, words]) => words.includes(folded))?.[0]
 }
 
+/** Single words for rooms, for whoever corrects a slip of the pen. */
+export const ROOM_WORD_LIST: readonly string[] = Object.values(ROOM_WORDS)
+  .flat()
+  .filter((word) => !word.includes(' '))
+
 /** Lower case, umlauts written out, accents and punctuation gone. */
 export function fold(text: string): string {
   return text
     .toLowerCase()
+    .replaceAll(/['’]s\b/g, ' ')
     .replaceAll('ä', 'ae')
     .replaceAll('ö', 'oe')
     .replaceAll('ü', 'ue')
@@ -144,6 +196,16 @@ export function meaningfulWords(text: string): readonly string[] {
     .filter((word) => word !== '' && !STOP_WORDS.has(word))
     .flatMap(parts)
 }
+
+/** Whether several are meant: `lights`, `alle Lampen`, `every lamp`. */
+export function isPlural(text: string): boolean {
+  const words = fold(text).split(' ')
+  return words.some(
+    (word) => ALL_WORDS.has(word) || (kindOfWord(word) === undefined && kindOfWord(singular(word)) !== undefined),
+  )
+}
+
+const ALL_WORDS = new Set('all every each both alle alles jede jeder jedes beide saemtliche'.split(' '))
 
 /** Which room is meant by these words in a row; `undefined`: none that has a name in both languages. */
 export function knownRoom(name: string): string | undefined {

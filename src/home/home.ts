@@ -9,19 +9,25 @@ import { announceTools } from './announce-tools.ts'
 import { callTools } from './call-tools.ts'
 import type { HomeParts } from './dependencies.ts'
 import { heatingTools } from './heating-tools.ts'
+import { LaterRunner } from './later-runner.ts'
+import { laterTools } from './later-tools.ts'
 import { lookTools } from './look-tools.ts'
 import { recordTools } from './record-tools.ts'
 import { sceneTools } from './scene-tools.ts'
 import { setTools } from './set-tools.ts'
+import { undoTools } from './undo-tools.ts'
 
 export function createHome(parts: HomeParts): Service {
+  const runner = new LaterRunner(parts)
   const capabilities = [
     ...lookTools(parts),
     ...setTools(parts),
     ...sceneTools(parts),
     ...heatingTools(parts),
     ...announceTools(parts),
+    ...laterTools(parts),
     ...recordTools(parts),
+    ...undoTools(parts),
     ...callTools(parts),
   ]
   return {
@@ -32,6 +38,7 @@ export function createHome(parts: HomeParts): Service {
       'hot_water',
       'announce',
       'look',
+      'later',
       'changes',
       'undo',
       'attention',
@@ -39,8 +46,8 @@ export function createHome(parts: HomeParts): Service {
       'tools_',
     ],
     capabilities: () => capabilities,
-    start: async () => undefined,
-    stop: async () => undefined,
+    start: () => runner.start(),
+    stop: () => runner.stop(),
     health: () => ({ status: 'ok', details: {} }),
   }
 }

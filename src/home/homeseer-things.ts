@@ -69,6 +69,7 @@ function thingOf(device: JsonObject, all: ReadonlyMap<number | undefined, JsonOb
     floor: floor === '' ? undefined : floor,
     kind,
     state: status,
+    level: numberAt(device, 'value'),
     isOn: opens || NEVER_ON.has(kind) ? undefined : isOnBy(words, device),
     isOpen: opens ? (OPEN_WORDS.has(words) ? true : CLOSED_WORDS.has(words) ? false : undefined) : undefined,
     isLocked:
@@ -76,7 +77,6 @@ function thingOf(device: JsonObject, all: ReadonlyMap<number | undefined, JsonOb
     ageSeconds: ageMs === undefined ? undefined : ageMs / 1_000,
     isSensitive: arrayAt(device, 'sensitive').length > 0,
     controls: pairs.flatMap((pair) => controlOf(ref, pair)),
-    restore: restoreCall(ref, pairs, numberAt(device, 'value')),
   }
 }
 
@@ -113,7 +113,8 @@ function isOnBy(words: string, device: JsonObject): boolean | undefined {
   return textsAt(device, 'capabilities').includes('on_off') ? true : undefined
 }
 
-const BY_USE: Readonly<Record<string, WishWord | 'level' | 'temperature'>> = {
+const BY_USE: Readonly<Record<string, WishWord | 'level' | 'temperature' | 'colour'>> = {
+  ColorControl: 'colour',
   On: 'on',
   Off: 'off',
   OnAlternate: 'on',
@@ -141,7 +142,9 @@ function controlOf(ref: number, pair: JsonObject): readonly ThingControl[] {
         callFor: (wanted) => setCall(ref, { value: wanted ?? maximum ?? 0 }),
       },
     ]
-  // A text box or a colour takes what only a person can say; it is not offered here.
+  if (wish === 'colour')
+    return [{ wish, callFor: (colour) => setCall(ref, { text: (colour ?? 0).toString(16).padStart(6, '0') }) }]
+  // A text box takes what only a person can say; it is not offered here.
   if (value === undefined) return []
   return [
     {
@@ -150,17 +153,6 @@ function controlOf(ref: number, pair: JsonObject): readonly ThingControl[] {
       callFor: () => setCall(ref, { value }),
     },
   ]
-}
-
-/** Only a value that it can be told brings it back. */
-function restoreCall(ref: number, pairs: readonly JsonObject[], value: number | undefined): ThingCall | undefined {
-  if (value === undefined) return undefined
-  const isOffered = pairs.some(
-    (pair) =>
-      pair['value'] === value ||
-      ((numberAt(pair, 'range', 'from') ?? Infinity) <= value && value <= (numberAt(pair, 'range', 'to') ?? -Infinity)),
-  )
-  return isOffered ? setCall(ref, { value }) : undefined
 }
 
 function setCall(ref: number, told: JsonObject): ThingCall {

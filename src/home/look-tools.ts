@@ -12,9 +12,10 @@ import type { HomeParts } from './dependencies.ts'
 import { findThing, matchThings } from './find.ts'
 import { sayZone } from './heating.ts'
 import { THING_KINDS } from './home-words.ts'
+import { laterSummary } from './later-tools.ts'
 import { takePicture } from './picture.ts'
 import type { Picture } from './picture.ts'
-import { capitalise, quote, sayAge, sayCount, sayDegrees, sayList, sayName } from './say.ts'
+import { capitalise, quote, sayAge, sayCount, sayDegrees, sayList } from './say.ts'
 import type { Thing } from './thing.ts'
 import { describeControl } from './wish.ts'
 
@@ -54,12 +55,17 @@ export function lookTools(parts: HomeParts): readonly Capability[] {
     homeOverview.handledBy(async (_, context) => {
       const picture = await takePicture(parts, context)
       const waiting = parts.guard.approvals.list({ state: 'requested' }).length
-      return say(overviewSentence(picture, waiting), overviewJson(picture, waiting))
+      const { planned, troubles } = laterSummary(parts, context)
+      return say(overviewSentence(picture, waiting), {
+        ...overviewJson(picture, waiting),
+        ...(planned === 0 ? {} : { planned_for_later: planned }),
+        ...(troubles.length === 0 ? {} : { later_troubles: troubles.slice(0, 3) }),
+      })
     }),
     homeFind.handledBy(async ({ text, kind }, context) => {
       const picture = await takePicture(parts, context)
       const directory = directoryOf(picture)
-      const found = findThing(text, directory, kind)
+      const found = findThing(text, directory, { kind })
       if (found.kind === 'one')
         return say(sayState(found.thing, picture), { things: [thingJson(found.thing, picture)] })
       const things = matchThings(text, directory, kind)
@@ -88,7 +94,7 @@ export function lookTools(parts: HomeParts): readonly Capability[] {
 }
 
 export function directoryOf({ things, rooms }: Picture): Parameters<typeof findThing>[1] {
-  return { things, room: (key) => rooms.get(key) }
+  return { things, room: (key) => rooms.get(key), rooms: rooms.all() }
 }
 
 function askAbout(
@@ -108,23 +114,23 @@ export function thingJson(one: Thing, { rooms }: Picture): JsonObject {
   const room = one.room === undefined ? undefined : rooms.get(one.room)?.name
   return {
     handle: one.handle,
-    name: sayName(one.name),
+    name: quote(one.name),
     kind: one.kind,
-    ...(room === undefined ? {} : { room: sayName(room) }),
+    ...(room === undefined ? {} : { room: quote(room) }),
     ...(one.state === undefined ? {} : { quoted: quote(one.state) }),
     ...(one.isSensitive ? { asks_a_person: true } : {}),
   }
 }
 
 function detailJson({ controls, ageSeconds }: Thing): JsonObject {
-  return { age: sayAge(ageSeconds), can_be: controls.slice(0, 20).map((control) => sayName(describeControl(control))) }
+  return { age: sayAge(ageSeconds), can_be: controls.slice(0, 20).map((control) => quote(describeControl(control))) }
 }
 
 /** `The hall lamp (hall) is on`. */
 export function sayState(one: Thing, { rooms }: Picture): string {
   const room = one.room === undefined ? undefined : rooms.get(one.room)?.name
-  const where = room === undefined || one.name.toLowerCase().includes(room.toLowerCase()) ? '' : ` in ${sayName(room)}`
-  return capitalise(`${sayName(one.name)}${where} ${stateWords(one)}, ${sayAge(one.ageSeconds)}`)
+  const where = room === undefined || one.name.toLowerCase().includes(room.toLowerCase()) ? '' : ` in ${quote(room)}`
+  return capitalise(`${quote(one.name)}${where} ${stateWords(one)}, ${sayAge(one.ageSeconds)}`)
 }
 
 function stateWords({ isOn, isOpen, isLocked, state }: Thing): string {
@@ -147,7 +153,7 @@ function overviewSentence({ things, heating, missing }: Picture, waiting: number
     ...(cold.length === 0
       ? []
       : [
-          `${sayList(cold.slice(0, MAX_NAMED).map((zone) => `${sayName(zone.name)} ${sayDegrees(zone.celsius ?? 0)}`))}.`,
+          `${sayList(cold.slice(0, MAX_NAMED).map((zone) => `${quote(zone.name)} ${sayDegrees(zone.celsius ?? 0)}`))}.`,
         ]),
     ...(waiting === 0 ? [] : [`${sayCount(waiting, 'call waits', 'calls wait')} for a person.`]),
     ...missing.map(({ family }) => `${capitalise(family)} could not be asked.`),
@@ -161,7 +167,7 @@ function overviewJson(picture: Picture, waiting: number): JsonObject {
     rooms: rooms
       .all()
       .slice(0, MAX_ROOMS)
-      .map((room) => roomJson(room.key, sayName(room.name), picture))
+      .map((room) => roomJson(room.key, quote(room.name), picture))
       .filter((room) => Object.keys(room).length > 1),
     ...(hotWater === undefined
       ? {}
@@ -196,7 +202,7 @@ function roomJson(key: string, name: string, { things, heating }: Picture): Json
   const here = things.filter(({ room }) => room === key)
   const zone = heating?.zones.find(({ room }) => room === key)
   const listed = (label: string, of: readonly Thing[]): JsonObject =>
-    of.length === 0 ? {} : { [label]: [...of.slice(0, MAX_NAMED).map((each) => sayName(each.name)), ...more(of)] }
+    of.length === 0 ? {} : { [label]: [...of.slice(0, MAX_NAMED).map((each) => quote(each.name)), ...more(of)] }
   return {
     room: name,
     ...(zone === undefined ? {} : { heating: sayZone(zone) }),
@@ -220,6 +226,6 @@ function more(of: readonly Thing[]): readonly Json[] {
 }
 
 function names(of: readonly Thing[]): string {
-  const shown = of.slice(0, MAX_NAMED).map(({ name }) => sayName(name))
+  const shown = of.slice(0, MAX_NAMED).map(({ name }) => quote(name))
   return sayList(of.length <= MAX_NAMED ? shown : [...shown, `${of.length - MAX_NAMED} more`])
 }

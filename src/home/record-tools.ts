@@ -4,36 +4,33 @@
  * Reads the ledger; writes through the families' own tools.
  */
 import { z } from 'zod'
-import type { Outcome } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'
-import type { Capability } from '../bus/capability.ts'
-import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
-import { isJsonObject } from '../core/json.ts'
-import type { Json, JsonObject } from '../core/json.ts'
-import { fail } from '../core/result.ts'
+import type { Assessment, Capability } from '../bus/capability.ts'
+import { defineChange, defineTool } from '../bus/capability-definition.ts'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
 import type { Approval } from '../guard/approval.ts'
-import { HOME_TOOL, preview, say, why } from './dependencies.ts'
+import { HOME_TOOL, say } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
-import { arrayAt, at, objectsAt, textAt } from './json-path.ts'
-import { capitalise, quote, sayCount, sayName } from './say.ts'
-import { homeseerClaims } from './set-tools.ts'
+import { findThing } from './find.ts'
+import { fold } from './home-words.ts'
+import { at, objectsAt, textAt } from './json-path.ts'
+import { laterSummary } from './later-tools.ts'
+import { directoryOf } from './look-tools.ts'
+import { takePicture } from './picture.ts'
+import type { Picture } from './picture.ts'
+import { quote, quoteLong, sayCount } from './say.ts'
+import type { Thing } from './thing.ts'
 
 const HOUR_MS = 3_600_000
 const SPAN_MS: Readonly<Record<string, number>> = { m: 60_000, h: HOUR_MS, d: 24 * HOUR_MS }
 const MAX_CHANGES = 12
+const MAX_SEARCHED = 100
+const MAX_ITEMS = 20
 const MAX_WAIT_SECONDS = 100
-/** Tools whose answers say how to take back what they did. */
-const UNDOABLE = new Set([
-  'home_set',
-  'home_set_many',
-  'heating_set',
-  'heating_holiday',
-  'hot_water',
-  'heating_program',
-])
-const LOOKED_AT = 500
-
 const changes = defineTool({
   ...HOME_TOOL,
   name: 'changes',
@@ -44,7 +41,8 @@ const changes = defineTool({
       .string()
       .regex(/^\d{1,3}[mhd]$/, 'such as 30m, 8h or 2d')
       .default('24h'),
-    by: z.string().max(120).exactOptional(),
+    by: z.string().max(120).exactOptional().describe('Who.'),
+    about: z.string().max(120).exactOptional().describe('A thing or a word.'),
   }),
   effect: 'reads',
 })
@@ -58,62 +56,90 @@ const attention = defineTool({
   effect: 'reads',
 })
 
-const approval = defineTool({
-  ...HOME_TOOL,
-  name: 'approval',
-  title: 'How an approval stands',
-  description: 'How a request to a person stands; waits for the answer if told. Then repeat the call that asked.',
-  input: z.strictObject({
-    id: z.string().min(1).max(64),
-    wait_seconds: z.int().min(0).max(MAX_WAIT_SECONDS).default(0),
-  }),
-  effect: 'reads',
-  timeoutSeconds: MAX_WAIT_SECONDS + 10,
+const approvalInput = z.strictObject({
+  id: z.string().min(1).max(64),
+  wait_seconds: z.int().min(0).max(MAX_WAIT_SECONDS).default(0),
+  withdraw: z.boolean().default(false).describe('Take the request back.'),
 })
 
 export function recordTools(parts: HomeParts): readonly Capability[] {
   return [
-    changes.handledBy(async ({ since, by }, context) => {
+    changes.handledBy(async ({ since, by, about }, context) => {
       const spanMs = Number(since.slice(0, -1)) * (SPAN_MS[since.slice(-1)] ?? HOUR_MS)
       const from = new Date(parts.clock.now() - spanMs).toISOString()
+      const subject = about === undefined ? undefined : await subjectOf(parts, about, context)
       const outcome = await context.call('ledger_changes', {
         since: from,
-        limit: MAX_CHANGES,
+        limit: subject === undefined ? MAX_CHANGES : MAX_SEARCHED,
         ...(by === undefined ? {} : { caller: by }),
       })
       if (!outcome.ok) return fail(outcome.fault)
       const rows = objectsAt(outcome.value.data, 'changes')
-      if (rows.length === 0) return say(`Nothing was changed in the last ${since}.`)
-      return say(`${sayCount(rows.length, 'change')} in the last ${since}.`, { changes: rows.map(sayChange) })
-    }),
-    defineChange({
-      ...HOME_TOOL,
-      ...CALLS_ON,
-      effect: 'writes',
-      idempotent: false,
-      name: 'undo',
-      title: 'Take a change back',
-      description: 'Brings back what was before a change of yours: the `id` of its answer, or the last one.',
-      input: z.strictObject({ id: z.string().max(64).default('last'), why, preview }),
-      act: (_, input, context) => undo(parts, input, context),
+        .filter((row) => subject === undefined || isAbout(row, subject))
+        .slice(0, MAX_CHANGES)
+      const what = about === undefined ? '' : ` about ${quote(about)}`
+      if (rows.length === 0)
+        return say(
+          `Nothing${what} was changed through this gateway in the last ${since}. What was done by hand is not recorded here.`,
+        )
+      return say(
+        `${sayCount(rows.length, 'change')}${what} in the last ${since}. The newest: ${sayChange(rows[0] ?? {})}`,
+        {
+          changes: rows.map((row) => changeJson(row)),
+        },
+      )
     }),
     attention.handledBy(async (_, context) => {
       const outcome = await context.call('server_health', {})
       if (!outcome.ok) return fail(outcome.fault)
-      const items = objectsAt(outcome.value.data, 'attention').map((item) => ({
-        about: textAt(item, 'about') ?? '',
-        quoted: quote(textAt(item, 'sentence') ?? ''),
-      }))
+      const picture = await takePicture(parts, context)
+      const { troubles } = laterSummary(parts, context)
+      const items: JsonObject[] = [
+        ...objectsAt(outcome.value.data, 'attention').map((item) => ({
+          about: textAt(item, 'about') ?? '',
+          quoted: quoteLong(textAt(item, 'sentence') ?? ''),
+        })),
+        ...troubles.map((trouble) => ({ about: 'later', what: trouble })),
+        ...lowBatteries(picture).map((one) => ({
+          about: 'battery',
+          name: quote(one.name),
+          quoted: quote(one.state ?? ''),
+        })),
+      ].slice(0, MAX_ITEMS)
       if (items.length === 0) return say('Nothing needs a person.')
       return say(`${sayCount(items.length, 'thing needs', 'things need')} a person.`, { items })
     }),
-    approval.handledBy(async ({ id, wait_seconds: seconds }, context) => {
-      const asked = await settled(parts, id, seconds * 1_000, context)
-      // Whether somebody else's exists is none of the caller's business.
-      if (asked === undefined || !isOwn(asked, context)) return say(`There is no request ${quote(id)} of yours.`)
-      return say(approvalSentence(asked), {
-        approval: { id, state: asked.state, expires_at: new Date(asked.expiresAtMs).toISOString() },
-      })
+    defineChange({
+      ...HOME_TOOL,
+      name: 'approval',
+      title: 'How an approval stands',
+      description:
+        'How a request to a person stands: waits for the answer, or withdraws it. After a yes repeat the call.',
+      input: approvalInput,
+      effect: 'records',
+      idempotent: true,
+      timeoutSeconds: MAX_WAIT_SECONDS + 10,
+      plan: (): Result<undefined, Fault> => ok(undefined),
+      assess: (_, { withdraw }): Assessment => ({ effect: withdraw ? 'records' : 'reads', reasons: [] }),
+      act: async (_, { id, wait_seconds: seconds, withdraw }, context) => {
+        if (withdraw) {
+          const withdrawn = await parts.guard.approvals.withdraw(id, context.caller)
+          if (!withdrawn.ok) return say(withdrawn.fault.message)
+          return say('The request is withdrawn. Nothing was done.', { approval: { id, state: 'withdrawn' } })
+        }
+        const known = parts.guard.approvals.get(id)
+        // Whether somebody else's exists is none of the caller's business.
+        if (known === undefined || !isOwn(known, context)) return say(`There is no request ${quote(id)} of yours.`)
+        const asked = (await settled(parts, id, seconds * 1_000, context)) ?? known
+        return say(approvalSentence(asked), {
+          approval: {
+            id,
+            state: asked.state,
+            expires_at: new Date(asked.expiresAtMs).toISOString(),
+            ...(asked.state === 'requested' ? { next: { tool: 'approval', arguments: { id, wait_seconds: 60 } } } : {}),
+          },
+        })
+      },
     }),
   ]
 }
@@ -172,83 +198,59 @@ const RESULTS: Readonly<Record<string, string>> = {
   running: 'still running',
 }
 
-function sayChange(row: JsonObject): JsonObject {
-  const who = textAt(row, 'client') ?? textAt(row, 'caller') ?? 'somebody'
-  const what = textAt(row, 'label') ?? textAt(row, 'target')
-  const sentence = `${capitalise(sayName(who))}: ${sayName(textAt(row, 'title') ?? '')}${what === undefined ? '' : `, ${sayName(what)}`}: ${RESULTS[textAt(row, 'result') ?? ''] ?? 'unknown'}.`
+function changeJson(row: JsonObject): JsonObject {
   return {
     at: textAt(row, 'at') ?? '',
-    say: sentence,
+    say: sayChange(row),
     ...(typeof row['log_index'] === 'number' ? { record: row['log_index'] } : {}),
   }
 }
 
-function isUndoable(tool: Json | undefined): boolean {
-  return typeof tool === 'string' && UNDOABLE.has(tool)
+/** `“Claude” (“local”): Set a device, “Hall Lamp”, to “off”: done.` */
+function sayChange(row: JsonObject): string {
+  const [client, caller] = [textAt(row, 'client'), textAt(row, 'caller')]
+  const who = client === undefined ? quote(caller ?? 'somebody') : `${quote(client)} (${quote(caller ?? '')})`
+  const what = textAt(row, 'label') ?? textAt(row, 'target')
+  const to = at(row, 'arguments', 'value') ?? at(row, 'arguments', 'label') ?? at(row, 'arguments', 'to')
+  const told = typeof to === 'string' || typeof to === 'number' ? ` to ${quote(String(to))}` : ''
+  return `${who}: ${textAt(row, 'title') ?? ''}${what === undefined ? '' : `, ${quote(what)}`}${told}: ${RESULTS[textAt(row, 'result') ?? ''] ?? 'unknown'}.`
 }
 
-interface Undoing {
-  readonly calls: readonly JsonObject[]
-  readonly id: string
+interface ChangeSubject {
+  readonly labels: readonly string[]
+  readonly targets: readonly string[]
 }
 
-async function undo(
-  parts: HomeParts,
-  { id, ...wish }: { readonly id: string; readonly why: string; readonly preview: boolean },
-  context: HandlerContext,
-): Promise<Outcome> {
-  const found = id === 'last' ? lastUndoable(parts, context) : undoable(parts, id, context)
-  if (typeof found === 'string') return say(found)
-  if (found.calls.length === 0)
-    return say('What it was before is not known, so it cannot be taken back. Nothing was done.')
-  // Not every family can be asked what a call would do, so a preview calls none of them.
-  if (wish.preview)
-    return say(`${sayCount(found.calls.length, 'change')} would be taken back. Nothing was done.`, {
-      calls: [...found.calls],
-    })
-  const failed: string[] = []
-  let done = 0
-  for (const call of found.calls) {
-    const [tool, body] = [textAt(call, 'tool') ?? '', at(call, 'arguments')]
-    if (!isJsonObject(body)) continue
-    const outcome = await context.call(tool, tool.startsWith('hs4.') ? { ...body, ...homeseerClaims(wish) } : body)
-    if (outcome.ok) done++
-    // That nothing was done yet can only be said while it is true.
-    else if (outcome.fault.kind === 'approval-required' && done === 0) return fail(outcome.fault)
-    else failed.push(outcome.fault.message)
+/** The things that are meant, or else the word itself. */
+async function subjectOf(parts: HomeParts, about: string, context: HandlerContext): Promise<ChangeSubject> {
+  const found = findThing(about, directoryOf(await takePicture(parts, context)))
+  const things = found.kind === 'one' ? [found.thing] : found.kind === 'question' ? found.whole : []
+  return {
+    labels: [fold(about), ...things.map(({ name }) => fold(name))],
+    targets: things.flatMap(({ handle }) => {
+      const [family, id, part] = handle.split(':')
+      if (family === 'hs') return [`homeseer:ref:${id}`]
+      return family === 'device' ? [`device:${id}`, `devices:${id}`, `${id}:${part}`] : []
+    }),
   }
-  return say(`${sayCount(done, 'change')} ${done === 1 ? 'was' : 'were'} taken back.`, {
-    ...(failed.length === 0 ? {} : { failed: failed.slice(0, 8).map(quote) }),
-    id: context.traceId,
-  })
 }
 
-/** From the ledger: what was recorded is what can be taken back. */
-function undoable({ ledger }: HomeParts, traceId: string, { caller }: HandlerContext): Undoing | string {
-  const entries = ledger.entriesOfTrace(traceId)
-  const enter = entries.find(
-    (entry) => entry.kind === 'call.enter' && isUndoable(entry['tool']) && entry['principal'] === callerKey(caller),
+function isAbout(row: JsonObject, { labels, targets }: ChangeSubject): boolean {
+  const target = textAt(row, 'target') ?? ''
+  if (targets.includes(target)) return true
+  const text = fold(
+    [textAt(row, 'label'), textAt(row, 'title'), target, JSON.stringify(row['arguments'] ?? '')].join(' '),
   )
-  const exit = enter && entries.find((entry) => entry.kind === 'call.exit' && entry['call'] === enter.seq)
-  if (enter === undefined || exit === undefined)
-    return `There is no change ${quote(traceId)} of yours that could be taken back.`
-  return { id: traceId, calls: callsIn(ledger.body(exit.seq)) }
+  return labels.some((label) => label !== '' && text.includes(label))
 }
 
-function lastUndoable(parts: HomeParts, context: HandlerContext): Undoing | string {
-  const { ledger, clock } = parts
-  const before = { at: new Date(clock.now() + HOUR_MS).toISOString(), seq: Number.MAX_SAFE_INTEGER }
-  for (const { entry, end } of ledger.changes({ since: '', before, limit: LOOKED_AT })) {
-    if (entry?.kind !== 'call.enter' || !isUndoable(entry['tool'])) continue
-    if (entry['principal'] !== callerKey(context.caller) || end?.['outcome'] !== 'ok') continue
-    const calls = callsIn(ledger.body(end.seq))
-    if (calls.length > 0) return { id: 'last', calls }
-  }
-  return 'There is no change of yours that could be taken back.'
-}
+const LOW_BATTERY_PERCENT = 15
 
-function callsIn(body: ReturnType<HomeParts['ledger']['body']>): readonly JsonObject[] {
-  const result: Json | undefined = body.kind === 'kept' ? at(body.body, 'result') : undefined
-  const one = at(result, 'undo')
-  return [...(isJsonObject(one) ? [one] : []), ...arrayAt(result, 'undo_many').filter(isJsonObject)]
+function lowBatteries({ things }: Picture): readonly Thing[] {
+  return things
+    .filter(
+      ({ kind, name, level }) =>
+        kind === 'sensor' && /batter|akku/i.test(name) && (level ?? 100) <= LOW_BATTERY_PERCENT,
+    )
+    .slice(0, 8)
 }

@@ -1,28 +1,23 @@
 /**
  * Say: sentences that are true and can be spoken, with strangers' words kept apart from ours.
  *
- * A name that looks like a name is spoken as it is; anything else stands between quotation marks and is cut, so that
- * text which somebody planted in a name cannot pass for ours.
+ * Every name, state or reason that comes from a device, a system or a person stands between quotation marks and is cut,
+ * so that text which somebody planted in a name cannot pass for ours.
  *
  * Pure.
  */
-const PLAIN_NAME = /^[\p{L}\p{N}][\p{L}\p{N} .,'’()/&+-]*$/u
-const MAX_PLAIN = 40
-const MAX_WORDS = 6
-const MAX_QUOTED = 60
-/** Control, format (zero-width, bidirectional), private use and unassigned characters. */
-const UNSPEAKABLE = /[\p{C}\u2028\u2029]+/gu
+import { visibleText } from '../core/stranger-text.ts'
 
-export function sayName(name: string): string {
-  const clean = name.replaceAll(UNSPEAKABLE, ' ').replaceAll(/\s+/g, ' ').trim()
-  const isPlain = clean.length <= MAX_PLAIN && clean.split(' ').length <= MAX_WORDS && PLAIN_NAME.test(clean)
-  return isPlain ? clean : quote(clean)
-}
+const MAX_QUOTED = 60
+const MAX_QUOTED_LONG = 240
 
 export function quote(text: string): string {
-  const clean = text.replaceAll(UNSPEAKABLE, ' ').replaceAll(/[“”"]/g, '’').replaceAll(/\s+/g, ' ').trim()
-  const cut = clean.length <= MAX_QUOTED ? clean : `${clean.slice(0, MAX_QUOTED - 1).toWellFormed()}…`
-  return `“${cut}”`
+  return `“${visibleText(text, MAX_QUOTED).replaceAll(/[“”„«»"]/g, '’')}”`
+}
+
+/** For a sentence of another family, which may have names in it. */
+export function quoteLong(text: string): string {
+  return `“${visibleText(text, MAX_QUOTED_LONG).replaceAll(/[“”„«»"]/g, '’')}”`
 }
 
 /** `a, b and c`. */

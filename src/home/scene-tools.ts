@@ -9,12 +9,14 @@ import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
+import { previewCall, sayPreview } from './call-preview.ts'
 import { HOME_TOOL, preview, say, why } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { fold, meaningfulWords } from './home-words.ts'
 import { numberAt, objectsAt, textAt } from './json-path.ts'
-import { capitalise, quote, sayCount, sayList, sayName } from './say.ts'
-import { homeseerClaims } from './set-tools.ts'
+import { quote, sayCount, sayList } from './say.ts'
+import { takePicture } from './picture.ts'
+import { withClaims } from './set-outcome.ts'
 
 interface Scene {
   readonly id: number
@@ -24,6 +26,9 @@ interface Scene {
 
 const LIST = 'hs4.events.list'
 const MAX_SHOWN = 20
+const MAX_STEPS = 8
+const PAGE = 200
+const MAX_PAGES = 25
 
 const homeScenes = defineTool({
   ...HOME_TOOL,
@@ -44,14 +49,11 @@ export function sceneTools(parts: HomeParts): readonly Capability[] {
         return say(text === undefined ? 'There are no scenes.' : `No scene is called ${quote(text)}.`)
       const [only] = found
       if (found.length === 1 && only !== undefined)
-        return say(await sayWhatItDoes(only, context), { scenes: [sceneJson(only)] })
+        return say(await sayWhatItDoes(parts, only, context), { scenes: [sceneJson(only)] })
       const shown = found.slice(0, MAX_SHOWN)
-      return say(
-        `${sayCount(found.length, 'scene')}: ${sayList(shown.slice(0, 8).map(({ name }) => sayName(name)))}.`,
-        {
-          scenes: shown.map(sceneJson),
-        },
-      )
+      return say(`${sayCount(found.length, 'scene')}: ${sayList(shown.slice(0, 8).map(({ name }) => quote(name)))}.`, {
+        scenes: shown.map(sceneJson),
+      })
     }),
     defineChange({
       ...HOME_TOOL,
@@ -77,15 +79,18 @@ export function sceneTools(parts: HomeParts): readonly Capability[] {
             scenes: near.slice(0, MAX_SHOWN).map(sceneJson),
           })
         }
-        const outcome = await context.call('hs4.events.run', { id: only.id, ...homeseerClaims(wish) })
+        const call = withClaims({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
+        if (wish.preview) {
+          const preview = await previewCall(parts, call, context)
+          if (!preview.ok) return fail(preview.fault)
+          return sayPreview(
+            `${quote(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`,
+            preview.value,
+          )
+        }
+        const outcome = await context.call(call.tool, call.arguments)
         if (!outcome.ok) return fail(outcome.fault)
-        const name = sayName(only.name)
-        return say(
-          wish.preview
-            ? `${capitalise(name)} would run. ${await sayWhatItDoes(only, context)}`
-            : `${capitalise(name)} was run.`,
-          wish.preview ? {} : { id: context.traceId },
-        )
+        return say(`${quote(only.name)} was run.`, { id: context.traceId })
       },
     }),
   ]
@@ -99,9 +104,16 @@ async function scenesOf(
   | Extract<Awaited<ReturnType<HandlerContext['call']>>, { ok: false }>
 > {
   if (bus.offer(LIST) === undefined) return ok([])
-  const outcome = await context.call(LIST, {})
-  if (!outcome.ok) return outcome
-  return ok(objectsAt(outcome.value.data, 'items').flatMap(sceneOf))
+  const scenes: Scene[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const outcome = await context.call(LIST, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })
+    if (!outcome.ok) return outcome
+    scenes.push(...objectsAt(outcome.value.data, 'items').flatMap(sceneOf))
+    cursor = textAt(outcome.value.data, 'nextCursor')
+    if (cursor === undefined) break
+  }
+  return ok(scenes)
 }
 
 function sceneOf(event: JsonObject): readonly Scene[] {
@@ -114,7 +126,7 @@ function handleOf(id: number): string {
 }
 
 function sceneJson({ id, name, group }: Scene): JsonObject {
-  return { handle: handleOf(id), name: sayName(name), ...(group === '' ? {} : { group: sayName(group) }) }
+  return { handle: handleOf(id), name: quote(name), ...(group === '' ? {} : { group: quote(group) }) }
 }
 
 function matching(text: string, scenes: readonly Scene[]): readonly Scene[] {
@@ -125,14 +137,32 @@ function matching(text: string, scenes: readonly Scene[]): readonly Scene[] {
   })
 }
 
-async function sayWhatItDoes({ id, name }: Scene, context: HandlerContext): Promise<string> {
+async function sayWhatItDoes(parts: HomeParts, { id, name }: Scene, context: HandlerContext): Promise<string> {
   const outcome = await context.call('hs4.events.definition.get', { id })
-  const actions = outcome.ok ? actionsIn(outcome.value.data) : undefined
-  if (actions === undefined) return `What ${sayName(name)} does cannot be read, so a person is asked before it runs.`
-  return `${capitalise(sayName(name))} has ${sayCount(actions, 'action')}.`
+  const actions = outcome.ok ? actionsIn(outcome.value.data) : []
+  if (actions.length === 0) return `What ${quote(name)} does cannot be read, so a person is asked before it runs.`
+  const { things } = await takePicture(parts, context)
+  const names = new Map(things.map((thing) => [thing.handle, thing.name]))
+  const steps = actions.flatMap((action) => actionWords(action, names))
+  const shown = steps.slice(0, MAX_STEPS)
+  const more = steps.length > shown.length ? [`${steps.length - shown.length} more`] : []
+  return `${quote(name)} does ${sayCount(steps.length, 'thing')}: ${sayList([...shown, ...more])}.`
 }
 
-function actionsIn(definition: Json): number | undefined {
-  const actions = objectsAt(definition, 'actions')
-  return actions.length === 0 ? undefined : actions.length
+function actionsIn(definition: Json): readonly JsonObject[] {
+  const blocks = [...objectsAt(definition, 'blocks'), ...objectsAt(definition, 'actionBlocks')]
+  const nested = blocks.flatMap((block) => objectsAt(block, 'actions'))
+  return nested.length > 0 ? nested : objectsAt(definition, 'actions')
+}
+
+/** One phrase for each thing that is told something; other actions by their type. */
+function actionWords(action: JsonObject, names: ReadonlyMap<string, string>): readonly string[] {
+  const told = objectsAt(action, 'deviceActions')
+  if (told.length === 0) return [quote(textAt(action, 'type') ?? 'something unknown')]
+  return told.map((each) => {
+    const ref = numberAt(each, 'dvRef')
+    const name = names.get(`hs:${ref}`) ?? textAt(each, 'deviceKey') ?? `device ${ref}`
+    const to = textAt(each, 'controlLabel') ?? numberAt(each, 'controlValue')
+    return `${quote(name)}${to === undefined ? '' : ` to ${quote(String(to))}`}`
+  })
 }

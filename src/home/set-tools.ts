@@ -13,20 +13,24 @@ import type { HandlerContext } from '../bus/call-options.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
+import { previewCall, sayPreview } from './call-preview.ts'
 import { HOME_TOOL, preview, say, thing, why } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
+import { deviceRestore } from './device-things.ts'
 import { findThing } from './find.ts'
-import { kindOfWord, meaningfulWords, THING_KINDS } from './home-words.ts'
-import { at, textAt } from './json-path.ts'
+import type { Found } from './find.ts'
+import { isPlural } from './home-words.ts'
+import { textAt } from './json-path.ts'
 import { directoryOf, thingJson } from './look-tools.ts'
 import { takePicture } from './picture.ts'
 import type { Picture } from './picture.ts'
-import { capitalise, quote, sayCount, sayList, sayName } from './say.ts'
+import { capitalise, quote, sayList } from './say.ts'
+import { MANY_KINDS, setMany } from './set-many.ts'
+import { isReadBack, withClaims } from './set-outcome.ts'
 import { mayBeSetWithOthers } from './thing.ts'
-import type { Thing, ThingCall } from './thing.ts'
+import type { Thing } from './thing.ts'
 import { chooseControl } from './wish.ts'
 
-const MAX_MANY = 64
 const MAX_NAMED = 8
 
 const wanted = z
@@ -46,14 +50,16 @@ export function setTools(parts: HomeParts): readonly Capability[] {
       input: z.strictObject({ thing, to: wanted, why, preview }),
       act: async (_, input, context) => {
         const picture = await takePicture(parts, context)
-        const found = findThing(input.thing, directoryOf(picture))
-        if (found.kind === 'none') return say(`Nothing here is called ${quote(input.thing)}. Nothing was done.`)
-        if (found.kind === 'question')
-          return say(`It is not clear what ${quote(input.thing)} means. Nothing was done.`, {
-            ask: 'Which one?',
-            things: found.candidates.map((each) => thingJson(each, picture)),
+        // A question is never turned into an act.
+        if (/[?？]/.test(input.thing)) return say('That is a question: home_state answers it. Nothing was done.')
+        const isAble = (one: Thing): boolean => chooseControl(one, input.to).ok
+        const found = findThing(input.thing, directoryOf(picture), { isAble })
+        if (found.kind === 'none')
+          return say(`Nothing here is called ${quote(input.thing)}. Nothing was done.`, {
+            next: { tool: 'home_overview', arguments: {} },
           })
-        return setOne(found.thing, input, context, picture)
+        if (found.kind === 'question') return askWhich(found, { wish: input, text: input.thing, picture })
+        return setOne(parts, found.thing, { wish: input, context, picture })
       },
     }),
     defineChange({
@@ -61,17 +67,17 @@ export function setTools(parts: HomeParts): readonly Capability[] {
       name: 'home_set_many',
       title: 'Change many things',
       description:
-        'Sets all lights, switches, blinds or fans of a room, a floor or the home. Never locks, doors, valves, heaters or alarms.',
+        'Sets all lights, switches, blinds or fans of rooms, a floor or the home. Never locks, doors, valves, heaters or alarms.',
       input: z.strictObject({
-        room: z.string().max(60).exactOptional().describe('A room or a floor; left out: the whole home.'),
-        kind: z.enum(THING_KINDS).describe('Such as light or blind.'),
+        room: z.string().max(120).exactOptional().describe('A room, several, or a floor; left out: the whole home.'),
+        kind: z.enum(MANY_KINDS).exactOptional().describe('Left out: everything that is safe to set together.'),
         to: wanted,
-        except: z.array(thing).max(20).default([]),
+        except: z.array(thing).max(20).default([]).describe('Things, rooms or kinds.'),
         why,
         preview,
       }),
       timeoutSeconds: 120,
-      act: async (_, input, context) => setMany(input, await takePicture(parts, context), context),
+      act: async (_, wish, context) => setMany(parts, { wish, context, picture: await takePicture(parts, context) }),
     }),
   ]
 }
@@ -82,110 +88,83 @@ interface SetWish {
   readonly preview: boolean
 }
 
-async function setOne(one: Thing, wish: SetWish, context: HandlerContext, picture: Picture): Promise<Outcome> {
+/** Where several of one harmless kind are meant, the call that sets them all is offered as it would be made. */
+function askWhich(
+  { candidates, whole }: Extract<Found, { readonly kind: 'question' }>,
+  { wish, text, picture }: { readonly wish: SetWish; readonly text: string; readonly picture: Picture },
+): Outcome {
+  const [first] = whole
+  const able = whole.filter((one) => chooseControl(one, wish.to).ok)
+  const kind = MANY_KINDS.find((each) => each === first?.kind)
+  const areAlike =
+    able.length > 1 && kind !== undefined && able.every((one) => one.kind === kind && mayBeSetWithOthers(one))
+  const rooms = new Set(able.map(({ room }) => room))
+  const room = rooms.size === 1 && first?.room !== undefined ? picture.rooms.get(first.room)?.name : undefined
+  const others = picture.things.filter((one) => one.kind === kind && (room === undefined || one.room === first?.room))
+  const all: JsonObject = {
+    ...(room === undefined ? {} : { room }),
+    kind: kind ?? 'light',
+    to: wish.to,
+    // Of the same kind and place, but not what was said.
+    except: others.filter((one) => !able.includes(one)).map(({ handle }) => handle),
+    why: wish.why,
+  }
+  const isOffered = areAlike && (isPlural(text) || able.length <= 12) && others.length - able.length <= 20
+  return say(
+    `${quote(text)} may mean ${whole.length > 1 ? `${whole.length} things` : 'one of these'}. Nothing was done.`,
+    {
+      ask: isOffered && isPlural(text) ? 'All of them?' : 'Which one?',
+      things: candidates.map((each) => thingJson(each, picture)),
+      ...(isOffered ? { next: { tool: 'home_set_many', arguments: all } } : {}),
+    },
+  )
+}
+
+interface Setting {
+  readonly wish: SetWish
+  readonly context: HandlerContext
+  readonly picture: Picture
+}
+
+async function setOne(parts: HomeParts, one: Thing, { wish, context, picture }: Setting): Promise<Outcome> {
   const control = chooseControl(one, wish.to)
   if (!control.ok) return say(refusalOf(one, wish.to, control.fault), { things: [thingJson(one, picture)] })
-  const { call, told } = control.value
-  if (wish.preview && !call.tool.startsWith('hs4.'))
-    return say(`${capitalise(sayName(one.name))} would be set to ${sayName(told)}.`, { call: { ...call } })
-  const outcome = await carryOut(call, wish, context)
+  const { told } = control.value
+  const call = withClaims(control.value.call, wish)
+  if (wish.preview) {
+    const preview = await previewCall(parts, call, context)
+    if (!preview.ok) return fail(withLabel(preview.fault, one))
+    return sayPreview(`${capitalise(quote(one.name))} would be set to ${quote(told)}.`, preview.value)
+  }
+  const restore = await deviceRestore(parts, call, context)
+  const outcome = await context.call(call.tool, call.arguments)
   if (!outcome.ok) return fail(withLabel(outcome.fault, one))
   const { data } = outcome.value
   const shown = textAt(data, 'verification', 'observed', 'status')
-  if (wish.preview) return say(`${capitalise(sayName(one.name))} would be set to ${sayName(told)}. Nothing was done.`)
   return say(setSentence(one, told, { shown, data }), {
     things: [{ ...thingJson(one, picture), ...(shown === undefined ? {} : { quoted: quote(shown) }) }],
     id: context.traceId,
-    ...(one.restore === undefined ? {} : { undo: { ...one.restore } }),
+    ...(restore === undefined ? {} : { undo: { ...restore } }),
   })
 }
 
 /** Says `verified` only of what was read back. */
 function setSentence(one: Thing, told: string, { shown, data }: { shown: string | undefined; data: Json }): string {
-  const name = capitalise(sayName(one.name))
+  const name = capitalise(quote(one.name))
   const state = textAt(data, 'verification', 'outcome')
-  if (state === 'still_moving') return `${name} is on its way to ${sayName(told)}.`
-  const isVerified = at(data, 'verification', 'matched') === true || state === 'confirmed'
-  if (isVerified) return `${name} is ${shown === undefined ? sayName(told) : quote(shown)}, read back.`
-  return `${name} was told ${sayName(told)}${shown === undefined ? '; it does not report back' : ` and shows ${quote(shown)}`}.`
+  if (state === 'still_moving') return `${name} is on its way to ${quote(told)}.`
+  if (isReadBack(data)) return `${name} is ${shown === undefined ? quote(told) : quote(shown)}, read back.`
+  return `${name} was told ${quote(told)}${shown === undefined ? '; it does not report back' : ` and shows ${quote(shown)}`}.`
 }
 
 function refusalOf(one: Thing, to: SetWish['to'], can: readonly string[]): string {
-  const name = capitalise(sayName(one.name))
+  const name = capitalise(quote(one.name))
   if (can.length === 0) return `${name} cannot be told anything: it only tells. Nothing was done.`
-  return `${name} cannot be set to ${quote(String(to))}. It takes ${sayList(can.slice(0, MAX_NAMED).map(sayName))}. Nothing was done.`
-}
-
-function carryOut({ tool, arguments: body }: ThingCall, wish: SetWish, context: HandlerContext): Promise<Outcome> {
-  return context.call(tool, tool.startsWith('hs4.') ? { ...body, ...homeseerClaims(wish) } : body)
-}
-
-/** HomeSeer's tools want it said that a change is meant, and why. */
-export function homeseerClaims({ why: reason, preview: dryRun }: Pick<SetWish, 'why' | 'preview'>): JsonObject {
-  return { confirm: true, intent: reason, reason, ...(dryRun ? { dryRun: true } : {}) }
+  return `${name} cannot be set to ${quote(String(to))}. It takes ${sayList(can.slice(0, MAX_NAMED).map(quote))}. Nothing was done.`
 }
 
 function withLabel(fault: Fault, one: Thing): Fault {
   return fault.details?.['label'] === undefined && fault.kind === 'approval-required'
     ? { ...fault, details: { ...fault.details, label: one.name } }
     : fault
-}
-
-interface ManyWish extends SetWish {
-  readonly room?: string
-  readonly kind: Thing['kind']
-  readonly except: readonly string[]
-}
-
-async function setMany(wish: ManyWish, picture: Picture, context: HandlerContext): Promise<Outcome> {
-  const meant = thingsMeant(wish, picture)
-  if (typeof meant === 'string') return say(meant)
-  const able = meant.flatMap((one) => {
-    const control = chooseControl(one, wish.to)
-    return control.ok ? [{ one, call: control.value.call }] : []
-  })
-  const what = `${sayCount(able.length, wish.kind)} to ${quote(String(wish.to))}`
-  if (able.length === 0) return say(`No ${wish.kind} there can be set to ${quote(String(wish.to))}. Nothing was done.`)
-  if (able.length > MAX_MANY)
-    return say(`That is ${what}: more than ${MAX_MANY} at once. Name a room. Nothing was done.`)
-  const list = able.map(({ one }) => sayName(one.name))
-  if (wish.preview) return say(`This would set ${what}: ${sayList(list.slice(0, MAX_NAMED))}.`, { count: able.length })
-  const done: Thing[] = []
-  const failed: JsonObject[] = []
-  for (const { one, call } of able) {
-    const outcome = await carryOut(call, wish, context)
-    if (outcome.ok) done.push(one)
-    else failed.push({ name: sayName(one.name), quoted: quote(outcome.fault.message) })
-    if (context.signal.aborted) break
-  }
-  return say(`Set ${sayCount(done.length, wish.kind)} of ${able.length} to ${quote(String(wish.to))}.`, {
-    ...(failed.length === 0 ? {} : { failed: failed.slice(0, MAX_NAMED) }),
-    id: context.traceId,
-    undo_many: done.flatMap(({ restore }) => (restore === undefined ? [] : [{ ...restore }])),
-  })
-}
-
-/** The things of one kind in a room or on a floor; a sentence where nobody can be sure which are meant. */
-function thingsMeant({ room, kind, except }: ManyWish, picture: Picture): readonly Thing[] | string {
-  const { rooms, things } = picture
-  const left = new Set(
-    except.flatMap((text) => {
-      const found = findThing(text, directoryOf(picture))
-      return found.kind === 'one' ? [found.thing.handle] : []
-    }),
-  )
-  if (left.size < except.length) return 'It is not clear what is to be left out. Nothing was done.'
-  const many = things.filter((one) => one.kind === kind && mayBeSetWithOthers(one) && !left.has(one.handle))
-  if (room === undefined) return many
-  const key = rooms.find(room)?.key
-  const onFloor = many.filter(({ floor }) => floor !== undefined && isFloorNamed(floor, room))
-  const inRoom = key === undefined ? [] : many.filter((one) => one.room === key)
-  if (inRoom.length > 0 || onFloor.length === 0)
-    return inRoom.length > 0 ? inRoom : `There is no ${kind} in ${quote(room)}. Nothing was done.`
-  return onFloor
-}
-
-function isFloorNamed(floor: string, room: string): boolean {
-  const words = new Set(meaningfulWords(floor))
-  return meaningfulWords(room).some((word) => words.has(word) && kindOfWord(word) === undefined)
 }

@@ -12,6 +12,8 @@ export interface Thing {
   readonly handle: string
   /** As its family has it: a stranger's words. */
   readonly name: string
+  /** What people taught that it is called, too. */
+  readonly aliases?: readonly string[]
   /** A room of the picture, by its key; `undefined` for what is in none. */
   readonly room: string | undefined
   readonly floor: string | undefined
@@ -19,6 +21,8 @@ export interface Thing {
   /** What it shows, in the words of its family: a stranger's words. */
   readonly state: string | undefined
   readonly isOn: boolean | undefined
+  /** What a control with a range is at now. */
+  readonly level?: number | undefined
   /** For what opens: blinds, doors, windows. */
   readonly isOpen: boolean | undefined
   readonly isLocked: boolean | undefined
@@ -27,17 +31,15 @@ export interface Thing {
   readonly isSensitive: boolean
   /** What it can be told; empty for what only tells. */
   readonly controls: readonly ThingControl[]
-  /** The call that brings it back to what it is now; `undefined` where that is not known. */
-  readonly restore: ThingCall | undefined
 }
 
 /** One thing that a thing can be told, and the call that does it. */
 export interface ThingControl {
-  readonly wish: WishWord | 'level' | 'temperature' | 'label'
+  readonly wish: WishWord | 'level' | 'temperature' | 'colour' | 'label'
   readonly label?: string
   readonly minimum?: number
   readonly maximum?: number
-  /** `value`: the number that was wished for, where the control takes one. */
+  /** `value`: the number that was wished for, where the control takes one; a colour is red, green and blue in one. */
   readonly callFor: (value: number | undefined) => ThingCall
 }
 

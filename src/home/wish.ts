@@ -1,7 +1,7 @@
 /**
  * Wish: what somebody wants a thing to be, from the word or number that they say to the control that does it.
  *
- *   "on" · "40 %" · 21.5 · "half" · "open" · a label of the thing itself
+ *   "on" · "40 %" · 21.5 · "half" · "fünfzig Prozent" · "a bit brighter" · "red" · "open" · a label of the thing itself
  *
  * Pure.
  */
@@ -9,6 +9,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { fold, wishWord } from './home-words.ts'
 import type { WishWord } from './home-words.ts'
+import { parseNumber } from './number-words.ts'
 import type { Thing, ThingCall, ThingControl } from './thing.ts'
 
 export interface ChosenControl {
@@ -17,22 +18,32 @@ export interface ChosenControl {
   readonly told: string
 }
 
-const NUMBER = /^(-?\d+(?:[.,]\d+)?)\s*(?:%|percent|prozent|°|°c|c|degrees|grad)?$/i
-const FRACTIONS: Readonly<Record<string, number>> = { half: 50, halb: 50, full: 100, voll: 100, quarter: 25 }
+/** Words around a wish that change nothing about it. */
+const FILLERS = new Set(
+  'turn turned switch switched it them please bitte mach mache machen schalte schalten stell stelle stellen fahr fahre fahren fully completely ganz komplett the to be auf'.split(
+    ' ',
+  ),
+)
+const PERCENT = /%|percent|prozent|half|halb|quarter|viertel|full|voll/i
 
 /** The control that is meant; otherwise what the thing can be told instead. */
 export function chooseControl(thing: Thing, to: string | number | boolean): Result<ChosenControl, readonly string[]> {
   const text = String(to).trim()
-  const word = wishWord(text)
+  const word = wishWord(text) ?? wishWord(withoutFillers(text))
   const byWord = word === undefined ? undefined : controlFor(thing, word)
   if (byWord !== undefined) return ok({ call: byWord.callFor(undefined), told: word ?? text })
-  const number = NUMBER.exec(text)?.[1]?.replace(',', '.')
-  const value = number === undefined ? FRACTIONS[fold(text)] : Number(number)
-  const ranged = value === undefined ? undefined : rangedControl(thing, value)
-  if (ranged !== undefined) return ok({ call: ranged.callFor(value), told: text })
-  const labelled = thing.controls.find(({ label }) => label !== undefined && fold(label) === fold(text))
+  const chosen = relativeChoice(thing, text) ?? numberChoice(thing, text) ?? colourChoice(thing, text)
+  if (chosen !== undefined) return ok(chosen)
+  const labelled = labelledControl(thing, text)
   if (labelled !== undefined) return ok({ call: labelled.callFor(undefined), told: labelled.label ?? text })
-  return fail(thing.controls.map(describeControl))
+  return fail([...new Set(thing.controls.map(describeControl))])
+}
+
+function withoutFillers(text: string): string {
+  return fold(text)
+    .split(' ')
+    .filter((word) => !FILLERS.has(word))
+    .join(' ')
 }
 
 /** `on` for a blind is meant as `open` by nobody; but a light that only dims is on at its most. */
@@ -45,14 +56,127 @@ function controlFor(thing: Thing, word: WishWord): ThingControl | undefined {
   return { ...level, callFor: () => level.callFor(value) }
 }
 
-function rangedControl(thing: Thing, value: number): ThingControl | undefined {
-  return thing.controls.find(
-    ({ wish, minimum = -Infinity, maximum = Infinity }) =>
-      (wish === 'level' || wish === 'temperature') && value >= minimum && value <= maximum,
-  )
+function numberChoice(thing: Thing, text: string): ChosenControl | undefined {
+  const value = parseNumber(text)
+  if (value === undefined) return undefined
+  for (const control of thing.controls.filter(isRanged)) {
+    const told = valueFor(control, value, PERCENT.test(text))
+    if (told !== undefined) return { call: control.callFor(told), told: String(told) }
+  }
+  return undefined
 }
+
+function isRanged({ wish }: ThingControl): boolean {
+  return wish === 'level' || wish === 'temperature'
+}
+
+/** Dimmers end at 99 or 100 and mean the same; others count to 255, of which a percentage is a part. */
+function valueFor(
+  { wish, minimum = 0, maximum = 100 }: ThingControl,
+  value: number,
+  isPercent: boolean,
+): number | undefined {
+  const isScale = wish === 'level' && maximum >= 95 && maximum <= 100
+  if (isScale && value > maximum && value <= 100) return maximum
+  if (wish === 'level' && isPercent && !isScale && value >= 0 && value <= 100)
+    return Math.round(minimum + ((maximum - minimum) * value) / 100)
+  return value >= minimum && value <= maximum ? value : undefined
+}
+
+const MORE = new Set('brighter heller lighter more mehr higher hoeher louder lauter warmer waermer up rauf'.split(' '))
+const LESS = new Set(
+  'darker dimmer dunkler less weniger lower niedriger quieter leiser cooler colder kaelter kuehler down runter'.split(
+    ' ',
+  ),
+)
+const SLIGHTLY = /\b(?:a (?:little )?bit|a little|slightly|somewhat|etwas|ein (?:bisschen|wenig)|leicht)\b/
+const GREATLY = /\b(?:much|a lot|far|viel|deutlich)\b/
+/** Steps as parts of the range, and in degrees. */
+const STEPS = {
+  slight: { level: 0.1, degrees: 0.5 },
+  usual: { level: 0.2, degrees: 1 },
+  great: { level: 0.4, degrees: 2 },
+}
+
+function relativeChoice(thing: Thing, text: string): ChosenControl | undefined {
+  const control = thing.controls.find(isRanged)
+  const step = control === undefined ? undefined : relativeStep(text, control)
+  if (control === undefined || step === undefined || thing.level === undefined) return undefined
+  const { minimum = 0, maximum = 100 } = control
+  const value = Math.min(maximum, Math.max(minimum, Math.round((thing.level + step) * 10) / 10))
+  return { call: control.callFor(value), told: String(value) }
+}
+
+function relativeStep(text: string, { wish, minimum = 0, maximum = 100 }: ThingControl): number | undefined {
+  const signed = /^([+-])\s*(\d+(?:[.,]\d+)?)\s*(?:%|percent|prozent|degrees?|grad|°c?)?$/i.exec(text)
+  if (signed !== null && (signed[1] === '+' || minimum >= 0))
+    return Number(`${signed[1]}${(signed[2] ?? '').replace(',', '.')}`)
+  const folded = fold(text)
+  const words = folded.split(' ')
+  const direction = words.some((word) => MORE.has(word)) ? 1 : words.some((word) => LESS.has(word)) ? -1 : undefined
+  const isNegated = words.some((word) => ['not', 'nicht', 'no', 'kein', 'nie', 'never'].includes(word))
+  if (direction === undefined || isNegated) return undefined
+  const amount = words.map(parseNumber).find((value) => value !== undefined && !SLIGHTLY.test(folded))
+  const { slight, usual, great } = STEPS
+  const size = SLIGHTLY.test(folded) ? slight : GREATLY.test(folded) ? great : usual
+  return direction * (amount ?? (wish === 'temperature' ? size.degrees : size.level * (maximum - minimum)))
+}
+
+const COLOURS: Readonly<Record<string, number>> = {
+  red: 0xff_00_00,
+  rot: 0xff_00_00,
+  green: 0x00_ff_00,
+  gruen: 0x00_ff_00,
+  blue: 0x00_00_ff,
+  blau: 0x00_00_ff,
+  yellow: 0xff_ff_00,
+  gelb: 0xff_ff_00,
+  orange: 0xff_80_00,
+  purple: 0x80_00_80,
+  violet: 0x80_00_ff,
+  lila: 0x80_00_80,
+  violett: 0x80_00_ff,
+  pink: 0xff_69_b4,
+  rosa: 0xff_b6_c1,
+  magenta: 0xff_00_ff,
+  cyan: 0x00_ff_ff,
+  tuerkis: 0x40_e0_d0,
+  turquoise: 0x40_e0_d0,
+  white: 0xff_ff_ff,
+  weiss: 0xff_ff_ff,
+}
+
+function colourChoice(thing: Thing, text: string): ChosenControl | undefined {
+  const control = thing.controls.find(({ wish }) => wish === 'colour')
+  const hex = /^#?([0-9a-f]{6})$/i.exec(text)?.[1]
+  const colour = hex === undefined ? COLOURS[withoutFillers(text)] : Number.parseInt(hex, 16)
+  return control === undefined || colour === undefined ? undefined : { call: control.callFor(colour), told: text }
+}
+
+/** The label that was said, or the only one whose words are all in what was said: `movie mode` for `Movie`. */
+function labelledControl({ controls }: Thing, text: string): ThingControl | undefined {
+  const folded = fold(text)
+  const exact = controls.find(({ label }) => label !== undefined && fold(label) === folded)
+  if (exact !== undefined) return exact
+  const words = new Set(folded.split(' '))
+  const near = controls.filter(
+    ({ label }) =>
+      label !== undefined &&
+      fold(label).length > 2 &&
+      fold(label)
+        .split(' ')
+        .every((each) => words.has(each)),
+  )
+  // What else was said may turn the meaning around.
+  const isPlain = [...words].every(
+    (word) => FILLERS.has(word) || MODE_WORDS.has(word) || near.some(({ label }) => fold(label ?? '').includes(word)),
+  )
+  return near.length === 1 && isPlain ? near[0] : undefined
+}
+
+const MODE_WORDS = new Set(['mode', 'modus', 'setting', 'position', 'level', 'speed', 'stufe', 'program', 'programm'])
 
 export function describeControl({ wish, label, minimum, maximum }: ThingControl): string {
   if (wish === 'level' || wish === 'temperature') return `${minimum ?? 0} to ${maximum ?? 100}`
-  return label ?? wish
+  return wish === 'colour' ? 'a colour' : (label ?? wish)
 }

@@ -11,7 +11,7 @@ import type { DeviceKind } from './catalog/classify.ts'
 import { buildHouse } from './catalog/house.ts'
 import { adviceOn } from './tools/link-health.ts'
 import { JsonClient } from './wire/json-client.ts'
-import { getControl, getStatus } from './wire/read-request.ts'
+import { getControl, getStatus } from './wire/request.ts'
 
 export interface ClassifiedDevice {
   readonly ref: number

@@ -11,7 +11,7 @@ import { readAliasFile } from './tools/alias-file-store.ts'
 import { adviceOn, pushAdvice } from './tools/link-health.ts'
 import { AsciiClient, type AsciiState } from './wire/ascii-client.ts'
 import { JsonClient, type Credentials } from './wire/json-client.ts'
-import { getStatus, getVersion } from './wire/read-request.ts'
+import { getStatus, getVersion } from './wire/request.ts'
 
 export interface HomeseerFinding {
   readonly status: 'ok' | 'degraded' | 'failing'

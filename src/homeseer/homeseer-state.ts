@@ -12,7 +12,7 @@
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { numberField, textField } from '../ledger/entry-field.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/state-table.ts'
+import { StateTable } from '../ledger/projection.ts'
 import type { AdminDomain } from './tools/rules.ts'
 import type { AliasKind } from './resolve/alias.ts'
 

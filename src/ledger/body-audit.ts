@@ -5,7 +5,7 @@
  * Pure.
  */
 import { BODY_ERASED, bodyHash, decodeBody, SALT_BYTES } from './body.ts'
-import type { SaltedBody } from './body-records.ts'
+import type { SaltedBody } from './body.ts'
 import { isSequence } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { Findings } from './finding.ts'

@@ -6,10 +6,10 @@
  */
 import { hex } from '../core/bytes.ts'
 import { BODY_ERASED, bodyHash, decodeBody } from './body.ts'
+import type { SaltedBody } from './body.ts'
 import type { CachedEntry } from './entry-cache-store.ts'
 import { decodeEntry, isSequence } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { SaltedBody } from './body-records.ts'
 import { leafHash } from './tree.ts'
 
 export interface EntryWords {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { Edge } from './edge.ts'
-import type { FullTile } from './edge.ts'
+import { Edge } from './stored-tree.ts'
+import type { FullTile } from './stored-tree.ts'
 import { TILE_BYTES, TILE_HEIGHT, expandTile, tileNode } from './tile.ts'
 import { emptyFrontier, extend, frontierRoot, leafHash } from './tree.ts'
 

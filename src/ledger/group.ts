@@ -16,9 +16,8 @@ import { createHmac, hash } from 'node:crypto'
 import { equalBytes } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { bodyAt, bodyRecordBytes, readBodyRecords, writeBodyRecord } from './body-records.ts'
-import type { BodyRecord, SaltedBody } from './body-records.ts'
-import { isCommittedBody } from './body.ts'
+import { bodyAt, bodyRecordBytes, readBodyRecords, writeBodyRecord, isCommittedBody } from './body.ts'
+import type { BodyRecord, SaltedBody } from './body.ts'
 
 export interface AppendedEntry {
   readonly bytes: Uint8Array

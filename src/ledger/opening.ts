@@ -13,7 +13,7 @@ import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { decodeBody, isCommittedBody } from './body.ts'
-import type { SaltedBody } from './body-records.ts'
+import type { SaltedBody } from './body.ts'
 
 export type OpeningFault = 'no-opening' | 'not-committed'
 

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { numberField, textField } from './entry-field.ts'
-import { EntryUnlawful } from './projection.ts'
+import { EntryUnlawful, StateTable } from './projection.ts'
 import type { Projection } from './projection.ts'
-import { StateTable } from './state-table.ts'
 
 /** Accounts that may not be overdrawn. */
 const accounts: Projection<StateTable<number>> = {

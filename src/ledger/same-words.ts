@@ -8,7 +8,7 @@
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { decodeBody } from './body.ts'
-import type { SaltedBody } from './body-records.ts'
+import type { SaltedBody } from './body.ts'
 
 interface WordPlaces {
   readonly size: number

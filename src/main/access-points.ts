@@ -27,6 +27,16 @@ export interface AccessPointParts {
 }
 
 /** `undefined` where there are none; then nothing of it is loaded. */
+export function accessPointPrincipal({
+  name,
+  profile,
+}: {
+  readonly name: string
+  readonly profile: string
+}): Principal {
+  return { kind: 'principal', id: `access-point:${name}`, role: 'agent', restrictions: { profiles: [profile] } }
+}
+
 export async function openAccessPoints(
   parts: AccessPointParts,
 ): Promise<Result<Omit<AccessPointClients, 'listChanged'> | undefined, StartFault>> {
@@ -42,12 +52,7 @@ export async function openAccessPoints(
         `accessPoints: ${name} needs the environment variable ${expanded.fault.missing}, which is not set.`,
       )
     // Whoever speaks in the room: a principal of its own, with no more than the profile.
-    const principal: Principal = {
-      kind: 'principal',
-      id: `access-point:${name}`,
-      role: 'agent',
-      restrictions: { profiles: [profile] },
-    }
+    const principal = accessPointPrincipal({ name, profile })
     const door = { profile, style: 'underscore' } as const
     if (catalogues.find(principal, door) === 'no-such-profile')
       return misconfigured(`accessPoints: ${name} names the profile ${profile}, and there is none.`)

@@ -15,11 +15,11 @@ import type { Logger } from '../core/logger.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { systemCode } from '../core/thrown.ts'
 import { createAuthenticate } from '../guard/authenticate.ts'
 import type { Authenticate } from '../guard/authenticate.ts'
 import { createLimits } from '../guard/limits.ts'
 import { openOwnerToken } from '../guard/owner-token-store.ts'
+import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { Principal } from '../mcp/face-bus.ts'
 import { mcpHttpHandler } from '../mcp/http-server.ts'
 import type { NotAuthenticated } from '../mcp/http-server.ts'
@@ -113,15 +113,8 @@ async function openListener(
   try {
     return ok(await startListener({ host, port, rules: config.listen, logger, routes }))
   } catch (error) {
-    const code = systemCode(error)
-    if (code === 'EADDRINUSE')
-      return misconfigured(
-        `Port ${port} belongs to another program. Stop that, or set listen.port (0 takes a free one).`,
-      )
-    if (code === 'EADDRNOTAVAIL') return misconfigured(`listen.host is ${host}, which is no address of this machine.`)
-    if (code === 'EACCES')
-      return misconfigured(`Port ${port} may only be used by root. Set listen.port to one above 1023.`)
-    throw error
+    const settings = { hostKey: 'listen.host', host, portKey: 'listen.port', port, protocol: 'tcp' } as const
+    return misconfigured(explainListenFault(error, settings))
   }
 }
 

@@ -25,6 +25,7 @@ import { homeFamily } from '../home/home-envelope.ts'
 import { deriveSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import { createRuntime } from '../runtime/runtime.ts'
+import { createPrincipalLookup } from './principal-lookup.ts'
 import { misconfigured, type StartFault } from './start-fault.ts'
 
 export interface FamilyParts {
@@ -87,9 +88,17 @@ function runtimeService({ config, version, data, spine, database, key, reporters
   })
 }
 
-function homeService({ config, spine }: FamilyParts): Service {
+function homeService({ config, spine, logger }: FamilyParts): Service {
   const { bus, guard, ledger } = spine
-  return createHome({ bus, guard, ledger, clock: systemClock, rooms: config.rooms })
+  return createHome({
+    bus,
+    guard,
+    ledger,
+    clock: systemClock,
+    rooms: config.rooms,
+    principalNow: createPrincipalLookup({ config, tokens: guard.tokens, clock: systemClock }),
+    report: (error, message) => logger.error({ err: error }, message),
+  })
 }
 
 async function devicesServices({ config, data, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
@@ -118,7 +127,7 @@ async function homeseerServices({
     bus: {
       offer: (name) => bus.offer(name),
       offers: () => bus.offers(),
-      announceResource: (uri) => bus.announceResource(uri),
+      announceResource: bus.announceResource.bind(bus),
     },
     guard: guard.services,
     ledger,

@@ -12,7 +12,7 @@ import type { KeyObject } from 'node:crypto'
 import { numberField, textField } from '../ledger/entry-field.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/state-table.ts'
+import { StateTable } from '../ledger/projection.ts'
 import type { MembershipLog } from '../mesh/identity/membership-log.ts'
 
 interface MembershipState {

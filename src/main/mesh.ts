@@ -20,6 +20,7 @@ import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { SchemaAltered } from '../core/database-store.ts'
+import { explainListenFault } from '../toolbox/listen-fault.ts'
 import { MembershipAltered, MeshStore } from '../mesh/identity/mesh-store.ts'
 import type { MeshStoreOptions } from '../mesh/identity/mesh-store.ts'
 import type { Community } from '../mesh/identity/community.ts'
@@ -107,11 +108,10 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
           metrics: async () => ({ text: await metrics.metrics(), contentType: metrics.contentType }),
         })
       } catch (error) {
-        const code = systemCode(error)
+        if (systemCode(error) === undefined) throw error
         const { host, port } = config.mesh
-        if (code === 'EADDRINUSE') return refused(`Port ${port} belongs to another program. Set mesh.port to another.`)
-        if (code === 'EADDRNOTAVAIL') return refused(`mesh.host is ${host}, which is no address of this machine.`)
-        throw error
+        const settings = { hostKey: 'mesh.host', host, portKey: 'mesh.port', port, protocol: 'tcp' } as const
+        return refused(explainListenFault(error, settings))
       }
       return ok({
         state: () => mesh.state(),

@@ -11,6 +11,7 @@ import { auditSecret } from '../guard/schema-store.ts'
 import { auditRollbacks } from '../homeseer/admin/rollback-store.ts'
 import { deviceProjection } from '../devices/enrol/device-state.ts'
 import { guardProjection } from '../guard/guard-state.ts'
+import { laterProjection } from '../home/later-state.ts'
 import { homeseerProjection } from '../homeseer/homeseer-state.ts'
 import type { EntryCache } from '../ledger/entry-cache-store.ts'
 import { ledgerProjection } from '../ledger/own-projection.ts'
@@ -25,6 +26,7 @@ export const recordProjections: readonly AnyProjection[] = [
   runtimeProjection,
   deviceProjection,
   homeseerProjection,
+  laterProjection,
   membershipProjection,
 ]
 

@@ -25,8 +25,7 @@ export function selfCheck(data: DataDirectory, status: StatusView): DoctorFacts 
       .filter(({ mode }) => mode !== '600' && mode !== '400'),
     // It answers: whoever reads this was answered by it. So its port is taken, by itself.
     gateway: { url: status.url, answers: true },
-    portTaken: false,
-    port: 0,
+    listenerFaults: [],
     ledger: undefined,
     services: status.services.map(serviceFacts),
   }

@@ -9,8 +9,7 @@
  *
  * Pure, given its bus and its clock.
  */
-import { readJsonText } from '../core/strict-json.ts'
-import { isJsonObject } from '../core/json.ts'
+import { readJsonText, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { answer } from './answer.ts'
 import type { Answering } from './answer.ts'

@@ -11,10 +11,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJsonContentType } from '@modelcontextprotocol/server'
 import type { Json, JsonObject } from '../core/json.ts'
+import { readJson } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Refusal } from './refusal-transport.ts'
-import { readJson } from '../core/strict-json.ts'
 import { utf8 } from '../core/bytes.ts'
 import type { Message } from './results.ts'
 

@@ -12,8 +12,7 @@ import type { Readable, Writable } from 'node:stream'
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import type { Json } from '../core/json.ts'
-import { isJsonObject } from '../core/json.ts'
-import { readJson } from '../core/strict-json.ts'
+import { isJsonObject, readJson } from '../core/json.ts'
 
 export interface StdioStreams {
   readonly input: Readable

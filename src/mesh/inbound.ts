@@ -10,7 +10,7 @@
 import type { CapabilityBus, Serving } from '../bus/bus.ts'
 import type { Call, Interaction, Outcome } from '../bus/call.ts'
 import type { Emit } from '../bus/peer.ts'
-import { satisfies } from '../bus/capability.ts'
+import { satisfies } from '../bus/eligible.ts'
 import { schemaHash } from '../bus/schema-hash.ts'
 import type { Fault } from '../core/fault.ts'
 import { ulid } from '../core/ids.ts'

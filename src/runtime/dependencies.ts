@@ -11,6 +11,7 @@ import type { Fault } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { visibleText } from '../core/stranger-text.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** What every tool that keeps records needs: a change and its ledger event are one work of `database.commit`. */
@@ -23,9 +24,25 @@ export interface Records {
 /** Handlers of the family do not overlap (spec 5 § 4, stage 1). */
 export const RUNTIME_LOCK = 'runtime'
 
+/** Of what a program calls itself. */
+const MAX_CLIENT_LENGTH = 128
+
+export interface Origin {
+  /** Whose credential the call came with. */
+  readonly principal: string
+  /** What the program calls itself: nobody proves it, so it never stands in the credential's place. */
+  readonly client: string | undefined
+  readonly trace_id: string
+}
+
 /** Who asked, and in which call: what every event of the runtime says. */
-export function origin(call: Call): { readonly principal: string; readonly trace_id: string } {
-  return { principal: callerKey(call.caller), trace_id: call.traceId }
+export function origin({ caller, traceId }: Call): Origin {
+  const client = caller.kind === 'principal' ? caller.client : undefined
+  return {
+    principal: callerKey(caller),
+    client: client === undefined ? undefined : visibleText(client, MAX_CLIENT_LENGTH),
+    trace_id: traceId,
+  }
 }
 
 export function answer(data: Json): Outcome {

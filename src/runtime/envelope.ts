@@ -43,6 +43,11 @@ const CODES: Readonly<Record<FaultKind, string>> = {
   unsupported: 'UNSUPPORTED',
 }
 
+/** In which of § 6.2's patterns a tool's own failures come; what the chain refuses is pattern A for every tool. */
+export function failurePattern(tool: string): 'A' | 'B' {
+  return RETURNS_ERRORS.has(tool) ? 'B' : 'A'
+}
+
 export const runtimeFamily: Family = {
   name: 'runtime',
   // Spec 5 § 6.1.

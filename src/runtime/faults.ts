@@ -29,6 +29,8 @@ const KINDS = {
   // Ours.
   /** Somebody changed the task since the caller read it. */
   ERR_VERSION_CONFLICT: 'conflict',
+  /** The task is DONE or CANCELLED, and says for ever what it said then. */
+  ERR_TASK_CLOSED: 'conflict',
   /** `depends_on` names a task that nobody created. */
   ERR_DEPENDENCY_NOT_FOUND: 'not-found',
   /** Along its dependencies the task would come to wait for itself. */

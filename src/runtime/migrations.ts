@@ -8,7 +8,7 @@ import type { Migrations } from '../core/database-store.ts'
 
 /**
  *   audit_sessions 1──n thought_records n──1 tasks ──n task_dependencies
- *          │ 1                 (by task_id, which may name a task of another system)
+ *          │ 1                 (by task_id)
  *          └──1 merkle_roots
  *
  * Every `log_index` is an entry of the ledger, and every `seq` the one that created the row, which orders them.
@@ -23,6 +23,7 @@ export const runtimeMigrations: Migrations = {
       task_id TEXT,
       started_at TEXT NOT NULL,
       principal TEXT NOT NULL,
+      client TEXT,
       log_index INTEGER NOT NULL UNIQUE,
       finalized_at TEXT
     ) STRICT, WITHOUT ROWID;
@@ -39,6 +40,7 @@ export const runtimeMigrations: Migrations = {
       prev_hash TEXT NOT NULL,
       hash TEXT NOT NULL,
       principal TEXT NOT NULL,
+      client TEXT,
       public_key TEXT,
       signature TEXT,
       log_index INTEGER NOT NULL UNIQUE,

@@ -86,7 +86,7 @@ export const runtimeCache: EntryCache = {
       prepared(
         sql,
         `INSERT OR REPLACE INTO thought_records VALUES (:seq, :id, :type, :task_id, :agent_id, :session_id, :timestamp,
-           :prev_hash, :hash, :principal, :public_key, :signature, :seq, :leaf_hash)`,
+           :prev_hash, :hash, :principal, :client, :public_key, :signature, :seq, :leaf_hash)`,
       ).run({
         seq: entry.seq,
         leaf_hash: leafHash,
@@ -96,12 +96,13 @@ export const runtimeCache: EntryCache = {
 
     [SESSION_START]: (sql, { entry, body }) => {
       const intent = isJsonObject(body) && typeof body['intent'] === 'string' ? body['intent'] : ERASED
-      prepared(sql, 'INSERT OR REPLACE INTO audit_sessions VALUES (?, ?, ?, ?, ?, ?, NULL)').run(
+      prepared(sql, 'INSERT OR REPLACE INTO audit_sessions VALUES (?, ?, ?, ?, ?, ?, ?, NULL)').run(
         textField(entry, 'session_id') ?? '',
         intent,
         (entry['task_id'] ?? null) as string | null,
         entry.at,
         textField(entry, 'principal') ?? '',
+        textField(entry, 'client') ?? null,
         entry.seq,
       )
     },
@@ -149,6 +150,7 @@ const THOUGHT_COLUMNS = [
   'prev_hash',
   'hash',
   'principal',
+  'client',
   'public_key',
   'signature',
 ] as const

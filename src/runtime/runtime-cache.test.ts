@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { plantTasks } from '../../test/planted-task.ts'
 import { runtimeRig } from '../../test/runtime-rig.ts'
 import type { Rig } from '../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../test/runtime-steps.ts'
@@ -103,6 +104,7 @@ describe('the tables of the runtime', () => {
 
   it('decide nothing: a row that somebody added is no task, a session that was sealed stays sealed', async () => {
     const session = await startSession()
+    await plantTasks(rig, 'T-1')
     await think('T-1', { session_id: session })
     await rig.data('merkle_finalize', { session_id: session })
     rig.tamper(`UPDATE audit_sessions SET finalized_at = NULL; DELETE FROM merkle_roots;
@@ -113,7 +115,7 @@ describe('the tables of the runtime', () => {
     expect(await rig.error('task_update', { id: 'T-9', patch: { status: 'DONE' } })).toMatchObject({
       code: 'ERR_NOT_FOUND',
     })
-    expect(await rig.data('task_list')).toMatchObject({ tasks: [] })
+    expect(await rig.data('task_list')).toMatchObject({ tasks: [{ id: 'T-1' }] })
   })
 
   it('are the same whether words were erased before they were rebuilt or after', async () => {

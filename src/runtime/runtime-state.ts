@@ -1,6 +1,6 @@
 /**
  * Runtime state: what the tools of spec 5 decide from, as the log says it: where each task stands, which sessions are
- * open, what each chain of thoughts ends with, and whose key an agent's is.
+ * open, what each chain of thoughts ends with, and which key an agent signs with.
  *
  *   task.created ─▶ task.changed, task.transition      session.start ─▶ thought … ─▶ session.final      skill.change
  *
@@ -12,12 +12,13 @@
 import { entryTime, numberField, textField } from '../ledger/entry-field.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
-import { StateTable } from '../ledger/state-table.ts'
+import { StateTable } from '../ledger/projection.ts'
 import { SESSION_FINAL, SESSION_START } from './proofs/session-leaf.ts'
 import { SKILL_CHANGE } from './skills/skill.ts'
-import { canTransition, FIRST_STATUS, isRetry, STATUSES } from './tasks/machine.ts'
+import { canTransition, FIRST_STATUS, isClosed, isRetry, STATUSES } from './tasks/machine.ts'
 import type { Status } from './tasks/machine.ts'
 import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION } from './tasks/task-entries.ts'
+import { AGENT_KEY } from './trail/agent-key.ts'
 import { THOUGHT_EVENT } from './trail/leaf.ts'
 import { GENESIS_HASH } from './trail/thought.ts'
 
@@ -26,6 +27,9 @@ export interface TaskFacts {
   readonly version: number
   readonly attempt: number
   readonly dependsOn: readonly string[]
+  /** The task that it takes up again, and those that take it up. */
+  readonly follows: string | null
+  readonly followedBy: readonly string[]
   readonly createdAt: string
   readonly updatedAt: string
   /** Entry of the last change, of the last move into VERIFY, and of the last reflection. */
@@ -47,6 +51,16 @@ export interface ChainHead {
   readonly timestamp: string
 }
 
+/** Under which key an agent's records are signed. */
+export interface AgentKey {
+  /** Base64; `undefined` once a person revoked it and gave no other. */
+  readonly key: string | undefined
+  /** True: a person decided it, and no signature makes another key the agent's. */
+  readonly isGiven: boolean
+  readonly since: string
+  readonly logIndex: number
+}
+
 export interface SkillFacts {
   readonly contentHash: string
   readonly sourcePath: string
@@ -60,11 +74,14 @@ export interface RuntimeState {
   /** Sessions that are open, by the task for which they were begun. */
   readonly openSessions: StateTable<readonly string[]>
   readonly chains: StateTable<ChainHead>
-  /** Base64, by agent: the first that it signed with. */
-  readonly agentKeys: StateTable<string>
+  /** By agent: the first that it signed with, or the one that a person gave it. */
+  readonly agentKeys: StateTable<AgentKey>
   readonly signatures: StateTable<boolean>
   readonly skills: StateTable<SkillFacts>
 }
+
+/** Further tasks that follow one say so themselves. */
+const MAX_FOLLOWERS = 64
 
 const INCOMPLETE = 'it lacks what such an entry says'
 
@@ -75,11 +92,18 @@ const taskEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
     if (tasks.has(id)) return `task ${id} was created before`
     const strange = dependsOn.find((other) => !tasks.has(other))
     if (strange !== undefined) return `there is no task ${strange} to wait for`
+    const follows = textField(entry, 'follows') ?? null
+    const followed = follows === null ? undefined : tasks.get(follows)
+    if (follows !== null && followed === undefined) return `there is no task ${follows} to follow`
+    if (follows !== null && followed !== undefined)
+      tasks.set(follows, { ...followed, followedBy: [...followed.followedBy, id].slice(0, MAX_FOLLOWERS) })
     tasks.set(id, {
       status: FIRST_STATUS,
       version: 1,
       attempt: 1,
       dependsOn,
+      follows,
+      followedBy: [],
       createdAt: entry.at,
       updatedAt: entry.at,
       logIndex: entry.seq,
@@ -98,10 +122,11 @@ const taskEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
 }
 
 const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
-  [SESSION_START]: ({ sessions, openSessions }, entry) => {
+  [SESSION_START]: ({ sessions, openSessions, tasks }, entry) => {
     const [id, taskId] = [textField(entry, 'session_id'), textField(entry, 'task_id') ?? null]
     if (id === undefined) return INCOMPLETE
     if (sessions.has(id)) return `session ${id} was begun before`
+    if (taskId !== null && !tasks.has(taskId)) return `there is no task ${taskId}`
     sessions.set(id, { taskId, startIndex: entry.seq, records: 0, finalizedAt: null })
     if (taskId !== null) openSessions.set(taskId, [...(openSessions.get(taskId) ?? []), id])
     return undefined
@@ -116,17 +141,18 @@ const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
     if (sessionId !== undefined && session?.finalizedAt !== null) return `session ${sessionId} was not open`
     if (text('prev_hash') !== (state.chains.get(taskId)?.hash ?? GENESIS_HASH))
       return `it does not continue the chain of task ${taskId}`
+    const task = state.tasks.get(taskId)
+    if (task === undefined) return `there is no task ${taskId}`
     const known = state.agentKeys.get(agent)
-    if (known !== undefined && known !== key) return `it was not signed with the key of ${agent}`
+    if (known !== undefined && known.key !== key) return `it was not signed with the key of ${agent}`
     if (signature !== undefined && state.signatures.has(signature)) return 'this signed statement was recorded before'
-    if (known === undefined && key !== undefined) state.agentKeys.set(agent, key)
+    if (known === undefined && key !== undefined)
+      state.agentKeys.set(agent, { key, isGiven: false, since: entry.at, logIndex: entry.seq })
     if (signature !== undefined) state.signatures.set(signature, true)
     state.chains.set(taskId, { hash, timestamp })
     if (sessionId !== undefined && session !== undefined)
       state.sessions.set(sessionId, { ...session, records: session.records + 1 })
-    const task = state.tasks.get(taskId)
-    if (task !== undefined && entry['type'] === 'reflection')
-      state.tasks.set(taskId, { ...task, reflectionIndex: entry.seq })
+    if (entry['type'] === 'reflection') state.tasks.set(taskId, { ...task, reflectionIndex: entry.seq })
     return undefined
   },
 
@@ -143,6 +169,17 @@ const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
         taskId,
         (openSessions.get(taskId) ?? []).filter((other) => other !== id),
       )
+    return undefined
+  },
+}
+
+const agentEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
+  // Who may write it, the guard's own state says (principal-state.ts).
+  [AGENT_KEY]: ({ agentKeys }, entry) => {
+    const [agent, key] = [textField(entry, 'agent_id'), textField(entry, 'public_key')]
+    if (agent === undefined) return INCOMPLETE
+    if (textField(entry, 'previous_key') !== agentKeys.get(agent)?.key) return `${agent} had another key`
+    agentKeys.set(agent, { key, isGiven: true, since: entry.at, logIndex: entry.seq })
     return undefined
   },
 }
@@ -170,7 +207,7 @@ export const runtimeProjection: Projection<RuntimeState> = {
     signatures: new StateTable<boolean>(journal),
     skills: new StateTable(journal),
   }),
-  apply: { ...taskEntries, ...trailEntries, ...skillEntries },
+  apply: { ...taskEntries, ...trailEntries, ...agentEntries, ...skillEntries },
 }
 
 function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: Status | undefined): string | undefined {
@@ -178,6 +215,7 @@ function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: Status | un
   const task = id === undefined ? undefined : tasks.get(id)
   if (id === undefined || task === undefined) return 'there is no such task'
   if (entry['version'] !== task.version + 1) return `task ${id} is at version ${task.version}`
+  if (isClosed(task.status)) return `task ${id} is ${task.status} and does not change any more`
   const dependsOn = dependenciesIn(entry) ?? task.dependsOn
   if (to !== undefined) {
     if (entry['from'] !== task.status) return `task ${id} is ${task.status}`
@@ -187,6 +225,7 @@ function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: Status | un
     const open = to === 'APPLY' ? dependsOn.find((other) => tasks.get(other)?.status !== 'DONE') : undefined
     if (open !== undefined) return `task ${id} waits for ${open}`
   }
+  if (entry['previous_entry'] !== task.logIndex) return `it does not name the last change of task ${id}`
   tasks.set(id, {
     ...task,
     dependsOn,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { recordedActions } from '../../test/recorded-calls.ts'
+import { plantTasks } from '../../test/planted-task.ts'
 import { runtimeRig } from '../../test/runtime-rig.ts'
 import type { Rig } from '../../test/runtime-rig.ts'
 import type { Caller } from '../bus/call.ts'
@@ -21,6 +22,10 @@ const FOURTEEN = [
   'thought_record_list',
 ]
 const BEYOND = [
+  'audited_work',
+  'hearthbus://runtime/audited-work',
+  'agent_key_list',
+  'agent_key_set',
   'audit_session_list',
   'bus_stats',
   'bus_topology',
@@ -77,7 +82,10 @@ describe('the runtime', () => {
     const records = offers().filter(({ effect }) => effect === 'records')
     expect(records.map(({ name }) => name).toSorted()).toEqual(RECORDS)
     const others = offers().filter(({ effect, name }) => effect !== 'reads' && !RECORDS.includes(name))
-    expect(others.map(({ name, effect }) => [name, effect])).toEqual([['router_call', 'writes']])
+    expect(others.map(({ name, effect }) => [name, effect])).toEqual([
+      ['agent_key_set', 'admin'],
+      ['router_call', 'writes'],
+    ])
   })
 
   it('lets no two of its handlers overlap, but for the one that calls others and the one that reads for long', () => {
@@ -116,6 +124,7 @@ describe('a call of the runtime through the chain', () => {
   })
 
   it('does not overlap with another, and a burst of them leaves no gap in the sequence', async () => {
+    await plantTasks(rig, 'T')
     const calls = Array.from({ length: 40 }, (_, index) =>
       index % 2 === 0
         ? rig.through('task_create', { title: `${index}` })
@@ -123,8 +132,8 @@ describe('a call of the runtime through the chain', () => {
     )
     expect((await Promise.all(calls)).every(({ ok }) => ok)).toBe(true)
     const kinds = rig.ledger.entries(0, rig.ledger.size()).map(({ entry }) => entry.kind)
-    expect(kinds).toHaveLength(120)
-    for (let at = 0; at < kinds.length; at += 3) {
+    expect(kinds).toHaveLength(121)
+    for (let at = 1; at < kinds.length; at += 3) {
       expect(kinds[at]).toBe('call.enter')
       expect(kinds[at + 2]).toBe('call.exit')
     }
@@ -133,9 +142,10 @@ describe('a call of the runtime through the chain', () => {
 
   it('does not keep the words of a thought a second time among the arguments of the call', async () => {
     const content = 'The key is under the mat.'
+    await plantTasks(rig, 'T')
     await rig.through('thought_record', { type: 'plan', task_id: 'T', agent_id: 'ada', content })
-    expect(rig.ledger.body(0)).toMatchObject({ kind: 'kept', body: { args: { content: '[redacted]' } } })
-    expect(rig.ledger.body(1)).toEqual({ kind: 'kept', body: { content } })
+    expect(rig.ledger.body(1)).toMatchObject({ kind: 'kept', body: { args: { content: '[redacted]' } } })
+    expect(rig.ledger.body(2)).toEqual({ kind: 'kept', body: { content } })
   })
 
   it('changes nothing but the audit in read-only mode', async () => {

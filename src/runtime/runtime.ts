@@ -7,6 +7,7 @@
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
 import type { Records } from './dependencies.ts'
+import { guideCapabilities } from './guide.ts'
 import { runtimeProjection } from './runtime-state.ts'
 import { createSessionStore } from './proofs/session-store.ts'
 import { proofTools } from './proofs/tools.ts'
@@ -32,6 +33,7 @@ import type { RoutingBus } from './system/router-tools.ts'
 import { serverTools } from './system/server-tools.ts'
 import { createTaskStore } from './tasks/task-store.ts'
 import { taskTools } from './tasks/tools.ts'
+import { agentKeyTools } from './trail/agent-key.ts'
 import { createThoughtStore } from './trail/thought-store.ts'
 import { trailTools } from './trail/tools.ts'
 
@@ -95,7 +97,8 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...serverTools(records, facts, probe),
     ...trailTools(records, stores),
     ...skillTools(skills),
-    ...taskTools(records, tasks),
+    ...taskTools(records, tasks, stores),
+    ...agentKeyTools(records, state),
     ...proofTools(records, stores, ledgerProver(ledger)),
     ...ledgerTools(ledger),
     ...changeTools(records, bus, guard),
@@ -103,6 +106,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...routerTools(records, bus),
     ...randomTools(vrfSecret),
     ...consensusTools(bus, guard, peers),
+    ...guideCapabilities(),
   ]
 
   return {

@@ -12,8 +12,7 @@ const WELL: DoctorFacts = {
   freeBytes: 5e9,
   looseKeys: [],
   gateway: { url: 'http://127.0.0.1:7420', answers: true },
-  portTaken: false,
-  port: 7420,
+  listenerFaults: [],
   ledger: { entries: 3, findings: [] },
   services: [{ name: 'runtime', status: 'ok', advice: undefined }],
 }

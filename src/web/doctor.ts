@@ -26,9 +26,8 @@ export interface DoctorFacts {
   /** Files that others could read although they must not, with their modes. */
   readonly looseKeys: readonly { readonly path: string; readonly mode: string }[]
   readonly gateway: { readonly url: string; readonly answers: boolean } | undefined
-  /** Somebody else's program on our port, when no gateway of ours runs. */
-  readonly portTaken: boolean
-  readonly port: number
+  /** Listeners that a start could not open, when no gateway of ours runs. */
+  readonly listenerFaults: readonly string[]
   /** Where the listener would be open to others, and no token was ever made; known while no gateway runs. */
   readonly openWithoutToken?: string | undefined
   /** `undefined`: there is none. `unknown`: without a configuration nobody knows what it is called. */
@@ -56,6 +55,8 @@ export function serviceFacts({ name, status, details }: StatusView['services'][n
 }
 
 const LOW_DISK_BYTES = 1_000_000_000
+/** Less than the ledger and its tables need for an hour of calls. */
+const FULL_DISK_BYTES = 16_000_000
 
 export function diagnose(facts: DoctorFacts): readonly Finding[] {
   return [
@@ -68,6 +69,7 @@ export function diagnose(facts: DoctorFacts): readonly Finding[] {
       sentence: `${path} has mode ${mode}; others can read it. Run: chmod 600 ${path}`,
     })),
     gatewayFinding(facts),
+    ...facts.listenerFaults.map((sentence): Finding => ({ level: 'fail', about: 'listener', sentence })),
     ...(facts.startRefusals ?? []).map((sentence): Finding => ({ level: 'fail', about: 'start', sentence })),
     ...ledgerFindings(facts),
     ...cosigningFindings(facts),
@@ -128,6 +130,12 @@ function dataFinding({ dataRoot, dataWritable, dataIsBlocked, freeBytes }: Docto
       sentence: `${dataRoot} cannot be written. Check its owner, or set HEARTHBUS_DATA.`,
     }
   const free = `${(freeBytes / 1e9).toFixed(1)} GB free`
+  if (freeBytes < FULL_DISK_BYTES)
+    return {
+      level: 'fail',
+      about: 'data',
+      sentence: `${dataRoot} is on a full disk. No call can be recorded, so every call is refused. Make room first.`,
+    }
   if (freeBytes < LOW_DISK_BYTES)
     return {
       level: 'warn',
@@ -137,19 +145,13 @@ function dataFinding({ dataRoot, dataWritable, dataIsBlocked, freeBytes }: Docto
   return { level: 'ok', about: 'data', sentence: `${dataRoot}, ${free}.` }
 }
 
-function gatewayFinding({ gateway, portTaken, port, openWithoutToken }: DoctorFacts): Finding {
+function gatewayFinding({ gateway, openWithoutToken }: DoctorFacts): Finding {
   if (gateway?.answers === true) return { level: 'ok', about: 'gateway', sentence: `answers at ${gateway.url}.` }
   if (gateway !== undefined)
     return {
       level: 'fail',
       about: 'gateway',
       sentence: `its process lives, but ${gateway.url} does not answer. Stop it and start it again; its log says more.`,
-    }
-  if (portTaken)
-    return {
-      level: 'fail',
-      about: 'gateway',
-      sentence: `port ${port} belongs to another program. Stop that, or set listen.port.`,
     }
   if (openWithoutToken !== undefined)
     return { level: 'fail', about: 'gateway', sentence: `none would start. ${noTokenSentence(openWithoutToken)}` }

@@ -232,7 +232,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     const { page } = await signedInPage(browser, house)
     await walkTo(page, 'tools/task_create')
     await page.getByLabel('title').fill('Sweep the chimney')
-    await page.getByLabel('priority').fill('high')
+    await page.getByLabel('priority').selectOption({ label: 'high' })
     expect(await page.getByLabel('As a command').textContent()).toBe(
       `hearthbus call task_create '{"title":"Sweep the chimney","priority":"high"}'`,
     )
@@ -251,7 +251,8 @@ describe.skipIf(chromium === undefined)('console', () => {
     await walkTo(page, 'work')
     const row = page.getByRole('table', { name: 'Sessions' }).getByRole('row').filter({ hasText: 'chimney' })
     await row.getByText('open', { exact: true }).waitFor()
-    const thought = { type: 'plan', task_id: 'T-1', agent_id: 'ada', content: 'Call the sweep.', session_id: session }
+    const task = stringAt((await agentCalls('task_create', { title: 'Chimney' })).structured, 'data', 'id') ?? ''
+    const thought = { type: 'plan', task_id: task, agent_id: 'ada', content: 'Call the sweep.', session_id: session }
     await agentCalls('thought_record', thought)
     const sealed = await agentCalls('merkle_finalize', { session_id: session })
     // Without anybody asking for it again.

@@ -115,7 +115,7 @@ describe('a gateway that runs', () => {
     const gateway = await startGatewayProcess(home)
     await expect
       .poll(async () => (await hearthbus(['doctor'])).said)
-      .toContain(`! homeseer: Port ${port}, where HomeSeer’s web hook would be heard, belongs to another program.`)
+      .toContain(`! homeseer: Port ${port} belongs to another program.`)
     await gateway.stop()
     squatter.close()
   })

@@ -214,7 +214,8 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
       isError: false,
       envelope: { ok: true, data: { ok: false, error: { code: 'ERR_SESSION_NOT_FOUND' } } },
     })
-    const thought = { type: 'plan', task_id: 'T', agent_id: 'ada', content: 'x', session_id: 'nobody' }
+    const { id: task } = await data('task_create', { title: 'x' })
+    const thought = { type: 'plan', task_id: task, agent_id: 'ada', content: 'x', session_id: 'nobody' }
     expect(await call('thought_record', thought)).toMatchObject({
       isError: true,
       envelope: { ok: false, error: { code: 'HANDLER_ERROR', details: { code: 'ERR_SESSION_NOT_FOUND' } } },

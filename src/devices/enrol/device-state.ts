@@ -12,7 +12,7 @@
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import { entryTime, textField } from '../../ledger/entry-field.ts'
 import type { ApplyEntry, Projection } from '../../ledger/projection.ts'
-import { StateTable } from '../../ledger/state-table.ts'
+import { StateTable } from '../../ledger/projection.ts'
 import type { Transport } from '../session/session.ts'
 import type { EnrolledDevice } from './enrolment.ts'
 

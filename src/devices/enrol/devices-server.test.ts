@@ -32,7 +32,9 @@ beforeEach(async () => {
       transport: 'websocket',
     }),
     desk,
-    harbour: { attach: () => ({ text: () => undefined, stir: () => undefined, closed: () => undefined }) },
+    harbour: {
+      attach: () => ({ text: () => undefined, audio: () => undefined, stir: () => undefined, closed: () => undefined }),
+    },
   })
   port = await server.listen('127.0.0.1', 0)
 })

@@ -2,7 +2,7 @@
  * Gateway: all of devices/ put together. One fleet, one registrar, and the doors that are open.
  *
  *   OTA, pictures, WebSocket ── devices-server ──┐
- *   MQTT ── mqtt-server + UDP sink ──────────────┼──▶ fleet
+ *   MQTT ── mqtt-server + UDP audio ──────────────┼──▶ fleet
  *   somebody else's broker ── mqtt-client ───────┘
  *
  * Does I/O.
@@ -19,8 +19,8 @@ import type { BrokerDevices } from '../session/mqtt-client.ts'
 import { connectBroker } from '../session/mqtt-client.ts'
 import type { MqttDevices } from '../session/mqtt-server.ts'
 import { acceptMqttDevices } from '../session/mqtt-server.ts'
-import type { UdpSink } from '../session/udp-sink-server.ts'
-import { openUdpSink } from '../session/udp-sink-server.ts'
+import type { UdpAudioServer } from '../session/udp-audio-server.ts'
+import { openUdpAudio } from '../session/udp-audio-server.ts'
 import type { Transport } from '../session/session.ts'
 import type { Addresses } from './addresses.ts'
 import { hostFor, VISION_PATH, visionUrl, WEBSOCKET_PATH } from './addresses.ts'
@@ -41,7 +41,7 @@ export interface GatewayOptions {
   readonly httpPort: number
   /** Told to devices instead of the address at which they reached us. */
   readonly publicUrl?: string
-  /** Our own broker and its UDP sink; off when absent. */
+  /** Our own broker and its UDP audio; off when absent. */
   readonly mqtt?: { readonly port: number; readonly udpPort: number }
   /** Somebody else's broker: how we get in, and how devices do. */
   readonly broker?: ExternalBroker & { readonly url: string; readonly username?: string; readonly password?: string }
@@ -65,14 +65,14 @@ export interface Gateway {
   readonly registrar: Registrar
   readonly httpPort: number
   readonly mqttPort: number | undefined
-  readonly udp: UdpSink | undefined
+  readonly udp: UdpAudioServer | undefined
   readonly brokerConnected: () => boolean
   readonly close: () => Promise<void>
 }
 
 interface Doors {
   server: DevicesServer | undefined
-  udp: UdpSink | undefined
+  udp: UdpAudioServer | undefined
   mqtt: MqttDevices | undefined
   broker: BrokerDevices | undefined
 }
@@ -120,8 +120,8 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
     doors.server = createDevicesServer({ ...options.server, registrar, desk, harbour: fleet, onRefused, clock })
     addresses = { ...addresses, httpPort: await doors.server.listen(host, options.httpPort) }
     if (options.mqtt !== undefined) {
-      doors.udp = await openUdpSink({ host, port: options.mqtt.udpPort })
-      const udp = { host: hostFor(addresses, undefined), port: doors.udp.port }
+      doors.udp = await openUdpAudio({ host, port: options.mqtt.udpPort })
+      const udp = { host: hostFor(addresses, undefined), server: doors.udp }
       const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp, onRefused }
       doors.mqtt = await acceptMqttDevices(mqtt)
       addresses = { ...addresses, mqttPort: doors.mqtt.port }

@@ -7,6 +7,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
+import type { AudioFrame } from '../wire/audio-frame.ts'
 import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_RATE } from './session-limits.ts'
@@ -18,6 +19,8 @@ import { nextDeadline } from './silence.ts'
 
 /** Further away than this nobody needs a timer to be exact, and Node's timers end at 2^31 ms. */
 const MAX_TIMER_MS = 3_600_000
+/** A device that listens sends 17 packets a second; that it does is news once in so long. */
+const AUDIO_NOTICE_MS = 500
 
 export type UntimedInput = Input extends infer Each ? (Each extends Input ? Omit<Each, 'atMs'> : never) : never
 
@@ -38,6 +41,7 @@ export class Berth {
   #epoch = 0
   #bucket: TokenBucket = { tokens: 0, atMs: 0 }
   #lastSeenMs: number | undefined
+  #audioNoticeMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
   #timerAtMs = 0
   #busy = false
@@ -61,6 +65,9 @@ export class Berth {
     return {
       text: (text) => {
         if (this.#epoch === epoch) this.#hear(text)
+      },
+      audio: (read) => {
+        if (this.#epoch === epoch) this.#hearAudio(read)
       },
       stir: () => {
         if (this.#epoch === epoch) this.#lastSeenMs = clock.now()
@@ -149,8 +156,17 @@ export class Berth {
     this.input({ kind: 'text', text })
   }
 
+  /** Audio that nobody listens to stays unread. */
+  #hearAudio(_read: () => AudioFrame | undefined): void {
+    const atMs = this.#options.clock.monotonic()
+    if (atMs - this.#audioNoticeMs < AUDIO_NOTICE_MS) return
+    this.#audioNoticeMs = atMs
+    this.input({ kind: 'audio' })
+  }
+
   #carryOut(effect: Effect): void {
     if (effect.kind === 'send') this.link?.send(effect.text)
+    else if (effect.kind === 'audio-keys') this.link?.openAudio(effect.keys)
     else if (effect.kind === 'close') this.link?.close(effect.reason)
     else this.#options.carryOut(this, effect)
   }

@@ -13,13 +13,15 @@ const TOOL = { name: 't', description: '', inputSchema: { type: 'object', proper
 class FarEnd {
   readonly sent: JsonObject[] = []
   closedFor: string | undefined
-  ears: LinkEars = { text: () => undefined, stir: () => undefined, closed: () => undefined }
+  ears: LinkEars = { text: () => undefined, audio: () => undefined, stir: () => undefined, closed: () => undefined }
   readonly link: DeviceLink = {
     transport: 'mqtt',
     remoteAddress: '10.0.0.9',
     localAddress: '10.0.0.1',
     udp: undefined,
     send: (text) => void this.sent.push(JSON.parse(text) as JsonObject),
+    sendAudio: () => undefined,
+    openAudio: () => undefined,
     close: (reason) => {
       this.closedFor = reason
     },

@@ -224,10 +224,12 @@ class FleetServer implements Fleet, Harbour {
         this.#feed.publish({ ...effect, ...about })
         return
       case 'offline':
+      case 'unheard':
       case 'notification':
         this.#feed.publish({ ...effect, ...about })
         return
       case 'send':
+      case 'audio-keys':
       case 'close':
         throw new Error(`a berth carries out ${effect.kind} itself`)
       default:

@@ -12,9 +12,11 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import type { ToolResult } from '../wire/content.ts'
+import type { AudioFrame } from '../wire/audio-frame.ts'
 import type { Announcement } from '../wire/envelope.ts'
 import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import type { DeviceTool, ServerInfo } from '../wire/tool-list.ts'
+import type { UdpKeys } from '../wire/udp-audio.ts'
 import type { DeviceFault } from './device-fault.ts'
 import type { Phase, Remembered, Transport, Vision } from './session.ts'
 
@@ -76,6 +78,8 @@ export type FleetEvent =
       | { readonly kind: 'tools'; readonly changed: boolean }
       | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject | undefined }
       | { readonly kind: 'forgotten' }
+      /** It wanted to listen, and nobody would have heard it. */
+      | { readonly kind: 'unheard' }
     ))
   /** The subscriber was too slow, and this many events were left out. */
   | { readonly kind: 'missed'; readonly count: number }
@@ -102,11 +106,17 @@ export interface DeviceLink {
   readonly localAddress: string | undefined
   readonly udp: { readonly server: string; readonly port: number } | undefined
   readonly send: (text: string) => void
+  /** Lost where the device cannot be reached with audio now. */
+  readonly sendAudio: (frame: AudioFrame) => void
+  /** Over MQTT: the keys of the audio session that begins with the hello they were told in. */
+  readonly openAudio: (keys: UdpKeys) => void
   readonly close: (reason: string) => void
 }
 
 export interface LinkEars {
   readonly text: (text: string) => void
+  /** A packet of audio, which nobody has read yet. */
+  readonly audio: (read: () => AudioFrame | undefined) => void
   /** A sign of life that says nothing: it is still there. */
   readonly stir: () => void
   readonly closed: (reason: string) => void

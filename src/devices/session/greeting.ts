@@ -6,6 +6,7 @@
 import { createHmac } from 'node:crypto'
 import type { DeviceHello } from '../wire/hello.ts'
 import { encodeUdpHello, encodeWebSocketHello } from '../wire/hello.ts'
+import type { UdpKeys } from '../wire/udp-audio.ts'
 import type { Link } from './session.ts'
 import { NO_LISTING } from './session.ts'
 import type { Turn } from './turn.ts'
@@ -15,8 +16,11 @@ import { emit, send, update, updateLink } from './turn.ts'
 export function greet(turn: Turn, link: Link, hello: DeviceHello): void {
   const greetings = link.greetings + 1
   const sessionId = derive(link.seed, `session ${greetings}`).slice(0, 32)
-  updateLink(turn, { greetings })
-  send(turn, helloAnswer(link, hello, greetings, sessionId))
+  updateLink(turn, { greetings, microphone: undefined })
+  // Before the answer leaves, so that no packet can be too early.
+  if (link.transport === 'mqtt' && link.udp !== undefined)
+    emit(turn, { kind: 'audio-keys', keys: udpKeys(link, greetings) })
+  send(turn, helloAnswer(link, greetings, sessionId))
   const { phase, round, flight } = turn.session
   if (phase === 'greeting') emit(turn, { kind: 'online' })
   // Through somebody else's broker, a question from before the hello may never have reached it. A call keeps its time.
@@ -30,13 +34,17 @@ export function greet(turn: Turn, link: Link, hello: DeviceHello): void {
   emit(turn, { kind: 'tools', changed: true })
 }
 
-function helloAnswer(link: Link, hello: DeviceHello, greetings: number, sessionId: string): string {
-  if (link.transport === 'websocket') return encodeWebSocketHello(sessionId, hello.audio)
+function helloAnswer(link: Link, greetings: number, sessionId: string): string {
+  if (link.transport === 'websocket') return encodeWebSocketHello(sessionId)
   // A device that gets no UDP endpoint shows an alert; with a broker of somebody else's we may have none to offer.
   const { server, port } = link.udp ?? { server: '127.0.0.1', port: 9 }
-  const keyHex = derive(link.seed, `key ${greetings}`).slice(0, 32)
-  const ssrc = derive(link.seed, `ssrc ${greetings}`).slice(0, 8)
-  return encodeUdpHello(sessionId, hello.audio, { server, port, keyHex, nonceHex: `01000000${ssrc}0000000000000000` })
+  return encodeUdpHello(sessionId, { server, port, ...udpKeys(link, greetings) })
+}
+
+function udpKeys({ seed }: Link, greetings: number): UdpKeys {
+  const keyHex = derive(seed, `key ${greetings}`).slice(0, 32)
+  const ssrc = derive(seed, `ssrc ${greetings}`).slice(0, 8)
+  return { keyHex, nonceHex: `01000000${ssrc}0000000000000000` }
 }
 
 function derive(seed: string, what: string): string {

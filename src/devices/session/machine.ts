@@ -9,6 +9,7 @@
 import { decodeDeviceFrame, encodeAnnouncement, encodeKeepAlive } from '../wire/envelope.ts'
 import type { RpcMessage } from '../wire/rpc.ts'
 import { decodeServerInfo } from '../wire/tool-list.ts'
+import { abortSpeech, endListening, hearAudio } from './microphone.ts'
 import { cancel, dropCalls, enqueue, startNextCall, takeCallResult } from './calls.ts'
 import { greet } from './greeting.ts'
 import { askForPage, endListing, takePage } from './listing.ts'
@@ -19,6 +20,7 @@ import type { Turn } from './turn.ts'
 import { ask, emit, refuse, send, update, updateLink } from './turn.ts'
 
 const KNOCK_MS = 4_000
+const NO_IDS: readonly number[] = []
 
 export interface Step {
   readonly session: Session
@@ -56,6 +58,9 @@ function take(turn: Turn, input: Input): void {
     case 'announce':
       if (turn.session.link !== undefined) send(turn, encodeAnnouncement(turn.session.sessionId, input.announcement))
       return
+    case 'audio':
+      hearAudio(turn)
+      return
     case 'relist':
       if (turn.session.phase === 'ready')
         update(turn, { phase: 'listing', listing: NO_LISTING, attempts: 0, retryAtMs: undefined })
@@ -73,9 +78,9 @@ function connect(turn: Turn, input: Extract<Input, { kind: 'connected' }>): void
   if (turn.session.link !== undefined) disconnect(turn, 'replaced')
   const { transport, seed, vision, udp, atMs } = input
   const times = { openedAtMs: atMs, lastSentMs: atMs, lastHeardMs: atMs }
-  const fresh = { visionTold: false, visionStale: false, overdue: [], greetings: 0, unanswered: 0, closing: false }
+  const fresh = { visionTold: false, visionStale: false, overdue: NO_IDS, greetings: 0, unanswered: 0, closing: false }
   update(turn, {
-    link: { transport, seed, vision, udp, ...fresh, ...times },
+    link: { transport, seed, vision, udp, microphone: undefined, ...fresh, ...times },
     transport,
     // A WebSocket device is deaf until it has been greeted; over MQTT it answers from the first moment. Behind somebody
     // else's broker it may not be there at all, and counts only once it has said something.
@@ -117,6 +122,8 @@ function hear(turn: Turn, text: string): void {
   }
   if (frame.value.kind === 'mcp') hearRpc(turn, frame.value.message)
   else if (frame.value.kind === 'goodbye') update(turn, { sessionId: '' })
+  else if (frame.value.kind === 'listen') endListening(turn, link, frame.value)
+  else if (frame.value.kind === 'abort') abortSpeech(turn, frame.value)
   else if (frame.value.kind === 'ping') send(turn, encodeKeepAlive(turn.session.sessionId))
   else emit(turn, { kind: 'ignored', what: frame.value.type })
 }

@@ -32,6 +32,7 @@ describe('MQTT client', () => {
           attached++
           return {
             text: (text) => void heard.push(text),
+            audio: () => undefined,
             stir: () => undefined,
             closed: (reason) => void closed.push(reason),
           }

@@ -90,6 +90,8 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
       send: (text) => {
         if (client.connected) client.publish(topic, text, { qos: 0, retain: false }, () => undefined)
       },
+      sendAudio: () => undefined,
+      openAudio: () => undefined,
       // Later, because a machine may ask for it while it is still being attached.
       close: (reason) => setImmediate(() => leave(reason)),
     }

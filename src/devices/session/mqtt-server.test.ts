@@ -21,18 +21,27 @@ let refusals: Refusal[]
 let sockets: Socket[]
 let stirred: number
 
+/** Nothing of these tests is about audio. */
+const UDP = {
+  port: 4_000,
+  packets: () => 0,
+  open: () => ({ send: () => undefined, close: () => undefined }),
+  close: () => Promise.resolve(),
+}
+
 beforeEach(async () => {
   ;[links, heard, closed, refusals, sockets] = [[], [], [], [], []]
   stirred = 0
   const ears: LinkEars = {
     text: (text) => heard.push(text),
+    audio: () => undefined,
     stir: () => void stirred++,
     closed: (reason) => closed.push(reason),
   }
   devices = await acceptMqttDevices({
     host: '127.0.0.1',
     port: 0,
-    udp: { host: undefined, port: 4_000 },
+    udp: { host: undefined, server: UDP },
     harbour: {
       attach: (_identity, link) => {
         links.push(link)

@@ -20,6 +20,7 @@ import { MAX_UNAUTHENTICATED } from './session-limits.ts'
 import { PacketGuard } from './packet-guard-transport.ts'
 import type { OnRefused } from './refusal.ts'
 import { claimedInClientId } from './refusal.ts'
+import type { UdpAudioServer, UdpAudioSession } from './udp-audio-server.ts'
 
 export interface MqttServerOptions {
   readonly host: string
@@ -27,7 +28,7 @@ export interface MqttServerOptions {
   readonly harbour: Harbour
   readonly admit: Admit
   /** Where devices are told to send audio; the host is the one they reached us at unless it is given. */
-  readonly udp: { readonly host: string | undefined; readonly port: number } | undefined
+  readonly udp: { readonly host: string | undefined; readonly server: UdpAudioServer } | undefined
   readonly maxPacketBytes?: number
   readonly maxConnections?: number
   /** How many may be connected that have not shown who they are. */
@@ -128,13 +129,15 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
     const guest = guests.get(client)
     if (guest === undefined || client.closed) return
     connected++
-    const ears = harbour.attach(guest.identity, linkOver(client, guest.identity.deviceId, options.udp))
+    const { link, closeAudio } = linkOver(client, guest, options.udp)
+    const ears = harbour.attach(guest.identity, link)
     guest.ears = ears
     for (const text of guest.early.splice(0)) ears.text(text)
     // The stream, not the broker's `clientDisconnect`: that one is lost when two connections of one device overlap.
     client.conn.once('close', () => {
       connected--
       guests.delete(client)
+      closeAudio()
       ears.closed(troubleOf(client) ?? 'MQTT connection closed')
     })
   })
@@ -175,16 +178,21 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
   }
 }
 
-function linkOver(client: Client, deviceId: string, udp: MqttServerOptions['udp']): DeviceLink {
+function linkOver(
+  client: Client,
+  guest: Guest,
+  udp: MqttServerOptions['udp'],
+): { readonly link: DeviceLink; readonly closeAudio: () => void } {
   const socket = socketOf(client)
   const localAddress = socket?.localAddress
-  const topic = downlinkTopic(deviceId)
+  const topic = downlinkTopic(guest.identity.deviceId)
   const server = udp?.host ?? localAddress?.replace(/^::ffff:/, '')
-  return {
+  let audio: UdpAudioSession | undefined
+  const link: DeviceLink = {
     transport: 'mqtt',
     remoteAddress: socket?.remoteAddress ?? '',
     localAddress,
-    udp: udp === undefined || server === undefined ? undefined : { server, port: udp.port },
+    udp: udp === undefined || server === undefined ? undefined : { server, port: udp.server.port },
     send: (text) => {
       if (client.conn.writableLength > MAX_UNSENT) {
         client.close()
@@ -193,8 +201,14 @@ function linkOver(client: Client, deviceId: string, udp: MqttServerOptions['udp'
       const payload = Buffer.from(text)
       client.publish({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, () => undefined)
     },
+    sendAudio: (frame) => audio?.send(frame),
+    openAudio: (keys) => {
+      audio?.close()
+      audio = udp?.server.open(keys, (read) => guest.ears?.audio(read))
+    },
     close: () => client.close(),
   }
+  return { link, closeAudio: () => audio?.close() }
 }
 
 function socketOf({ conn }: Client): Socket | undefined {

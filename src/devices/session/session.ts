@@ -14,6 +14,7 @@ import type { Result } from '../../core/result.ts'
 import type { ToolResult } from '../wire/content.ts'
 import type { Announcement } from '../wire/envelope.ts'
 import type { DeviceTool, ServerInfo } from '../wire/tool-list.ts'
+import type { UdpKeys } from '../wire/udp-audio.ts'
 import type { DeviceFault } from './device-fault.ts'
 
 export type Phase = 'greeting' | 'initialising' | 'listing' | 'ready' | 'asleep'
@@ -48,6 +49,15 @@ export interface Link {
   readonly unanswered: number
   /** We have asked for it to be closed; nothing more is sent and nothing more is due. */
   readonly closing: boolean
+  /** Listening that was ended because nobody listens; `undefined` while there is nothing to watch. */
+  readonly microphone: MicrophoneWatch | undefined
+}
+
+export interface MicrophoneWatch {
+  /** Audio after this moment means that the device did not heed what it was told. */
+  readonly quietFromMs: number
+  readonly alertAtMs: number | undefined
+  readonly closeAtMs: number | undefined
 }
 
 export interface Waiting {
@@ -158,6 +168,8 @@ export type Input = { readonly atMs: number } & (
   /** The old token is spent or stale; here is the next one. */
   | { readonly kind: 'vision'; readonly vision: Vision | undefined }
   | { readonly kind: 'announce'; readonly announcement: Announcement }
+  /** The microphone is open: audio arrived, of which nothing was read. */
+  | { readonly kind: 'audio' }
   | { readonly kind: 'relist' }
   | { readonly kind: 'tick' }
 )
@@ -178,12 +190,16 @@ export type Effect =
   | { readonly kind: 'send'; readonly text: string }
   | { readonly kind: 'close'; readonly reason: string }
   | { readonly kind: 'answer'; readonly call: number; readonly result: Result<ToolResult, DeviceFault> }
+  /** What audio of this session is enciphered with from now on. */
+  | { readonly kind: 'audio-keys'; readonly keys: UdpKeys }
   /** A call's request is about to leave: its time starts now. */
   | { readonly kind: 'sent'; readonly call: number }
   /** The device may still be at a call that was given up: the token it has must not serve the next one. */
   | { readonly kind: 'vision-stale' }
   | { readonly kind: 'online' }
   | { readonly kind: 'offline'; readonly reason: string }
+  /** The device wanted to listen, and nobody would have heard it. */
+  | { readonly kind: 'unheard' }
   | { readonly kind: 'tools'; readonly changed: boolean }
   | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject | undefined }
   /** Something a device said that changed nothing: for counters and logs. */

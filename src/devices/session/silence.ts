@@ -6,6 +6,7 @@
 import { encodeKeepAlive } from '../wire/envelope.ts'
 import { expireWaiting } from './calls.ts'
 import { breakOffListing } from './listing.ts'
+import { microphoneDue, watchMicrophone } from './microphone.ts'
 import type { Flight, Link, Session } from './session.ts'
 import type { Turn } from './turn.ts'
 import { ask, close, emit, refuse, send, update, updateLink } from './turn.ts'
@@ -26,6 +27,7 @@ export function nextDeadline(session: Session): number | undefined {
   if (link !== undefined && !link.closing) {
     if (retryAtMs !== undefined) deadlines.push(retryAtMs)
     deadlines.push(helloDue(session, link), keepAliveDue(session, link), probeDue(session, link))
+    deadlines.push(microphoneDue(link))
   }
   const earliest = Math.min(...deadlines)
   return Number.isFinite(earliest) ? earliest : undefined
@@ -58,6 +60,7 @@ export function tick(turn: Turn): void {
     close(turn, 'no hello')
     return
   }
+  if (watchMicrophone(turn, link) === 'closed') return
   if (retryAtMs !== undefined && atMs >= retryAtMs) {
     update(turn, { retryAtMs: undefined })
     if (session.phase === 'ready') update(turn, { phase: 'initialising' })

@@ -20,6 +20,7 @@ class Quay implements Harbour {
     this.links.push(link)
     return {
       text: (text) => void this.texts.push(text),
+      audio: () => undefined,
       stir: () => void this.stirred++,
       closed: (reason) => void this.closed.push(reason),
     }

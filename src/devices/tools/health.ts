@@ -15,7 +15,12 @@ export interface DoorFacts {
   readonly trouble: string | undefined
   /** The ways in that the configuration opens. */
   readonly transports: readonly string[]
+  /** Devices that somebody spoke to although nobody listens. */
+  readonly unheard: number
 }
+
+export const HOW_TO_GET_A_VOICE =
+  'A device that connects here has left its voice backend. Leave it there and give the backend tools (accessPoints), or pass its voice on (devices.voice): docs/voice.md.'
 
 export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): ServiceHealth {
   if (house === undefined)
@@ -35,7 +40,7 @@ export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): S
   const { pendingCalls } = gateway.fleet.stats()
   const brokerGone = facts.transports.includes('mqtt-broker') && !gateway.brokerConnected()
   const shutOut = devices.find(({ enrolled }) => !facts.transports.includes(enrolled.transport))
-  const advice = adviceFor({ brokerGone, shutOut, withheld: withheld.map(({ slug }) => slug), pending })
+  const advice = adviceFor({ brokerGone, shutOut, withheld: withheld.map(({ slug }) => slug), pending, ...facts })
   return {
     status: brokerGone || shutOut !== undefined || withheld.length > 0 ? 'degraded' : 'ok',
     details: {
@@ -44,6 +49,7 @@ export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): S
       waiting: pending,
       refused,
       calls: pendingCalls,
+      unheard: facts.unheard,
       port: gateway.httpPort,
       ...(gateway.mqttPort === undefined ? {} : { mqtt_port: gateway.mqttPort }),
       ...(advice === undefined ? {} : { advice }),
@@ -56,8 +62,9 @@ function adviceFor(facts: {
   readonly shutOut: RosterDevice | undefined
   readonly withheld: readonly string[]
   readonly pending: number
+  readonly unheard: number
 }): string | undefined {
-  const { brokerGone, shutOut, withheld, pending } = facts
+  const { brokerGone, shutOut, withheld, pending, unheard } = facts
   if (brokerGone) return 'The MQTT broker cannot be reached: check devices.broker.url and its account.'
   if (shutOut !== undefined) {
     const { slug, enrolled } = shutOut
@@ -68,5 +75,6 @@ function adviceFor(facts: {
   if (first !== undefined)
     return `Tools of ${withheld.join(', ')} are new or changed and are withheld. Look at them: hearthbus devices show ${first}.`
   if (pending > 0) return `${pending} waiting to be let in: hearthbus devices list.`
+  if (unheard > 0) return `Somebody spoke to a device, and nobody listens. ${HOW_TO_GET_A_VOICE}`
   return undefined
 }

@@ -42,10 +42,17 @@ describe('envelope', () => {
     })
   })
 
+  it('reads who opens the microphone, and takes a mode or state that it does not know for the worst', () => {
+    const listen = (fields: string) => decodeDeviceFrame(`{"session_id":"S1","type":"listen",${fields}}`)
+    expect(listen('"state":"start","mode":"auto"')).toMatchObject({ value: { state: 'start', mode: 'auto' } })
+    expect(listen('"state":"detect","text":"你好小智"')).toMatchObject({ value: { state: 'detect' } })
+    expect(listen('"state":"go","mode":"always"')).toMatchObject({ value: { state: 'start', mode: 'realtime' } })
+  })
+
   it('names what it has no use for', () => {
-    expect(decodeDeviceFrame('{"session_id":"S1","type":"listen","state":"start","mode":"auto"}')).toEqual({
+    expect(decodeDeviceFrame('{"session_id":"S1","type":"iot","states":[]}')).toEqual({
       ok: true,
-      value: { kind: 'other', type: 'listen' },
+      value: { kind: 'other', type: 'iot' },
     })
     expect(decodeDeviceFrame('{"session_id":"S1","type":"goodbye"}')).toEqual({ ok: true, value: { kind: 'goodbye' } })
   })

@@ -23,10 +23,17 @@ export type DeviceFrame =
   | { readonly kind: 'mcp'; readonly message: RpcMessage; readonly salvaged: boolean }
   /** MQTT only: the device ends its audio session and stays connected. */
   | { readonly kind: 'goodbye' }
+  /** `start`: the microphone is open from now on. `detect` only names the wake word. */
+  | { readonly kind: 'listen'; readonly state: 'detect' | 'start' | 'stop'; readonly mode: ListenMode }
+  /** A person interrupts speech, by wake word or by button. */
+  | { readonly kind: 'abort'; readonly byWakeWord: boolean }
   /** Some forks and browser clients ask for a sign of life in text. */
   | { readonly kind: 'ping' }
-  /** `listen`, `abort`, `iot` and whatever comes next: nothing for an MCP backend to do. */
+  /** `iot` and whatever comes next: nothing for an MCP backend to do. */
   | { readonly kind: 'other'; readonly type: string }
+
+/** `auto` shuts the microphone while the device speaks, `realtime` never does, `manual` is a button that is held. */
+export type ListenMode = 'auto' | 'manual' | 'realtime'
 
 export type FrameFault = { readonly kind: 'not-json' } | { readonly kind: 'no-type' } | HelloFault | RpcFault
 
@@ -54,9 +61,32 @@ function decodeTyped(message: JsonObject, type: string): Result<DeviceFrame, Fra
       return ok({ kind: 'goodbye' })
     case 'ping':
       return ok({ kind: 'ping' })
+    case 'listen':
+      return ok(decodeListen(message))
+    case 'abort':
+      return ok({ kind: 'abort', byWakeWord: message['reason'] === 'wake_word_detected' })
     default:
       return ok({ kind: 'other', type: type.slice(0, 32) })
   }
+}
+
+/** A state that nobody knows may mean an open microphone, so it counts as `start`; likewise a mode as `realtime`. */
+function decodeListen({ state, mode }: JsonObject): DeviceFrame {
+  return {
+    kind: 'listen',
+    state: state === 'detect' || state === 'stop' ? state : 'start',
+    mode: mode === 'auto' || mode === 'manual' ? mode : mode === undefined ? 'auto' : 'realtime',
+  }
+}
+
+/** MQTT only: ends listening and the audio session; a device heeds it only with its own session id. */
+export function encodeGoodbye(sessionId: string): string {
+  return JSON.stringify({ session_id: sessionId, type: 'goodbye' })
+}
+
+/** Between the two a device speaks, and its microphone is shut unless it listens in mode `realtime`. */
+export function encodeSpeech(sessionId: string, state: 'start' | 'stop'): string {
+  return JSON.stringify({ session_id: sessionId, type: 'tts', state })
 }
 
 /** Over MQTT a device is asked before its first hello, with an empty session id. */

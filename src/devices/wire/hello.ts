@@ -38,8 +38,10 @@ export interface UdpEndpoint {
   readonly nonceHex: string
 }
 
-/** What devices take for granted when a number is missing. */
+/** What a device's own hello means when a number is missing. */
 const DEFAULT_AUDIO: AudioParams = { sampleRate: 16_000, frameMs: 60 }
+/** What a device is sent: the rate that firmware takes for granted and opens its decoder with. */
+const DOWNLINK_AUDIO: AudioParams = { sampleRate: 24_000, frameMs: 60 }
 
 export function decodeDeviceHello(message: JsonObject): Result<DeviceHello, HelloFault> {
   const { transport, features, audio_params: audio, version, session_id: sessionId } = message
@@ -54,17 +56,17 @@ export function decodeDeviceHello(message: JsonObject): Result<DeviceHello, Hell
   })
 }
 
-export function encodeWebSocketHello(sessionId: string, audio: AudioParams): string {
+export function encodeWebSocketHello(sessionId: string): string {
   return JSON.stringify({
     type: 'hello',
     version: 1,
     transport: 'websocket',
     session_id: sessionId,
-    audio_params: encodeAudio(audio),
+    audio_params: encodeAudio(DOWNLINK_AUDIO),
   })
 }
 
-export function encodeUdpHello(sessionId: string, audio: AudioParams, udp: UdpEndpoint): string {
+export function encodeUdpHello(sessionId: string, udp: UdpEndpoint): string {
   if (!/^[0-9a-f]{32}$/.test(udp.keyHex) || !/^[0-9a-f]{32}$/.test(udp.nonceHex))
     throw new RangeError('a UDP key and nonce are 32 hex digits each')
   if (!Number.isInteger(udp.port) || udp.port < 1 || udp.port > 65_535) throw new RangeError(`UDP port ${udp.port}`)
@@ -73,7 +75,7 @@ export function encodeUdpHello(sessionId: string, audio: AudioParams, udp: UdpEn
     version: 3,
     transport: 'udp',
     session_id: sessionId,
-    audio_params: encodeAudio(audio),
+    audio_params: encodeAudio(DOWNLINK_AUDIO),
     udp: {
       server: udp.server,
       port: udp.port,

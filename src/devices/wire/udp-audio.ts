@@ -39,6 +39,13 @@ export function encodeUdpAudio(keys: UdpKeys, packet: Omit<UdpAudio, 'ssrc'>): U
   return concat(header, cipher(keys.keyHex, header, packet.opus))
 }
 
+/** The only part of a datagram that says whose it is; `undefined` for what is no audio. */
+export function udpSource(bytes: Uint8Array): number | undefined {
+  if (bytes.length < HEADER || bytes[0] !== 1) return undefined
+  const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER)
+  return view.getUint16(2) === bytes.length - HEADER ? view.getUint32(4) : undefined
+}
+
 export function decodeUdpAudio(keyHex: string, bytes: Uint8Array): Result<UdpAudio, UdpAudioFault> {
   if (bytes.length < HEADER || bytes[0] !== 1) return fail({ kind: 'not-audio' })
   const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER)

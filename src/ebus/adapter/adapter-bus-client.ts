@@ -87,6 +87,8 @@ export class AdapterBus implements Bus, SeatHost {
   #silentTicks = 0
   #nextSeat = OWN_SEAT + 1
   #ready = false
+  /** The adapter has neither answered INIT nor passed a symbol on. */
+  #isUnanswered = false
   #closed = false
   #downReason = 'not connected yet'
 
@@ -142,6 +144,7 @@ export class AdapterBus implements Bus, SeatHost {
       connected: this.#port.connected,
       signal: this.#signal === 'present',
       misread: this.#events.misread,
+      unanswered: this.#ready && this.#isUnanswered,
       source: this.#address.state,
       address,
       passive: 'symbols',
@@ -232,6 +235,7 @@ export class AdapterBus implements Bus, SeatHost {
   #onEvent(event: PortEvent): void {
     switch (event.kind) {
       case 'symbol':
+        this.#isUnanswered = false
         this.#hear(event.symbol, () => onSymbol(this.#access, event.symbol))
         break
       case 'started':
@@ -242,6 +246,7 @@ export class AdapterBus implements Bus, SeatHost {
         break
       case 'ready':
         this.#ready = true
+        this.#isUnanswered = event.features === undefined
         this.#meet(event.features)
         break
       case 'reset':

@@ -126,6 +126,8 @@ export interface BusStatus {
   readonly signal: boolean
   /** What comes looks like another protocol: the wrong word stands in front of the adapter's address. */
   readonly misread?: boolean
+  /** Connected, and nothing has answered in the protocol that is spoken: another program listens there. */
+  readonly unanswered?: boolean
   readonly source: SourceState
   readonly address: number | undefined
   /** Whether every telegram on the wire is seen, or only what ebusd reports. */

@@ -81,6 +81,7 @@ export class EbusdBus implements Bus {
   #active: { readonly command: Command; readonly lines: string[]; length: number; readonly sinceMs: number } | undefined
   #watching: 'direct' | 'grab' = 'direct'
   #signal = false
+  #hasAnswered = false
   /** ebusd has said that it sends for nobody; it would have to be restarted to think otherwise. */
   #forbidden = false
   #closed = false
@@ -165,6 +166,7 @@ export class EbusdBus implements Bus {
       transport: 'ebusd-tcp',
       connected: this.#commands.connected,
       signal: this.#signal,
+      unanswered: this.#commands.connected && !this.#hasAnswered,
       source: this.#forbidden ? 'forbidden' : 'admitted',
       address: this.#options.source === 'auto' ? undefined : this.#options.source,
       passive: this.#watch.connected ? 'telegrams' : 'none',
@@ -237,6 +239,7 @@ export class EbusdBus implements Bus {
       answer: (lines) => {
         // Not asked, so nothing is known that was not known before.
         if (!lines.ok && lines.fault.kind === 'queue-full') return
+        this.#hasAnswered ||= lines.ok
         this.#setSignal(lines.ok && readState(lines.value))
       },
     })

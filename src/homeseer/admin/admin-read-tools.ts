@@ -21,7 +21,7 @@ import { hs4Fault, readFault } from '../tools/faults.ts'
 import { readHouse, seenNow } from '../tools/house-client.ts'
 import { policyState } from '../tools/policy-state.ts'
 import { refusals } from '../tools/rules.ts'
-import { getVersion } from '../wire/read-request.ts'
+import { getVersion } from '../wire/request.ts'
 import { ADAPTER_SCRIPT_ID, readFromAdapter } from './execute-client.ts'
 import { tolerantInput } from '../tools/tolerant-input.ts'
 

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { runScript, startBackup } from '../wire/script.ts'
-import { callPlugin, setDeviceProperty } from '../wire/write-request.ts'
+import { callPlugin, setDeviceProperty } from '../wire/request.ts'
 import { textOf } from '../tools/json-text.ts'
 
 export interface DirectRoute {

@@ -6,9 +6,8 @@
  *
  * Pure.
  */
-import type { ControlPair } from '../wire/control-pair.ts'
+import type { ControlPair, DeviceRecord } from '../wire/device.ts'
 import { CONTROL_TYPE, type ControlUse } from '../wire/control-use.ts'
-import type { DeviceRecord } from '../wire/device.ts'
 import { hasWord, wordsOf, wordTable, type WordTable } from './word.ts'
 import { OPEN_LABELS, SWITCH_LABELS, UNLOCK_LABELS } from './word-table.ts'
 

@@ -10,7 +10,7 @@
  * Pure.
  */
 import type { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
-import type { ControlPair } from '../wire/control-pair.ts'
+import type { ControlPair } from '../wire/device.ts'
 import { CONTROL_TYPE } from '../wire/control-use.ts'
 import { MISC, type DeviceRecord } from '../wire/device.ts'
 import type { Capability } from './capability.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ControlPair } from '../wire/control-pair.ts'
+import type { ControlPair } from '../wire/device.ts'
 import { chooseControl, controlExchange, describeControls, type ControlWish } from './control.ts'
 import { expectationOf, outcomeOf } from './outcome.ts'
 

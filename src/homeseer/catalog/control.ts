@@ -7,10 +7,10 @@
  * Pure.
  */
 import { fail, ok, type Result } from '../../core/result.ts'
-import type { ControlPair } from '../wire/control-pair.ts'
+import type { ControlPair } from '../wire/device.ts'
 import { CONTROL_TYPE, type ControlUse } from '../wire/control-use.ts'
 import type { Exchange } from '../wire/exchange.ts'
-import { controlByIndex, controlByValue, type ControlReply } from '../wire/write-request.ts'
+import { controlByIndex, controlByValue, type ControlReply } from '../wire/request.ts'
 
 export type ControlWish =
   | { readonly kind: 'value'; readonly value: number }

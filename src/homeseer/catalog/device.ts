@@ -8,7 +8,7 @@
  *
  * Pure.
  */
-import type { ControlPair } from '../wire/control-pair.ts'
+import type { ControlPair } from '../wire/device.ts'
 import { MISC, type ReceivedDevice } from '../wire/device.ts'
 import { capabilitiesOf, type Capability } from './capability.ts'
 import { classify, type DeviceKind, type SensitivityReason } from './classify.ts'

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
-import { decodePairs, type ControlPair } from '../wire/control-pair.ts'
-import { decodeStatus } from '../wire/device.ts'
+import { decodePairs, type ControlPair, decodeStatus } from '../wire/device.ts'
 import { eventNumbers, findEvents } from './event.ts'
 import { buildHouse, groupDevices, withChildren, withRelatives, type House } from './house.ts'
 

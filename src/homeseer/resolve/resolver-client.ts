@@ -6,7 +6,7 @@
  */
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
-import { exposedPart, type Exposes } from '../catalog/exposure.ts'
+import { exposedPart, type Exposes } from '../catalog/house.ts'
 import type { House } from '../catalog/house.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEvent } from '../wire/event.ts'

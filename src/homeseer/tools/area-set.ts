@@ -25,7 +25,7 @@ import {
   type AssessedConsequences,
 } from './consequence-client.ts'
 import { answer, type Homeseer } from './dependencies.ts'
-import { deviceLabel } from './device-view.ts'
+import { deviceLabel, readHouse } from './house-client.ts'
 import { badArgument, hs4Fault } from './faults.ts'
 import {
   BASE_GUARD,
@@ -34,7 +34,6 @@ import {
   defineHomeseerChange,
   type HomeseerAssessment,
 } from './homeseer-change.ts'
-import { readHouse } from './house-client.ts'
 import { tolerantInput } from './tolerant-input.ts'
 
 /** More than a house has lamps on one floor; a person has to read their names. */

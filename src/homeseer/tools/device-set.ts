@@ -15,12 +15,11 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { controlExchange, type ControlChoice } from '../catalog/control.ts'
 import type { Device } from '../catalog/device.ts'
-import { expectationOf, isUnknownValue, type Expectation } from '../catalog/outcome.ts'
-import { patienceFor, type Patience } from '../catalog/patience.ts'
-import type { ControlPair } from '../wire/control-pair.ts'
+import { expectationOf, isUnknownValue, type Expectation, patienceFor, type Patience } from '../catalog/outcome.ts'
+import type { ControlPair } from '../wire/device.ts'
 import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
 import type { LiveValue } from '../wire/mirror.ts'
-import { setStoredStatus } from '../wire/write-request.ts'
+import { setStoredStatus } from '../wire/request.ts'
 import {
   assessWrite,
   consequencesJson,
@@ -32,7 +31,7 @@ import {
 } from './consequence-client.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { refArgument } from './device-arguments.ts'
-import { deviceLabel } from './device-view.ts'
+import { deviceLabel, findDevice, noDevice, seenNow } from './house-client.ts'
 import { hs4Fault, readFault, writeFault, type NextCall } from './faults.ts'
 import {
   BASE_GUARD,
@@ -41,7 +40,6 @@ import {
   defineHomeseerChange,
   type HomeseerAssessment,
 } from './homeseer-change.ts'
-import { findDevice, noDevice, seenNow } from './house-client.ts'
 import { choosePath, clearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
 import {
   asAnswered,

@@ -12,7 +12,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { runEventById, runEventByName } from '../wire/write-request.ts'
+import { runEventById, runEventByName } from '../wire/request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { EVENT_NAME, findEvent, type EventName } from './event-read-tools.ts'
 import {

@@ -6,7 +6,7 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { chooseControl } from '../catalog/control.ts'
-import type { ControlPair } from '../wire/control-pair.ts'
+import type { ControlPair } from '../wire/device.ts'
 import type { ControlUse } from '../wire/control-use.ts'
 import { normalise, tokensOf } from '../resolve/normalise.ts'
 

@@ -23,7 +23,7 @@ import {
 } from '../resolve/resolve.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { areaIn, devicesIn, type AreaWish } from './area.ts'
-import { deviceLabel } from './device-view.ts'
+import { deviceLabel } from './house-client.ts'
 import { isAboutMany, isQuestion, wishFor } from './goal.ts'
 import { argumentsFor } from './help-arguments.ts'
 import { cut } from './json-text.ts'

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { buildHouse } from '../catalog/house.ts'
-import { decodeStatus } from '../wire/device.ts'
-import { decodePairs } from '../wire/control-pair.ts'
+import { decodeStatus, decodePairs } from '../wire/device.ts'
 import { choosePath, clearChoice, type SetWish } from './set-wish.ts'
 
 const PAIRS = [

@@ -19,7 +19,7 @@ import {
   type ControlWish,
 } from '../catalog/control.ts'
 import type { Device } from '../catalog/device.ts'
-import type { ControlPair } from '../wire/control-pair.ts'
+import type { ControlPair } from '../wire/device.ts'
 import { controlUseNamed, CONTROL_USES } from '../wire/control-use.ts'
 import { badArgument, type NextCall } from './faults.ts'
 

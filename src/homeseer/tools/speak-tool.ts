@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { fail, ok } from '../../core/result.ts'
-import { speak } from '../wire/write-request.ts'
+import { speak } from '../wire/request.ts'
 import { answer, type Homeseer } from './dependencies.ts'
 import { writeFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange } from './homeseer-change.ts'

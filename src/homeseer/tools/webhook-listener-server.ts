@@ -4,9 +4,12 @@
  * Does I/O.
  */
 import { createServer } from 'node:http'
+import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { listen } from '../../core/listen-server.ts'
+import { isBeingAnswered, listen } from '../../core/listen-server.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
+import { explainListenFault } from '../../toolbox/listen-fault.ts'
 import type { WebhookHandler } from '../wire/webhook-server.ts'
 
 export interface WebhookListener {
@@ -16,8 +19,9 @@ export interface WebhookListener {
 
 /** A post is a few hundred bytes from the same network. */
 const REQUEST_MS = 10_000
-/** HomeSeer keeps one or two; whoever has not the key can take no more than these, and none of the other listeners'. */
+/** HomeSeer keeps one or two; a stranger without the key takes none of the other listeners' connections. */
 const MAX_CONNECTIONS = 64
+const KEYS = { hostKey: 'homeseer.push.webhookHost', portKey: 'homeseer.push.webhookPort' } as const
 
 /** Fails with a sentence where the port or the address is not to be had. */
 export async function startWebhookListener(
@@ -27,9 +31,11 @@ export async function startWebhookListener(
   const listener = getRequestListener((request) => handler(request))
   const times = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS }
   const server = createServer(times, (request, response) => void listener(request, response))
-  server.maxConnections = MAX_CONNECTIONS
-  const listening = await listen(server, { host, port }).catch((error: NodeJS.ErrnoException) =>
-    troubleOf(error.code, { host, port }),
+  const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CONNECTIONS })
+  server.on('connection', (socket: Socket) => limiter.accept(socket))
+  server.on('request', (request, response) => limiter.recordActivity(request.socket, () => isBeingAnswered(response)))
+  const listening = await listen(server, { host, port }).catch((error: unknown) =>
+    explainListenFault(error, { ...KEYS, host, port, protocol: 'tcp' }),
   )
   if (typeof listening === 'string') return fail(listening)
   return ok({
@@ -41,18 +47,4 @@ export async function startWebhookListener(
         server.closeAllConnections()
       }),
   })
-}
-
-function troubleOf(code: string | undefined, { host, port }: { readonly host: string; readonly port: number }): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `Port ${port}, where HomeSeer’s web hook would be heard, belongs to another program. Set homeseer.push.webhookPort.`
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `homeseer.push.webhookHost is ${host}, which is no address of this machine.`
-    case 'EACCES':
-      return `Port ${port} may only be used by root. Set homeseer.push.webhookPort to one above 1023.`
-    default:
-      return `HomeSeer’s web hook cannot be heard at ${host}:${port} (${code ?? 'unknown'}).`
-  }
 }

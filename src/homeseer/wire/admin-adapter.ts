@@ -19,9 +19,8 @@ import { createHmac } from 'node:crypto'
 import { base64url, fromBase64url, fromUtf8, utf8 } from '../../core/bytes.ts'
 import { isJsonObject, receivedJson, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, Reply, ReplyFault } from './exchange.ts'
 import { booleanField, numberField, objectField, textField } from './field.ts'
-import type { Reply, ReplyFault } from './reply.ts'
 import { decodeScriptReply, runScript, SCRIPT_PAGE } from './script.ts'
 
 export interface AdapterRequest {

@@ -5,8 +5,17 @@
  */
 import { connect, type Socket } from 'node:net'
 import { backoffMs, RECONNECT } from '../../core/backoff.ts'
-import { NO_REST, takeLines, type DeviceChange, type LineRest } from './ascii.ts'
-import { NEW_SESSION, step, type AsciiEffect, type AsciiInput, type AsciiSession } from './ascii-session.ts'
+import {
+  NO_REST,
+  takeLines,
+  type DeviceChange,
+  type LineRest,
+  NEW_SESSION,
+  step,
+  type AsciiEffect,
+  type AsciiInput,
+  type AsciiSession,
+} from './ascii.ts'
 import type { Credentials } from './json-client.ts'
 
 export interface AsciiClientOptions {

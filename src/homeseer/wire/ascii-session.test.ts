@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { NEW_SESSION, step, type AsciiInput } from './ascii-session.ts'
+import { NEW_SESSION, step, type AsciiInput } from './ascii.ts'
 
 const credentials = { user: 'default', password: 'secret' }
 

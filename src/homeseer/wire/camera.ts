@@ -9,7 +9,7 @@ import { fromBase64 } from '../../core/bytes.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { booleanField, numberField, objectsField, textField } from './field.ts'
-import { decodeReply, type Malformed, type Reply, type ReplyFault } from './reply.ts'
+import { decodeReply, type Malformed, type Reply, type ReplyFault } from './exchange.ts'
 
 export interface CameraRecord {
   readonly camId: number

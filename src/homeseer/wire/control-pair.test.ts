@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.ts'
-import { decodeControls, decodePairs, encodePair } from './control-pair.ts'
+import { decodeControls, decodePairs, encodePair } from './device.ts'
 
 const OFF = {
   Do_Update: true,

@@ -8,7 +8,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { booleanField, numberField, objectsField, textField } from './field.ts'
-import type { Malformed } from './reply.ts'
+import type { Malformed } from './exchange.ts'
 
 export interface EventRecord {
   readonly id: number | undefined

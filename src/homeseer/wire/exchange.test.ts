@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeParameters, type Exchange } from './exchange.ts'
-import { getCameraSnapshot, getControl, getLocations, getStatus, getVersion } from './read-request.ts'
-import { decodeReply } from './reply.ts'
-import { utf8 } from '../../core/bytes.ts'
-import { runScript, startBackup } from './script.ts'
+import { encodeParameters, type Exchange, decodeReply } from './exchange.ts'
 import {
+  getCameraSnapshot,
+  getControl,
+  getLocations,
+  getStatus,
+  getVersion,
   callPlugin,
   controlByIndex,
   controlByLabel,
@@ -16,7 +17,9 @@ import {
   runEventByName,
   setDeviceProperty,
   setStoredStatus,
-} from './write-request.ts'
+} from './request.ts'
+import { utf8 } from '../../core/bytes.ts'
+import { runScript, startBackup } from './script.ts'
 
 const query = (exchange: Exchange<unknown>) => encodeParameters(exchange.http.query)
 

@@ -5,7 +5,7 @@
  *
  * Pure.
  */
-import type { ReplyFault } from './reply.ts'
+import type { ReplyFault } from './exchange.ts'
 
 export type LinkFault =
   | ReplyFault

@@ -17,9 +17,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { backoffMs } from '../../core/backoff.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { encodeParameters, type Exchange, type Parameter } from './exchange.ts'
+import { encodeParameters, type Exchange, type Parameter, decodeReply } from './exchange.ts'
 import { isPassing, type LinkFault } from './fault.ts'
-import { decodeReply } from './reply.ts'
 
 export interface Credentials {
   readonly user: string

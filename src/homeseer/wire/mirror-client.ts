@@ -20,7 +20,7 @@ import {
   type MirrorRules,
   type PushedChange,
 } from './mirror.ts'
-import { getStatus } from './read-request.ts'
+import { getStatus } from './request.ts'
 
 export interface MirrorClientOptions {
   readonly json: JsonClient

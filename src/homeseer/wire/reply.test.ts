@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex, utf8 } from '../../core/bytes.ts'
-import { decodeAcknowledgement, decodeReply } from './reply.ts'
+import { decodeAcknowledgement, decodeReply } from './exchange.ts'
 
 const read = (text: string) => decodeReply(utf8(text))
 

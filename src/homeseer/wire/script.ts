@@ -8,8 +8,7 @@
  */
 import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { pageForm, type Exchange } from './exchange.ts'
-import { decodeJson, type Reply, type ReplyFault } from './reply.ts'
+import { pageForm, type Exchange, decodeJson, type Reply, type ReplyFault } from './exchange.ts'
 
 export interface ScriptReply {
   readonly responseArray: readonly Json[]

@@ -11,7 +11,7 @@ import { isJsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { visibleJsonIn } from '../../core/stranger-text.ts'
 import { decodeWireDate, encodeWireDate, numberField, objectField, statusField, textField } from './field.ts'
-import type { Malformed } from './reply.ts'
+import type { Malformed } from './exchange.ts'
 
 export interface HookedChange {
   readonly ref: number

@@ -4,25 +4,26 @@
  * Pure.
  */
 import { z } from 'zod'
-import { defineTool } from '../../bus/capability-definition.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
+import { THOUGHT_TYPES } from '../trail/thought.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { id, MAX_REASON_LENGTH, text } from '../text.ts'
 
-const common = { family: runtimeFamily, lock: RUNTIME_LOCK } as const
+const common = { lock: RUNTIME_LOCK } as const
 
-export const auditSessionStart = defineTool({
+export const auditSessionStart = defineRuntimeTool({
   ...common,
   name: 'audit_session_start',
   title: 'Start an audit session',
   description:
-    'Opens a session that gathers the thoughts recorded for one undertaking, so that merkle_finalize can seal them together. With `task_id`, thoughts about that task join it by themselves. The server mints the id; give it to thought_record.',
+    'Opens a session that gathers the thoughts recorded for one undertaking, so that merkle_finalize can seal them together. With `task_id`, thoughts about that task join it by themselves. The server mints the id; give it to thought_record. A session that turned out empty is closed with merkle_finalize and `close_empty`.',
   input: z.strictObject({
     intent: text(MAX_REASON_LENGTH).describe('What the session is for.'),
     task_id: id().exactOptional(),
     // Part of spec 5's tool, so it is known and answered with a reason rather than as an unknown key.
     session_id: id().exactOptional().describe('Refused: ids are minted by the server.'),
+    idempotency_key: idempotencyKeyArgument,
   }),
   output: z.object({
     session_id: z.string(),
@@ -32,6 +33,7 @@ export const auditSessionStart = defineTool({
     log_index: z.int(),
   }),
   effect: 'records',
+  assess: assessRecord,
 })
 
 /** What merkle_finalize and merkle_root both say of a session; `timestamp` is spec 5's name for `finalized_at`. */
@@ -41,21 +43,46 @@ const sealed = {
   record_count: z.int(),
   timestamp: z.string().describe('When it was finalized.'),
   finalized_at: z.string(),
-  first_index: z.int().describe('Ledger entry of the first record.'),
-  last_index: z.int().describe('Ledger entry of the last record.'),
+  first_index: z.int().describe('Ledger entry of the first record; of the start, where there is no record.'),
+  last_index: z.int().describe('Ledger entry of the last record; of the start, where there is no record.'),
   log_index: z.int().describe('Ledger entry that seals the session.'),
   leaf_hash: z.string(),
 }
 
-export const merkleFinalize = defineTool({
+const leftOut = z.object({
+  id: z.string(),
+  task_id: z.string(),
+  type: z.enum(THOUGHT_TYPES),
+  agent_id: z.string(),
+  timestamp: z.string(),
+  log_index: z.int(),
+})
+
+export const merkleFinalize = defineRuntimeTool({
   ...common,
   name: 'merkle_finalize',
   title: 'Seal an audit session',
   description:
-    'Verifies the records of a session against their chain and the ledger, closes the session for good and enters its Merkle root into the ledger. Returns the root, a signed checkpoint and a proof that anybody can check offline. Record your last reflection first: afterwards the session takes no more.',
-  input: z.strictObject({ session_id: id() }),
+    'Verifies the records of a session against their chain and the ledger, closes the session for good and enters its Merkle root into the ledger. Returns the root, a signed checkpoint and a proof that anybody can check offline. Record your last reflection first: afterwards the session takes no more. `left_out` names records about the same tasks that are in no session and that no seal covers. With `dry_run` it verifies and tells all this, and seals nothing.',
+  input: z.strictObject({
+    session_id: id(),
+    dry_run: z.boolean().default(false),
+    close_empty: z
+      .boolean()
+      .default(false)
+      .describe('Close a session without records, too, instead of refusing it with ERR_NO_RECORDS.'),
+    idempotency_key: idempotencyKeyArgument,
+  }),
   output: z.object({
     ...sealed,
+    // Absent from a dry run, which makes no entry.
+    timestamp: sealed.timestamp.exactOptional(),
+    finalized_at: sealed.finalized_at.exactOptional(),
+    log_index: sealed.log_index.exactOptional(),
+    leaf_hash: sealed.leaf_hash.exactOptional(),
+    dry_run: z.literal(true).exactOptional().describe('Nothing was sealed.'),
+    left_out: z.array(leftOut).describe('The first of them.'),
+    left_out_count: z.int(),
     checkpoint: z.string().exactOptional().describe('C2SP signed note of the ledger that holds the seal.'),
     proof: z.string().exactOptional().describe('C2SP tlog-proof of the sealing entry.'),
     unproven: z
@@ -64,11 +91,12 @@ export const merkleFinalize = defineTool({
       .describe('Why there is no checkpoint yet; the session is sealed all the same.'),
   }),
   effect: 'records',
+  assess: (input) => (input.dry_run ? { effect: 'reads', reasons: [] } : assessRecord(input)),
   // Every entry since the session began is read again; a long session must not be impossible to seal.
   timeoutSeconds: 600,
 })
 
-export const merkleRoot = defineTool({
+export const merkleRoot = defineRuntimeTool({
   ...common,
   name: 'merkle_root',
   title: 'Read the root of a sealed session',
@@ -79,7 +107,7 @@ export const merkleRoot = defineTool({
 })
 
 /** Not of spec 5, whose sessions can only be had by who remembers their ids. */
-export const auditSessionList = defineTool({
+export const auditSessionList = defineRuntimeTool({
   ...common,
   name: 'audit_session_list',
   title: 'Read the audit sessions',
@@ -92,7 +120,8 @@ export const auditSessionList = defineTool({
         session_id: z.string(),
         intent: z.string(),
         task_id: z.string().nullable(),
-        started_by: z.string(),
+        started_by: z.string().describe('Whose credential began it.'),
+        client: z.string().nullable().describe('What that program called itself; nobody proves it.'),
         started_at: z.string(),
         record_count: z.int(),
         log_index: z.int().describe('Ledger entry of its start.'),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { plantTasks } from '../../../test/planted-task.ts'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { logOnly } from '../../ledger/tlog-policy.ts'
@@ -10,6 +11,7 @@ import { sessionRoot } from './session-tree.ts'
 let rig: Rig
 beforeEach(async () => {
   rig = await runtimeRig()
+  await plantTasks(rig, 'T-1', 'T-2')
 })
 afterEach(() => rig.close())
 
@@ -36,7 +38,7 @@ describe('audit_session_start', () => {
       intent: 'bleed the radiators',
       task_id: 'T-1',
       started_at: '2026-01-01T00:00:00.000Z',
-      log_index: 0,
+      log_index: 2,
     })
     expect(rig.entries('session.start')).toMatchObject([{ session_id: session['session_id'], task_id: 'T-1' }])
   })
@@ -67,20 +69,20 @@ describe('merkle_finalize', () => {
       root,
       record_count: 3,
       timestamp: '2026-01-01T00:00:00.000Z',
-      first_index: 1,
-      last_index: 3,
-      log_index: 4,
-      checkpoint: expect.stringMatching(/^hearthbus\.test\/runtime\n5\n/),
-      proof: expect.stringMatching(/^c2sp\.org\/tlog-proof@v1\nindex 4\n/),
+      first_index: 3,
+      last_index: 5,
+      log_index: 6,
+      checkpoint: expect.stringMatching(/^hearthbus\.test\/runtime\n7\n/),
+      proof: expect.stringMatching(/^c2sp\.org\/tlog-proof@v1\nindex 6\n/),
     })
-    const entry = rig.ledger.entry(4)
+    const entry = rig.ledger.entry(6)
     const verified = verifyTlogProof(
       String(sealed['proof']),
       entry?.bytes ?? Buffer.of(),
       logOnly(rig.ledger.verifierKey),
     )
     expect(verified.ok).toBe(true)
-    expect(entry?.entry).toMatchObject({ kind: 'session.final', root, record_count: 3, first_index: 1, last_index: 3 })
+    expect(entry?.entry).toMatchObject({ kind: 'session.final', root, record_count: 3, first_index: 3, last_index: 5 })
   })
 
   it('says what it cannot seal: an unknown, an empty, a finalized session', async () => {
@@ -106,9 +108,9 @@ describe('merkle_finalize', () => {
 
   it.each([
     ['a record was changed', `UPDATE thought_records SET agent_id = 'mallory'`],
-    ['a record was deleted', 'DELETE FROM thought_records WHERE log_index = 2'],
+    ['a record was deleted', 'DELETE FROM thought_records WHERE log_index = 4'],
     ['every record was deleted', 'DELETE FROM thought_records'],
-    ['a record was moved out of the session', 'UPDATE thought_records SET session_id = NULL WHERE log_index = 2'],
+    ['a record was moved out of the session', 'UPDATE thought_records SET session_id = NULL WHERE log_index = 4'],
   ])('verifies first, and seals nothing when %s', async (_, sql) => {
     const session = await startSession()
     await think(session)
@@ -130,7 +132,13 @@ describe('merkle_finalize', () => {
   it('survives a restart', async () => {
     const session = await startSession()
     await think(session)
-    const { checkpoint: _c, proof: _p, ...sealed } = await rig.data('merkle_finalize', { session_id: session })
+    const {
+      checkpoint: _c,
+      proof: _p,
+      left_out: _l,
+      left_out_count: _n,
+      ...sealed
+    } = await rig.data('merkle_finalize', { session_id: session })
     rig.database.close()
     const again = await runtimeRig({ folder: rig.folder })
     expect(await again.data('merkle_root', { session_id: session })).toEqual(sealed)
@@ -190,8 +198,8 @@ describe('audit_session_list', () => {
           state: 'sealed',
           record_count: 1,
           root,
-          log_index: 0,
-          seal_index: 2,
+          log_index: 2,
+          seal_index: 4,
         }),
       ],
     })

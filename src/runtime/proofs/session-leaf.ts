@@ -18,8 +18,9 @@ export function startEvent({
   session_id,
   task_id,
   principal,
-}: Pick<Session, 'session_id' | 'task_id' | 'principal'>): LedgerEvent {
-  return { kind: SESSION_START, session_id, task_id: task_id ?? undefined, principal }
+  client,
+}: Pick<Session, 'session_id' | 'task_id' | 'principal' | 'client'>): LedgerEvent {
+  return { kind: SESSION_START, session_id, task_id: task_id ?? undefined, principal, client: client ?? undefined }
 }
 
 /** The fields of a seal that are a column of `merkle_roots` under the same name. */

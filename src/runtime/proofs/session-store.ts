@@ -14,6 +14,8 @@ export interface Session {
   readonly started_at: string
   /** Whose credential began it. */
   readonly principal: string
+  /** What that program called itself. */
+  readonly client: string | null
   /** Ledger entry of its start: no record of the session comes before it. */
   readonly log_index: number
   readonly finalized_at: string | null

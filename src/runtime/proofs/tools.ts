@@ -10,13 +10,15 @@ import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { answer, origin } from '../dependencies.ts'
+import { answer, answerOf, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { fault } from '../faults.ts'
 import { atOnce, inPieces } from '../stride.ts'
-import type { TrailStores } from '../trail/tools.ts'
+import { unknownTask } from '../trail/recording.ts'
+import type { TrailStores } from '../trail/recording.ts'
 import { walkTrail } from '../trail/verify.ts'
 import type { Report } from '../trail/verify.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
@@ -44,15 +46,27 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
     auditSessionStart.handledBy(async ({ intent, task_id: taskId, session_id: wanted }, call) => {
       // Spec 5's ERR_SESSION_EXISTS keeps its meaning; an id that is free is refused, too.
       if (wanted !== undefined) return fail(chosenId(wanted, stores.state.sessions.has(wanted)))
-      return answer(await database.commit(() => startSession(records, { intent, taskId, call })))
+      return answerOf(
+        await database.commit(() => {
+          if (taskId !== undefined && !stores.state.tasks.has(taskId)) return fail(unknownTask(taskId))
+          return ok(startSession(records, { intent, taskId, call }))
+        }),
+      )
     }),
 
-    merkleFinalize.handledBy(async ({ session_id: sessionId }, call) => {
-      const sealed = await finalize(records, stores, { sessionId, call })
-      if (!sealed.ok) return sealed
+    merkleFinalize.handledBy(async ({ session_id: sessionId, dry_run: isDryRun, close_empty: mayBeEmpty }, call) => {
+      const wish = { sessionId, call, isDryRun, mayBeEmpty }
+      const finalized = await finalize(records, stores, wish)
+      if (!finalized.ok) return finalized
+      const { content, seal, leftOut } = finalized.value
+      if (seal === undefined) return answer({ ...content, ...leftOut, dry_run: true })
       // The seal is durable; a checkpoint that cannot be signed now can be had later, from ledger_proof.
-      const proven = await prover.proofOf(sealed.value.log_index)
-      return answer({ ...toAnswer(sealed.value), ...(proven.ok ? proven.value : { unproven: proven.fault.message }) })
+      const proven = await prover.proofOf(seal.log_index)
+      return answer({
+        ...toAnswer(seal),
+        ...leftOut,
+        ...(proven.ok ? proven.value : { unproven: proven.fault.message }),
+      })
     }),
 
     merkleRoot.handledBy(async ({ session_id: sessionId }) => {
@@ -125,26 +139,34 @@ interface StartedSession {
 }
 
 function startSession(records: Records, { intent, taskId, call }: Start): StartedSession {
-  const { principal, trace_id } = origin(call)
+  const { principal, client = null, trace_id } = origin(call)
   const named = { session_id: randomUUID(), task_id: taskId ?? null }
-  const { seq, at } = records.ledger.appendIn({ ...startEvent({ ...named, principal }), trace_id }, { intent })
+  const { seq, at } = records.ledger.appendIn({ ...startEvent({ ...named, principal, client }), trace_id }, { intent })
   return { ...named, intent, started_at: at, log_index: seq }
 }
 
 interface Finalizing {
   readonly sessionId: string
   readonly call: Call
+  readonly isDryRun: boolean
+  readonly mayBeEmpty: boolean
+}
+
+type SealContent = Pick<SessionRoot, 'session_id' | 'root' | 'record_count' | 'first_index' | 'last_index'>
+
+interface Finalized {
+  readonly content: SealContent
+  /** `undefined` of a dry run. */
+  readonly seal: SessionRoot | undefined
+  readonly leftOut: JsonObject
 }
 
 /**
  * Most of a long session is checked before the transaction, with turns for everybody else; what was added since is
  * checked inside it, and nothing can be added between that and the seal.
  */
-async function finalize(
-  records: Records,
-  stores: TrailStores,
-  { sessionId, call }: Finalizing,
-): Promise<Result<SessionRoot, Fault>> {
+async function finalize(records: Records, stores: TrailStores, wish: Finalizing): Promise<Result<Finalized, Fault>> {
+  const { sessionId, call } = wish
   // Before the walk, so that a closed or unknown session costs nothing.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
@@ -154,14 +176,14 @@ async function finalize(
   if (!walked.ok) return walked
   const broken = brokenChain(sessionId, walked.value)
   if (broken !== undefined) return fail(broken)
-  return records.database.commit(() => seal(records, stores, { sessionId, call, checkedTo }))
+  return records.database.commit(() => seal(records, stores, { ...wish, checkedTo }))
 }
 
 function seal(
   records: Records,
   stores: TrailStores,
-  { sessionId, call, checkedTo }: Finalizing & { readonly checkedTo: number },
-): Result<SessionRoot, Fault> {
+  { sessionId, call, checkedTo, isDryRun, mayBeEmpty }: Finalizing & { readonly checkedTo: number },
+): Result<Finalized, Fault> {
   // Again: two finalizers may both have walked, and only one may seal.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
@@ -169,20 +191,45 @@ function seal(
   const broken = brokenChain(sessionId, rest)
   if (broken !== undefined) return fail(broken)
   const thoughts = stores.thoughts.ofSession(sessionId)
-  // In the order of recording, which the root commits to.
-  const [first, last] = [thoughts[0], thoughts.at(-1)]
-  if (first === undefined || last === undefined)
-    return fail(fault('ERR_NO_RECORDS', `Session ${sessionId} has no records to seal.`, { session_id: sessionId }))
-
+  if (thoughts.length === 0 && !mayBeEmpty)
+    return fail(
+      fault('ERR_NO_RECORDS', `Session ${sessionId} has no records to seal; \`close_empty\` closes it all the same.`, {
+        session_id: sessionId,
+      }),
+    )
+  const { startIndex, taskId } = session.value
   const content = {
     session_id: sessionId,
+    // In the order of recording, which the root commits to.
     root: sessionRoot(thoughts.map(({ hash }) => hash)),
     record_count: thoughts.length,
-    first_index: first.log_index,
-    last_index: last.log_index,
+    first_index: thoughts[0]?.log_index ?? startIndex,
+    last_index: thoughts.at(-1)?.log_index ?? startIndex,
   }
+  const tasks = new Set([...(taskId === null ? [] : [taskId]), ...thoughts.map(({ task_id }) => task_id)])
+  const leftOut = recordsLeftOut(stores, tasks)
+  if (isDryRun) return ok({ content, seal: undefined, leftOut })
   const { seq, at, leafHash } = records.ledger.appendIn({ kind: SESSION_FINAL, ...content, ...origin(call) })
-  return ok({ ...content, finalized_at: at, log_index: seq, leaf_hash: hex(leafHash) })
+  return ok({ content, seal: { ...content, finalized_at: at, log_index: seq, leaf_hash: hex(leafHash) }, leftOut })
+}
+
+const MAX_LEFT_OUT_LISTED = 20
+
+/** Records about the session's tasks that are in no session: whoever seals the work must hear what the seal lacks. */
+function recordsLeftOut({ thoughts }: TrailStores, tasks: ReadonlySet<string>): JsonObject {
+  const found = [...tasks].map((taskId) => thoughts.outsideSessions(taskId, MAX_LEFT_OUT_LISTED))
+  const listed = found.flatMap(({ rows }) => rows).slice(0, MAX_LEFT_OUT_LISTED)
+  return {
+    left_out: listed.map(({ id, task_id, type, agent_id, timestamp, log_index }) => ({
+      id,
+      task_id,
+      type,
+      agent_id,
+      timestamp,
+      log_index,
+    })),
+    left_out_count: found.reduce((sum, { count }) => sum + count, 0),
+  }
 }
 
 /** Whether it is open is what the log says, whatever the row does. */

@@ -5,11 +5,10 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/capability-definition.ts'
 import { fromHex, hex } from '../../core/bytes.ts'
 import { fail } from '../../core/result.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { defineRuntimeTool } from '../runtime-tool.ts'
 import { fault } from '../faults.ts'
 import { id } from '../text.ts'
 import {
@@ -35,14 +34,13 @@ const hexBytes = (max: number): z.ZodString =>
     .regex(/^(?:[0-9a-fA-F]{2})*$/, 'bytes in hexadecimal')
 const alpha = hexBytes(MAX_ALPHA_BYTES).describe('The input, in hexadecimal; may be empty.')
 
-export const vrfEval = defineTool({
-  family: runtimeFamily,
+export const vrfEval = defineRuntimeTool({
   lock: RUNTIME_LOCK,
   effect: 'reads',
   name: 'vrf_eval',
   title: 'Verifiable random output',
   description:
-    'Computes the output that this node’s key has for an input, with a proof that anybody can check with vrf_verify (RFC 9381). One key and one input have one output, which nobody could have chosen or foreseen: for drawing who is next, or which entries are checked. Failures are pattern A.',
+    'Computes the output that this node’s key has for an input, with a proof that anybody can check with vrf_verify (RFC 9381). One key and one input have one output, which nobody could have chosen or foreseen: for drawing who is next, or which entries are checked.',
   input: z.strictObject({
     alpha_hex: alpha,
     key_id: id().exactOptional().describe(`\`${NODE_VRF_KEY}\`, unless told; the only one there is.`),
@@ -55,14 +53,13 @@ export const vrfEval = defineTool({
   }),
 })
 
-export const vrfVerifyTool = defineTool({
-  family: runtimeFamily,
+export const vrfVerifyTool = defineRuntimeTool({
   lock: RUNTIME_LOCK,
   effect: 'reads',
   name: 'vrf_verify',
   title: 'Check a verifiable random output',
   description:
-    'Checks a proof of vrf_eval, of this node or another (RFC 9381, ECVRF-EDWARDS25519-SHA512-TAI), and returns the output that it proves. Failures are pattern A.',
+    'Checks a proof of vrf_eval, of this node or another (RFC 9381, ECVRF-EDWARDS25519-SHA512-TAI), and returns the output that it proves.',
   input: z.strictObject({
     public_key_hex: hexBytes(PUBLIC_BYTES),
     alpha_hex: alpha,

@@ -5,7 +5,7 @@
  *
  * Reads and writes through its stores.
  */
-import type { StateReader } from '../../ledger/state-table.ts'
+import type { StateReader } from '../../ledger/projection.ts'
 import type { Records } from '../dependencies.ts'
 import type { FoundSkill, ScanSkills, SkillFolders } from './skill-folder-store.ts'
 import type { RuntimeState, SkillFacts } from '../runtime-state.ts'

@@ -5,9 +5,8 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/capability-definition.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { defineRuntimeTool } from '../runtime-tool.ts'
 import { text } from '../text.ts'
 import type { SkillRegistry } from './registry.ts'
 import { SKILL_CAPABILITIES } from './skill.ts'
@@ -17,7 +16,7 @@ const MAX_SEARCH_LENGTH = 200
 /** Bodies beyond this are left out rather than flood a model. */
 const MAX_BODY_CHARACTERS = 250_000
 
-const skillList = defineTool({
+const skillList = defineRuntimeTool({
   name: 'skill_list',
   title: 'List skills',
   description:
@@ -49,7 +48,6 @@ const skillList = defineTool({
   }),
   // What it notices goes on record, as every call does; for the caller it is a look.
   effect: 'reads',
-  family: runtimeFamily,
   lock: RUNTIME_LOCK,
 })
 

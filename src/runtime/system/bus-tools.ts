@@ -6,7 +6,6 @@
 import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/capability-definition.ts'
 import type { EntryView } from '../../bus/topology.ts'
 import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
 import type { CallTraceEvent } from '../../bus/trace.ts'
@@ -14,11 +13,11 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isMeant, underscored } from '../../core/spelling.ts'
 import type { Guard } from '../../guard/guard.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { defineRuntimeTool } from '../runtime-tool.ts'
 import { limitArgument } from '../paging.ts'
 import { id } from '../text.ts'
 
-const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads' } as const
+const common = { lock: RUNTIME_LOCK, effect: 'reads' } as const
 
 /** Figures grow with the bus; each is spelt where it is made. */
 const figures = z.record(z.string(), z.unknown())
@@ -27,7 +26,7 @@ const figures = z.record(z.string(), z.unknown())
 const DEFAULT_CAPABILITIES = 250
 const MAX_CAPABILITIES = 1_000
 
-const busTopology = defineTool({
+const busTopology = defineRuntimeTool({
   ...common,
   name: 'bus_topology',
   title: 'What is on the bus',
@@ -58,7 +57,7 @@ const busTopology = defineTool({
   }),
 })
 
-const busTraces = defineTool({
+const busTraces = defineRuntimeTool({
   ...common,
   name: 'bus_traces',
   title: 'The last calls',
@@ -72,7 +71,7 @@ const busTraces = defineTool({
   output: z.object({ traces: z.array(figures) }),
 })
 
-const busStats = defineTool({
+const busStats = defineRuntimeTool({
   ...common,
   name: 'bus_stats',
   title: 'The bus in numbers',

@@ -7,7 +7,6 @@ import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/capability-definition.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Approvals } from '../../guard/approvals.ts'
@@ -18,7 +17,7 @@ import type { ChangeQuery } from '../../ledger/lookup-store.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { defineRuntimeTool } from '../runtime-tool.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { cursorArgument, limitArgument, page, readCursor } from '../paging.ts'
 import { id } from '../text.ts'
@@ -31,8 +30,7 @@ const timeArgument = z.iso
   .transform((time) => new Date(time).toISOString())
   .describe('ISO 8601, such as 2026-01-31T22:00:00Z or with an offset.')
 
-const ledgerChanges = defineTool({
-  family: runtimeFamily,
+const ledgerChanges = defineRuntimeTool({
   lock: RUNTIME_LOCK,
   effect: 'reads',
   name: 'ledger_changes',

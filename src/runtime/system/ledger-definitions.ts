@@ -6,12 +6,11 @@
  * Pure.
  */
 import { z } from 'zod'
-import { defineTool } from '../../bus/capability-definition.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { defineRuntimeTool } from '../runtime-tool.ts'
 import { id } from '../text.ts'
 
-const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads' } as const
+const common = { lock: RUNTIME_LOCK, effect: 'reads' } as const
 
 /**
  * A key of its own: reading a long ledger again takes many seconds, and whoever may only look must not keep everybody
@@ -22,7 +21,7 @@ const VERIFY_LOCK = 'runtime:verify'
 /** Of a tree, or the number of an entry: both count from 0. */
 const size = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 
-export const ledgerCheckpoint = defineTool({
+export const ledgerCheckpoint = defineRuntimeTool({
   ...common,
   name: 'ledger_checkpoint',
   title: 'Signed checkpoint of the ledger',
@@ -39,7 +38,7 @@ export const ledgerCheckpoint = defineTool({
   }),
 })
 
-export const ledgerProof = defineTool({
+export const ledgerProof = defineRuntimeTool({
   ...common,
   name: 'ledger_proof',
   title: 'Proof that something is in the ledger',
@@ -60,7 +59,7 @@ export const ledgerProof = defineTool({
 })
 
 /** For a person with a trace id from a log or a peer, who wants to know what this node wrote about it. */
-export const ledgerTrace = defineTool({
+export const ledgerTrace = defineRuntimeTool({
   ...common,
   name: 'ledger_trace',
   title: 'What the ledger says about a trace',
@@ -74,7 +73,7 @@ export const ledgerTrace = defineTool({
   }),
 })
 
-export const ledgerConsistency = defineTool({
+export const ledgerConsistency = defineRuntimeTool({
   ...common,
   name: 'ledger_consistency',
   title: 'Proof that the ledger only grew',
@@ -90,7 +89,7 @@ export const ledgerConsistency = defineTool({
   }),
 })
 
-export const ledgerVerify = defineTool({
+export const ledgerVerify = defineRuntimeTool({
   ...common,
   lock: VERIFY_LOCK,
   name: 'ledger_verify',

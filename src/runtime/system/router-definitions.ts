@@ -5,9 +5,10 @@
  * Pure.
  */
 import { z } from 'zod'
-import { CALLS_ON, defineTool } from '../../bus/capability-definition.ts'
+import { CALLS_ON } from '../../bus/capability-definition.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
+import { defineRuntimeTool, withFailurePattern } from '../runtime-tool.ts'
 import { id } from '../text.ts'
 
 /** What a call is routed by; the same for looking and for calling. */
@@ -29,7 +30,7 @@ const provider = {
   is_local: z.boolean(),
 }
 
-export const routerScore = defineTool({
+export const routerScore = defineRuntimeTool({
   name: 'router_score',
   title: 'Who would take a call',
   description:
@@ -54,15 +55,16 @@ export const routerScore = defineTool({
     refusal: z.string().exactOptional(),
   }),
   effect: 'reads',
-  family: runtimeFamily,
   lock: RUNTIME_LOCK,
 })
 
 export const routerCall = {
   name: 'router_call',
   title: 'Call any capability',
-  description:
+  description: withFailurePattern(
+    'router_call',
     'Calls a capability by name through the router, on this node or a peer, in your own name: the same rights, approvals, limits and records apply as if you had called it directly. For capabilities that are not in your tool list, or to choose the node.',
+  ),
   input: z.strictObject({
     ...target,
     session_id: id().exactOptional().describe('Calls with one session go to one provider while it is there.'),
@@ -84,7 +86,7 @@ export const routerCall = {
   secrets: ['arguments', 'data'],
 } as const
 
-export const routerFallback = defineTool({
+export const routerFallback = defineRuntimeTool({
   name: 'router_fallback',
   title: 'Providers that are left alone',
   description:
@@ -112,11 +114,10 @@ export const routerFallback = defineTool({
   }),
   effect: 'records',
   assess: ({ reset }) => ({ effect: reset ? 'records' : 'reads', reasons: [] }),
-  family: runtimeFamily,
   lock: RUNTIME_LOCK,
 })
 
-export const routerStats = defineTool({
+export const routerStats = defineRuntimeTool({
   name: 'router_stats',
   title: 'The router in numbers',
   description:
@@ -135,6 +136,5 @@ export const routerStats = defineTool({
     sticky_sessions: z.int(),
   }),
   effect: 'reads',
-  family: runtimeFamily,
   lock: RUNTIME_LOCK,
 })

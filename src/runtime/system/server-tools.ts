@@ -5,11 +5,10 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { defineRuntimeTool } from '../runtime-tool.ts'
 import { attention, attentionOutput } from './attention.ts'
 import type { Watched } from './attention.ts'
 import { checkOutput, ledgerCheck, overall, queueCheck, spelt } from './health.ts'
@@ -17,7 +16,7 @@ import type { Queue } from './health.ts'
 import { ledgerFacts } from './ledger-facts.ts'
 import type { Probe } from './probe-store.ts'
 
-const common = { family: runtimeFamily, lock: RUNTIME_LOCK, effect: 'reads', input: z.strictObject({}) } as const
+const common = { lock: RUNTIME_LOCK, effect: 'reads', input: z.strictObject({}) } as const
 
 /** Spec 5's words for where the process stands; `mode` is that of the configuration. */
 const standing = {
@@ -27,7 +26,7 @@ const standing = {
   uptime_ms: z.int(),
 }
 
-const serverPing = defineTool({
+const serverPing = defineRuntimeTool({
   ...common,
   name: 'server_ping',
   title: 'Is the server there?',
@@ -35,7 +34,7 @@ const serverPing = defineTool({
   output: z.object({ pong: z.literal(true), ...standing }),
 })
 
-const serverHealth = defineTool({
+const serverHealth = defineRuntimeTool({
   ...common,
   name: 'server_health',
   title: 'How is the server?',

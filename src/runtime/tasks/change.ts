@@ -1,40 +1,63 @@
 /**
- * Change: whether a patch may be laid over a task.
+ * Change: whether a patch, and the transitions that come with it, may be laid over a task.
  *
  * Pure.
  */
 import type { Fault } from '../../core/fault.ts'
 import { fault } from '../faults.ts'
-import { canTransition, TRANSITIONS } from './machine.ts'
+import { canTransition, isClosed, TRANSITIONS } from './machine.ts'
 import type { Status } from './machine.ts'
-import type { Task, TaskPatch } from './task.ts'
+import type { Task } from './task.ts'
 
 export interface TaskConditions {
-  /** Whether a reflection was recorded after the task entered VERIFY. */
+  /** Whether a reflection was recorded after the task last entered VERIFY. */
   readonly hasReflection: () => boolean
+  /** Whether a reflection comes with the change, to be recorded just before DONE. */
+  readonly bringsReflection: boolean
   /** What the task depends on, after the patch, and is not DONE. */
   readonly unfinished: readonly string[]
 }
 
-/** Why the patch is refused, or `undefined`. */
+export interface Transition {
+  readonly status: Status
+  readonly reason?: string
+}
+
+/** Why the change is refused, or `undefined`. Every transition is judged from the status that the one before leaves. */
 export function refuseChange(
   task: Task,
-  patch: TaskPatch,
+  transitions: readonly Transition[],
+  conditions: TaskConditions,
+): Fault | undefined {
+  if (transitions.length === 0) return isClosed(task.status) ? taskClosed(task) : undefined
+  let from = task.status
+  let entersVerify = false
+  for (const transition of transitions) {
+    const hasReflection = (): boolean => conditions.bringsReflection || (!entersVerify && conditions.hasReflection())
+    const refused = refuseTransition(task, { ...transition, from }, { ...conditions, hasReflection })
+    if (refused !== undefined) return refused
+    from = transition.status
+    entersVerify ||= from === 'VERIFY'
+  }
+  return undefined
+}
+
+function refuseTransition(
+  { id }: Task,
+  { from, status: to, reason }: Transition & { readonly from: Status },
   { hasReflection, unfinished }: TaskConditions,
 ): Fault | undefined {
-  const to = patch.status
-  if (to === undefined) return undefined
-  if (!canTransition(task.status, to)) return invalidTransition(task.status, to)
-  if (to === 'CANCELLED' && patch.reason === undefined)
-    return writebackRequired(task.id, 'reason', 'A cancelled task says why: give `reason`.')
+  if (!canTransition(from, to)) return invalidTransition(from, to)
+  if (to === 'CANCELLED' && reason === undefined)
+    return writebackRequired(id, 'reason', 'A cancelled task says why: give `reason`.')
   if (to === 'DONE' && !hasReflection())
     return writebackRequired(
-      task.id,
+      id,
       'thought_record',
-      'Record a `reflection` on the task (thought_record) now that it is in VERIFY; earlier records do not count.',
+      'Record a `reflection` on the task (thought_record) now that it is in VERIFY, or give `reflection` with this call; earlier records do not count.',
     )
   if (to === 'APPLY' && unfinished.length > 0)
-    return fault('ERR_DEPENDENCY_UNFINISHED', `Task ${task.id} waits for tasks that are not DONE.`, {
+    return fault('ERR_DEPENDENCY_UNFINISHED', `Task ${id} waits for tasks that are not DONE.`, {
       blocked_by: [...unfinished],
     })
   return undefined
@@ -46,7 +69,7 @@ export function invalidTransition(from: Status | null, to: Status): Fault {
     from === null
       ? `A task begins as INIT, not as ${to}.`
       : from === to
-        ? `The task is already ${to}; leave \`status\` out to change its other fields.`
+        ? `The task is already ${to}${isClosed(to) ? ' for good' : '; leave `status` out to change its other fields'}.`
         : `A task in ${from} ${waysFrom(from)}, not to ${to}.`
   return fault('ERR_INVALID_TRANSITION', message, { from, to })
 }
@@ -54,6 +77,14 @@ export function invalidTransition(from: Status | null, to: Status): Fault {
 function waysFrom(from: Status): string {
   const ways = TRANSITIONS[from]
   return ways.length === 0 ? 'goes nowhere' : `can go to ${ways.join(' or ')}`
+}
+
+function taskClosed({ id, status }: Task): Fault {
+  return fault(
+    'ERR_TASK_CLOSED',
+    `Task ${id} is ${status} and does not change any more. For later work create a task that \`follows\` it.`,
+    { id, status },
+  )
 }
 
 function writebackRequired(id: string, missing: string, advice: string): Fault {

@@ -4,42 +4,92 @@
  * Pure.
  */
 import { z } from 'zod'
-import { defineTool } from '../../bus/capability-definition.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { id } from '../text.ts'
+import { changeOutput } from '../system/change.ts'
+import { reflectionArgument } from '../trail/definitions.ts'
+import { thoughtOutput } from '../trail/thought.ts'
 import { STATUSES } from './machine.ts'
-import { detailArguments, patchArgument, patchArguments, statusArgument, taskOutput, titleArgument } from './task.ts'
+import {
+  detailArguments,
+  patchArgument,
+  patchArguments,
+  reasonArgument,
+  statusArgument,
+  taskOutput,
+  taskStepOutput,
+  titleArgument,
+} from './task.ts'
 import type { TaskPatch } from './task.ts'
 
-const common = { family: runtimeFamily, lock: RUNTIME_LOCK } as const
+const common = { lock: RUNTIME_LOCK } as const
 
-export const taskCreate = defineTool({
+/** More are a plan of their own; a call stays one transaction and one answer that a model can read. */
+const MAX_MORE_TASKS = 49
+
+const creationArguments = {
+  title: titleArgument,
+  ...detailArguments,
+  follows: id().exactOptional().describe('The task, usually a closed one, whose work this one takes up again.'),
+}
+
+export const taskCreate = defineRuntimeTool({
   ...common,
   name: 'task_create',
   title: 'Create a task',
   description:
-    'Puts a new task on record, in status INIT. Use it before work that takes several steps, so that others see what is going on and it can be proved afterwards. `depends_on` names tasks that have to be DONE first.',
+    'Puts a new task on record, in status INIT. Use it before work that takes several steps, so that others see what is going on and it can be proved afterwards. `depends_on` names tasks that have to be DONE first. `more` creates further tasks in the same call, all or none; there `depends_on` and `follows` may also say `#0` for the first task of the call, `#1` for the next, and so on.',
   input: z.strictObject({
-    title: titleArgument,
+    ...creationArguments,
     // Spec 5's schema takes any status here; any but the first is refused as a transition from nowhere.
     status: statusArgument.exactOptional().describe('INIT, or leave it out: every task begins there.'),
-    ...detailArguments,
+    more: z.array(z.strictObject(creationArguments)).min(1).max(MAX_MORE_TASKS).exactOptional(),
+    idempotency_key: idempotencyKeyArgument,
   }),
-  output: taskOutput,
+  output: taskOutput.extend({ more: z.array(taskOutput).exactOptional().describe('In the order given.') }),
   effect: 'records',
+  assess: assessRecord,
 })
 
-export const taskGet = defineTool({
+/** What task_get can add to a task. */
+const TASK_PARTS = ['history', 'thoughts', 'changes'] as const
+
+export const taskGet = defineRuntimeTool({
   ...common,
   name: 'task_get',
   title: 'Read a task',
-  description: 'Returns one task: its fields, its status, what it depends on and what still blocks it.',
-  input: z.strictObject({ id: id() }),
-  output: taskOutput,
+  description:
+    'Returns one task: its fields, its status, what it depends on and what still blocks it. `include` adds its `history` (every change and transition, with reasons and by whom), its `thoughts`, and the `changes` in the house that calls made for it (calls name their task in `_meta["io.hearthbus/task"]`).',
+  input: z.strictObject({
+    id: id(),
+    include: z.array(z.enum(TASK_PARTS)).max(TASK_PARTS.length).default([]),
+  }),
+  output: taskOutput.extend({
+    history: z.array(taskStepOutput).exactOptional().describe('Oldest first.'),
+    history_omitted: z.int().exactOptional().describe('Earlier changes, not listed.'),
+    thoughts: z.array(thoughtOutput).exactOptional().describe('Oldest first.'),
+    changes: z.array(changeOutput).exactOptional().describe('Newest first, as ledger_changes lists them.'),
+    changes_cursor: z.string().exactOptional().describe('There may be more: give it to ledger_changes.'),
+    thoughts_cursor: z.string().exactOptional().describe('There are more: give it to thought_record_list.'),
+  }),
   effect: 'reads',
 })
+
+/** The machine has eight statuses; a retry goes round once more. */
+const MAX_TRANSITIONS = 16
+
+const transitionsArgument = z
+  .array(
+    z.strictObject({
+      status: statusArgument,
+      reason: reasonArgument.exactOptional(),
+    }),
+  )
+  .min(1)
+  .max(MAX_TRANSITIONS)
+  .describe('Instead of `status`: several transitions in order, all or none.')
 
 /**
  * Agents call it flat as often as nested, and report a progress that no task has: understood, and said to be ignored.
@@ -49,50 +99,69 @@ const updateInput = z
     id: id(),
     patch: patchArgument.exactOptional().describe('The fields to change; they may also stand beside `id`.'),
     ...patchArguments,
+    transitions: transitionsArgument.exactOptional(),
+    reflection: reflectionArgument
+      .exactOptional()
+      .describe('The reflection that DONE needs, recorded just before it, as thought_record would.'),
     expected_version: z
       .int()
       .min(1)
       .exactOptional()
       .describe('Refuse the change if the task is no longer at this version.'),
     progress: z.number().min(0).max(100).exactOptional().describe('Not kept: the status says how far a task is.'),
+    idempotency_key: idempotencyKeyArgument,
   })
   // Of two values for one field neither can be told to be the one that was meant.
   .check(({ value, issues }) => {
-    const { id: _id, expected_version: _version, progress: _progress, patch, ...flat } = value
+    const refuse = (field: string, message: string): void => {
+      issues.push({ code: 'custom', input: value, path: [field], message })
+    }
+    const { patch, transitions, reflection, ...rest } = value
+    const { id: _id, expected_version: _version, progress: _progress, idempotency_key: _key, ...flat } = rest
     const twice = Object.keys(flat).filter((field) => patch !== undefined && Object.hasOwn(patch, field))
-    for (const field of twice)
-      issues.push({ code: 'custom', input: value, path: [field], message: 'given twice: here and in `patch`' })
+    for (const field of twice) refuse(field, 'given twice: here and in `patch`')
     const { reason, ...changes } = { ...flat, ...patch }
-    if (Object.keys(changes).length > 0) return
+    if (transitions !== undefined && changes.status !== undefined) refuse('transitions', 'given beside `status`')
+    if (transitions !== undefined && reason !== undefined) refuse('reason', 'goes into the transition that it is of')
+    const isEnding = transitions?.some(({ status }) => status === 'DONE') ?? changes.status === 'DONE'
+    if (reflection !== undefined && !isEnding) refuse('reflection', 'goes with the transition to DONE')
+    if (Object.keys(changes).length > 0 || transitions !== undefined) return
     // A reason is of a change; who gave it alone would hear that it was done, and see nothing of it.
-    const [path, message] =
-      reason === undefined
-        ? ['patch', 'names nothing to change']
-        : ['reason', 'goes with a change of the task, and there is none']
-    issues.push({ code: 'custom', input: value, path: [path], message })
+    if (reason === undefined) refuse('patch', 'names nothing to change')
+    else refuse('reason', 'goes with a change of the task, and there is none')
   })
-  .transform(({ id, expected_version, progress, patch, ...flat }) => {
-    const merged: TaskPatch = { ...flat, ...patch }
+  .transform(({ id, expected_version, progress, patch, transitions, reflection, idempotency_key, ...flat }) => {
+    const { status, reason, ...words }: TaskPatch = { ...flat, ...patch }
+    const single = status === undefined ? [] : [{ status, ...(reason === undefined ? {} : { reason }) }]
     return {
       id,
-      patch: merged,
+      words: { ...words, ...(status === undefined && reason !== undefined ? { reason } : {}) },
+      transitions: transitions ?? single,
       ignored: progress === undefined ? [] : ['progress'],
+      ...(reflection === undefined ? {} : { reflection }),
       ...(expected_version === undefined ? {} : { expected_version }),
+      ...(idempotency_key === undefined ? {} : { idempotency_key }),
     }
   })
 
-export const taskUpdate = defineTool({
+export const taskUpdate = defineRuntimeTool({
   ...common,
   name: 'task_update',
   title: 'Change a task',
   description:
-    'Changes fields of a task or moves it one status on: INIT ▸ GATHER ▸ ANALYZE ▸ PLAN ▸ APPLY ▸ VERIFY ▸ DONE; VERIFY ▸ GATHER tries again; CANCELLED ends it and needs a `reason`. No status is skipped. APPLY needs every dependency DONE. DONE needs a `reflection` recorded with thought_record after the task entered VERIFY.',
+    'Changes fields of a task or moves it on: INIT ▸ GATHER ▸ ANALYZE ▸ PLAN ▸ APPLY ▸ VERIFY ▸ DONE; VERIFY ▸ GATHER tries again; CANCELLED ends it and needs a `reason`. No status is skipped; `transitions` takes several steps in one call. APPLY needs every dependency DONE. DONE needs a reflection from after the task entered VERIFY: recorded with thought_record, or given here as `reflection`. A task that is DONE or CANCELLED never changes again: create one that `follows` it.',
   input: updateInput,
-  output: taskOutput.extend({ ignored: z.array(z.string()).exactOptional().describe('Arguments that no task has.') }),
+  output: taskOutput.extend({
+    reflection: thoughtOutput.exactOptional(),
+    ignored: z.array(z.string()).exactOptional().describe('Arguments that no task has.'),
+  }),
   effect: 'records',
+  assess: assessRecord,
+  // As of thought_record: kept once, beside the ledger.
+  secrets: ['content'],
 })
 
-export const taskList = defineTool({
+export const taskList = defineRuntimeTool({
   ...common,
   name: 'task_list',
   title: 'List tasks',
@@ -116,7 +185,7 @@ export const taskList = defineTool({
   effect: 'reads',
 })
 
-export const taskNextActions = defineTool({
+export const taskNextActions = defineRuntimeTool({
   ...common,
   name: 'task_next_actions',
   title: 'What can be worked on now',

@@ -35,3 +35,8 @@ export function canTransition(from: Status, to: Status): boolean {
 export function isRetry(from: Status, to: Status): boolean {
   return from === 'VERIFY' && to === 'GATHER'
 }
+
+/** DONE and CANCELLED are for good: nothing of such a task changes any more. */
+export function isClosed(status: Status): boolean {
+  return TRANSITIONS[status].length === 0
+}

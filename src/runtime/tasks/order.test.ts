@@ -122,7 +122,7 @@ describe('task_next_actions', () => {
     const plain = await create({ title: 'plain' })
     const low = await create({ title: 'low', priority: 'low' })
     const urgent = await create({ title: 'urgent', priority: 'P0' })
-    const word = await create({ title: 'word', priority: 'whenever' })
+    const word = await create({ title: 'word', priority: ' Medium ' })
     const waiting = await create({ title: 'waiting', priority: 'critical', depends_on: [low] })
     const next = await rig.data('task_next_actions')
     expect(next).toMatchObject({

@@ -1,10 +1,11 @@
 /**
- * Priority: an order among the words people use. Spec 5 keeps one column of free text; this gives it a rank.
+ * Priority: an order among the words people use. Spec 5 keeps one column of free text; a word that nobody agreed on
+ * would silently rank as something that its author did not mean, so it is refused.
  *
  * Pure.
  */
 
-/** What nobody said, and words that nobody agreed on, count as the middle. */
+/** What nobody said counts as the middle. */
 const MIDDLE = 2
 
 const RANKS: Readonly<Record<string, number>> = {
@@ -22,9 +23,21 @@ const RANKS: Readonly<Record<string, number>> = {
   trivial: 4,
 }
 
-/** 0 is most pressing. `P0` to `P9` rank by their digit. */
+/** Every priority in the spelling in which it is kept. */
+export const PRIORITIES: readonly string[] = [
+  ...Object.keys(RANKS),
+  ...Array.from({ length: 10 }, (_, rank) => `P${rank}`),
+]
+
+/** ` High ` and `p1` are meant as `high` and `P1`. */
+export function spellPriority(word: string): string {
+  const trimmed = word.trim()
+  return /^p[0-9]$/i.test(trimmed) ? trimmed.toUpperCase() : trimmed.toLowerCase()
+}
+
+/** 0 is most pressing. `P0` to `P9` rank by their digit. A word that was erased ranks in the middle. */
 export function priorityRank(priority: string | null): number {
-  const word = (priority ?? '').trim().toLowerCase()
-  if (/^p[0-9]$/.test(word)) return Number(word[1])
+  const word = spellPriority(priority ?? '')
+  if (/^P[0-9]$/.test(word)) return Number(word[1])
   return Object.hasOwn(RANKS, word) ? (RANKS[word] ?? MIDDLE) : MIDDLE
 }

@@ -139,7 +139,7 @@ function countIn(row: Record<string, unknown> | undefined): number {
 /** The columns are named as the fields are. */
 function toTask(row: Record<string, unknown>, facts: TaskFacts, { tasks }: RuntimeState): Task {
   const { seq: _seq, priority_rank: _rank, ...words } = row
-  const { status, version, attempt, dependsOn, createdAt, updatedAt, logIndex } = facts
+  const { status, version, attempt, dependsOn, follows, followedBy, createdAt, updatedAt, logIndex } = facts
   return {
     ...words,
     status,
@@ -151,5 +151,7 @@ function toTask(row: Record<string, unknown>, facts: TaskFacts, { tasks }: Runti
     log_index: logIndex,
     depends_on: [...dependsOn],
     blocked_by: dependsOn.filter((other) => tasks.get(other)?.status !== 'DONE'),
+    follows,
+    followed_by: [...followedBy],
   } as Task
 }

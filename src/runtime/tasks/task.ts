@@ -7,6 +7,7 @@
 import { z } from 'zod'
 import { id, MAX_DESCRIPTION_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH, text } from '../text.ts'
 import { STATUSES } from './machine.ts'
+import { PRIORITIES, spellPriority } from './priority.ts'
 
 /** More are a project, not a task; they also bound what a search for circles has to look at. */
 const MAX_DEPENDENCIES = 64
@@ -27,11 +28,28 @@ export const taskOutput = z.object({
   attempt: z.int().describe('1, and one more for every VERIFY that went back to GATHER.'),
   depends_on: z.array(z.string()).describe('Tasks that have to be DONE before this one is applied.'),
   blocked_by: z.array(z.string()).describe('Those of them that are not DONE.'),
+  follows: z.string().nullable().describe('The task whose work this one takes up again.'),
+  followed_by: z.array(z.string()).describe('Tasks that take up the work of this one.'),
   cancel_reason: z.string().nullable(),
   log_index: z.int().describe('Ledger entry of the last change.'),
 })
 
 export type Task = z.output<typeof taskOutput>
+
+/** One entry of a task's history. */
+export const taskStepOutput = z.object({
+  change: z.enum(['created', 'changed', 'transition']),
+  version: z.int(),
+  from: z.enum(STATUSES).exactOptional(),
+  to: z.enum(STATUSES).exactOptional(),
+  reason: z.string().nullable().exactOptional().describe('null once it was erased.'),
+  fields: z.array(z.string()).describe('Which fields it set.'),
+  emptied: z.array(z.string()).exactOptional(),
+  by: z.string().describe('Whose credential the call came with.'),
+  client: z.string().nullable().describe('What the program called itself; nobody proves it.'),
+  at: z.string(),
+  log_index: z.int(),
+})
 
 /** Agents write `done` as often as `DONE`. */
 export const statusArgument = z.preprocess(
@@ -46,17 +64,20 @@ const dependenciesArgument = z
   .max(MAX_DEPENDENCIES)
   .describe('Ids of the tasks that have to be DONE before this one is applied; replaces the list.')
 
+const priorityArgument = z
+  .preprocess((value) => (typeof value === 'string' ? spellPriority(value) : value), z.enum(PRIORITIES))
+  .describe('In any case; other words are refused.')
+
 /** The fields of a task that a caller may set, beside its title and status. */
 export const detailArguments = {
   project_id: id().nullable().exactOptional().describe('Groups tasks; any name.'),
   description: text(MAX_DESCRIPTION_LENGTH).nullable().exactOptional(),
-  priority: id()
-    .nullable()
-    .exactOptional()
-    .describe('critical, high, medium, low or P0 to P9; other words rank as medium.'),
+  priority: priorityArgument.nullable().exactOptional(),
   assignee: id().nullable().exactOptional().describe('Who works on it; any name.'),
   depends_on: dependenciesArgument.exactOptional(),
 }
+
+export const reasonArgument = text(MAX_REASON_LENGTH).describe('Why the status changes; required for CANCELLED.')
 
 /** What task_update takes, beside the id or inside `patch`. */
 export const patchArguments = {
@@ -67,7 +88,7 @@ export const patchArguments = {
       'The next status: INIT ▸ GATHER ▸ ANALYZE ▸ PLAN ▸ APPLY ▸ VERIFY ▸ DONE, VERIFY ▸ GATHER to retry, CANCELLED.',
     ),
   ...detailArguments,
-  reason: text(MAX_REASON_LENGTH).exactOptional().describe('Why the status changes; required for CANCELLED.'),
+  reason: reasonArgument.exactOptional(),
 }
 
 export const patchArgument = z.strictObject(patchArguments)

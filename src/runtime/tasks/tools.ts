@@ -1,44 +1,67 @@
 /**
- * Tools: what the five task tools do. Every change and its ledger event are one transaction.
+ * Tools: what the five task tools do. What one call changes is one transaction.
  *
  * Reads and writes through its store.
  */
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../../bus/call.ts'
+import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
+import type { LedgerEvent } from '../../ledger/entry.ts'
 import { answer, answerOf, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
-import { fault } from '../faults.ts'
+import { badArgument, fault } from '../faults.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { page, readCursor } from '../paging.ts'
+import { appendThought, checkThought } from '../trail/recording.ts'
+import type { ThoughtRecording, TrailStores } from '../trail/recording.ts'
+import type { Thought } from '../trail/thought.ts'
+import { thoughtsOfTask } from '../trail/tools.ts'
 import { invalidTransition, refuseChange } from './change.ts'
+import type { Transition } from './change.ts'
 import { taskCreate, taskGet, taskList, taskNextActions, taskUpdate } from './definitions.ts'
 import { findCycle } from './graph.ts'
 import { FIRST_STATUS, TRANSITIONS } from './machine.ts'
 import type { Task, TaskPatch } from './task.ts'
 import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION } from './task-entries.ts'
+import { taskHistory } from './task-history.ts'
 import type { TaskStore } from './task-store.ts'
 
 /** Enough to see that something is wrong; the rest shows when these are mended. */
 const MAX_STALLED = 50
 
-export function taskTools(records: Records, store: TaskStore): readonly Capability[] {
+export function taskTools(records: Records, store: TaskStore, stores: TrailStores): readonly Capability[] {
   return [
-    taskCreate.handledBy(async ({ status, depends_on: dependsOn = [], ...input }, call) => {
+    taskCreate.handledBy(async ({ status, more = [], ...first }, call) => {
       if (status !== undefined && status !== FIRST_STATUS) return fail(invalidTransition(null, status))
-      return answerOf(await records.database.commit(() => createTask(records, store, { input, dependsOn, call })))
+      const created = await records.database.commit(() =>
+        createTasks(records, store, { inputs: [first, ...more], call }),
+      )
+      if (!created.ok) return created
+      const [task, ...others] = created.value
+      return answer({ ...task, ...(others.length === 0 ? {} : { more: others }) })
     }),
 
-    taskGet.handledBy(async ({ id }) => {
+    taskGet.handledBy(async ({ id, include }, context) => {
       const task = store.get(id)
-      return task === undefined ? fail(notFound(id)) : answer(task)
+      if (task === undefined) return fail(notFound(id))
+      const changes = include.includes('changes') ? await changesForTask(context, id) : ok({})
+      if (!changes.ok) return changes
+      return answer({
+        ...task,
+        ...changes.value,
+        ...(include.includes('history') ? taskHistory(records.ledger, task) : {}),
+        ...(include.includes('thoughts') ? thoughtsOfTask(records, stores, id) : {}),
+      })
     }),
 
     taskUpdate.handledBy(async ({ ignored, ...update }, call) => {
-      const updated = await records.database.commit(() => updateTask(records, store, { ...update, call }))
+      const updated = await records.database.commit(() => updateTask(records, { store, stores }, { ...update, call }))
       return answerOf(updated.ok && ignored.length > 0 ? ok({ ...updated.value, ignored }) : updated)
     }),
 
@@ -71,52 +94,138 @@ export function taskTools(records: Records, store: TaskStore): readonly Capabili
   ]
 }
 
+const MAX_CHANGES_WITH_TASK = 50
+
+/** Asked through the bus, in the caller's name: nobody hears of more changes here than there. */
+async function changesForTask(context: HandlerContext, taskId: string): Promise<Result<JsonObject, Fault>> {
+  const listed = await context.call('ledger_changes', { task_id: taskId, limit: MAX_CHANGES_WITH_TASK })
+  if (!listed.ok) return listed
+  const { data } = listed.value
+  if (!isJsonObject(data)) throw new Error('ledger_changes answered no object')
+  const { changes = [], next_cursor: cursor } = data
+  return ok({ changes, ...(cursor === undefined ? {} : { changes_cursor: cursor }) })
+}
+
 interface Creation {
-  readonly input: Omit<TaskPatch, 'status' | 'depends_on' | 'reason'> & { readonly title: string }
-  readonly dependsOn: readonly string[]
+  readonly inputs: readonly TaskCreation[]
   readonly call: Call
 }
 
-function createTask({ ledger }: Records, store: TaskStore, { input, dependsOn, call }: Creation): Result<Task, Fault> {
-  const id = randomUUID()
-  const wanted = checkDependencies(store, id, dependsOn)
-  if (!wanted.ok) return wanted
-  const { title, project_id = null, description = null, priority = null, assignee = null } = input
-  const body = { title, project_id, description, priority, assignee }
-  // What people wrote is the erasable body; the event has only what never needs erasing.
-  const fields = Object.keys(body).filter((field) => body[field as keyof typeof body] !== null)
-  const common = { task_id: id, status: FIRST_STATUS, version: 1, fields, depends_on: wanted.value }
-  ledger.appendIn({ kind: TASK_CREATED, ...common, ...origin(call) }, body)
-  return ok(stored(store, id))
+interface TaskCreation extends Omit<TaskPatch, 'status' | 'reason'> {
+  readonly title: string
+  readonly follows?: string
+}
+
+/** All of them are checked before the first is written: a fault undoes nothing. */
+function createTasks(
+  { ledger }: Records,
+  store: TaskStore,
+  { inputs, call }: Creation,
+): Result<readonly [Task, ...Task[]], Fault> {
+  const ids: readonly string[] = inputs.map(() => randomUUID())
+  const events: { readonly event: LedgerEvent; readonly body: JsonObject }[] = []
+  for (const [place, input] of inputs.entries()) {
+    const earlier = ids.slice(0, place)
+    const named = namedTasks(input, earlier)
+    if (!named.ok) return named
+    const { dependsOn, follows } = named.value
+    // A new task can be in no circle: nobody knows its id yet.
+    const missing = [...dependsOn, ...(follows === undefined ? [] : [follows])].filter(
+      (other) => !earlier.includes(other) && store.get(other) === undefined,
+    )
+    if (missing.length > 0) return fail(missingTasks(missing))
+    const { title, project_id = null, description = null, priority = null, assignee = null } = input
+    const body = { title, project_id, description, priority, assignee }
+    // What people wrote is the erasable body; the event has only what never needs erasing.
+    const fields = Object.keys(body).filter((field) => body[field as keyof typeof body] !== null)
+    const event = {
+      kind: TASK_CREATED,
+      task_id: ids[place],
+      status: FIRST_STATUS,
+      version: 1,
+      fields,
+      depends_on: dependsOn,
+      follows,
+      ...origin(call),
+    }
+    events.push({ event, body })
+  }
+  for (const { event, body } of events) ledger.appendIn(event, body)
+  return ok(ids.map((id) => stored(store, id)) as [Task, ...Task[]])
+}
+
+const OWN_REFERENCE = /^#(\d{1,2})$/
+
+/** `#0` is the first task of the same call. */
+function namedTasks(
+  { depends_on: given = [], follows }: TaskCreation,
+  earlier: readonly string[],
+): Result<{ readonly dependsOn: readonly string[]; readonly follows: string | undefined }, Fault> {
+  const strange: string[] = []
+  const resolve = (name: string): string => {
+    const place = OWN_REFERENCE.exec(name)?.[1]
+    if (place === undefined) return name
+    const id = earlier[Number(place)]
+    if (id === undefined) strange.push(name)
+    return id ?? name
+  }
+  const dependsOn = [...new Set(given.map(resolve))]
+  const followed = follows === undefined ? undefined : resolve(follows)
+  if (strange.length === 0) return ok({ dependsOn, follows: followed })
+  return fail(badArgument('more', `${strange.join(', ')} is no earlier task of this call`))
 }
 
 interface Update {
   readonly id: string
-  readonly patch: TaskPatch
+  readonly words: Omit<TaskPatch, 'status'>
+  readonly transitions: readonly Transition[]
+  readonly reflection?: Omit<ThoughtRecording, 'type' | 'task_id' | 'call'>
   readonly expected_version?: number
   readonly call: Call
 }
 
+interface UpdateStores {
+  readonly store: TaskStore
+  readonly stores: TrailStores
+}
+
+/** Everything is checked before anything is written: a fault undoes nothing. */
 function updateTask(
-  { ledger }: Records,
-  store: TaskStore,
-  { id, patch, expected_version: expected, call }: Update,
-): Result<Task, Fault> {
+  records: Records,
+  { store, stores }: UpdateStores,
+  { id, words, transitions, expected_version: expected, reflection, call }: Update,
+): Result<Task & { readonly reflection?: Thought }, Fault> {
   const task = store.get(id)
   if (task === undefined) return fail(notFound(id))
   // Inside the transaction: nobody can change the task between this look and the write.
   if (expected !== undefined && expected !== task.version) return fail(versionConflict(task, expected))
-  const wanted = patch.depends_on === undefined ? ok(undefined) : checkDependencies(store, id, patch.depends_on)
+  const wanted = words.depends_on === undefined ? ok(undefined) : checkDependencies(store, id, words.depends_on)
   if (!wanted.ok) return wanted
-  const refused = refuseChange(task, patch, {
+  const refused = refuseChange(task, transitions, {
     hasReflection: () => store.hasReflectionSinceVerify(id),
+    bringsReflection: reflection !== undefined,
     // With the dependencies that the patch sets, not those that it replaces.
     unfinished: wanted.value?.filter((other) => store.get(other)?.status !== 'DONE') ?? task.blocked_by,
   })
   if (refused !== undefined) return fail(refused)
-  const { depends_on: _, ...words } = patch
-  ledger.appendIn({ ...changeEvent(task, patch, call), depends_on: wanted.value }, words)
-  return ok(stored(store, id))
+  const recording: ThoughtRecording | undefined =
+    reflection === undefined ? undefined : { ...reflection, type: 'reflection', task_id: id, call }
+  const session = recording === undefined ? ok(null) : checkThought(stores, recording)
+  if (!session.ok) return session
+
+  const { depends_on: _, ...patch } = words
+  const [first, ...later] = transitions
+  let recorded: Thought | undefined
+  const append = (transition: Transition | undefined, own: typeof patch, dependsOn?: readonly string[]): void => {
+    if (transition?.status === 'DONE' && recording !== undefined)
+      recorded = appendThought(records, stores, recording, session.value)
+    const event = changeEvent(stored(store, id), { ...own, ...transition }, call)
+    const { status: _status, ...body } = { ...own, ...transition }
+    records.ledger.appendIn({ ...event, depends_on: dependsOn }, body)
+  }
+  append(first, patch, wanted.value)
+  for (const transition of later) append(transition, {})
+  return ok({ ...stored(store, id), ...(recorded === undefined ? {} : { reflection: recorded }) })
 }
 
 const NOT_WORDS: ReadonlySet<string> = new Set(['status', 'reason', 'depends_on'])
@@ -126,11 +235,18 @@ function changeEvent(
   task: Task,
   patch: TaskPatch,
   call: Call,
-): { kind: string; [field: string]: string | number | string[] } {
+): { kind: string; [field: string]: string | number | string[] | undefined } {
   const named = Object.entries(patch).filter(([field]) => !NOT_WORDS.has(field))
   const fields = named.filter(([, value]) => value !== null).map(([field]) => field)
   const emptied = named.filter(([, value]) => value === null).map(([field]) => field)
-  const common = { task_id: task.id, version: task.version + 1, fields, emptied, ...origin(call) }
+  const common = {
+    task_id: task.id,
+    version: task.version + 1,
+    previous_entry: task.log_index,
+    fields,
+    emptied,
+    ...origin(call),
+  }
   if (patch.status === undefined) return { kind: TASK_CHANGED, ...common }
   return { kind: TASK_TRANSITION, from: task.status, to: patch.status, ...common }
 }
@@ -144,8 +260,7 @@ function checkDependencies(
   const wanted = [...new Set(dependsOn)]
   // A task that names itself exists; it is the shortest circle, and said to be one below.
   const missing = wanted.filter((other) => other !== id && store.get(other) === undefined)
-  if (missing.length > 0)
-    return fail(fault('ERR_DEPENDENCY_NOT_FOUND', `There is no task ${missing.join(', ')}.`, { missing }))
+  if (missing.length > 0) return fail(missingTasks(missing))
   const cycle = findCycle(id, wanted, store.dependenciesOf)
   if (cycle === undefined) return ok(wanted)
   return fail(
@@ -161,6 +276,10 @@ function stored(store: TaskStore, id: string): Task {
 
 function notFound(id: string): Fault {
   return fault('ERR_NOT_FOUND', `There is no task ${id}.`, { id })
+}
+
+function missingTasks(missing: readonly string[]): Fault {
+  return fault('ERR_DEPENDENCY_NOT_FOUND', `There is no task ${missing.join(', ')}.`, { missing: [...missing] })
 }
 
 function versionConflict(task: Task, expected: number): Fault {

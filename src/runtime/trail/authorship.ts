@@ -1,6 +1,8 @@
 /**
  * Authorship: whether the words are the agent's own. The first key an agent signs with becomes its key; from then on
- * nobody writes under that name without it.
+ * nobody writes under that name without it, until a person gives the agent another key or takes it away.
+ *
+ *   (no key) ──first signature──▶ key ──person: another──▶ given key ──person: none──▶ unsigned records only
  *
  * Pure.
  */
@@ -20,15 +22,24 @@ export function refuseAuthor(
   const known = agentKeys.get(statement.agent_id)
   const { agent_id } = statement
   if (signature === undefined) {
-    if (known === undefined) return undefined
-    return fault('ERR_SIGNATURE_INVALID', `${agent_id} has a key; its records have to be signed with it.`, { agent_id })
+    if (known?.key === undefined) return undefined
+    return invalidSignature(
+      agent_id,
+      `${agent_id} has a key; its records have to be signed with it. A person can give it another key or take it away (hearthbus agents).`,
+    )
   }
-  if (known !== undefined && known !== signature.public_key)
-    return fault('ERR_SIGNATURE_INVALID', `${agent_id} is known by another key.`, { agent_id })
+  if (known !== undefined && known.key === undefined)
+    return invalidSignature(agent_id, `The key of ${agent_id} was revoked; only a person gives it another.`)
+  if (known !== undefined && known.key !== signature.public_key)
+    return invalidSignature(agent_id, `${agent_id} is known by another key.`)
   if (!isSignedBy(statement, signature))
-    return fault('ERR_SIGNATURE_INVALID', 'The signature is not of these words by this key.', { agent_id })
+    return invalidSignature(agent_id, 'The signature is not of these words by this key.')
   // Ed25519 signs the same words with the same bytes: a repetition may be somebody else's.
   if (signatures.has(signature.value))
     return fault('ERR_SIGNATURE_REPLAYED', 'That signed statement is already on record.', { agent_id })
   return undefined
+}
+
+function invalidSignature(agent_id: string, message: string): Fault {
+  return fault('ERR_SIGNATURE_INVALID', message, { agent_id })
 }

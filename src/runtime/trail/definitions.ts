@@ -4,32 +4,45 @@
  * Pure.
  */
 import { z } from 'zod'
-import { defineTool } from '../../bus/capability-definition.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { id, MAX_CONTENT_LENGTH, text } from '../text.ts'
 import { signatureArgument, THOUGHT_TYPES, thoughtOutput } from './thought.ts'
 
-const common = { family: runtimeFamily, lock: RUNTIME_LOCK } as const
+const common = { lock: RUNTIME_LOCK } as const
 
-export const thoughtRecord = defineTool({
+const authorArguments = {
+  agent_id: id().describe('Who thinks it. Only a claim unless it is signed.'),
+  // The message is part of the contract.
+  content: text(MAX_CONTENT_LENGTH, 'thought content must be non-empty'),
+  session_id: id().exactOptional().describe('From audit_session_start.'),
+  signature: signatureArgument.exactOptional().describe('Proves that `agent_id` wrote it.'),
+}
+
+/** A reflection that another tool records in the same call. */
+export const reflectionArgument = z.strictObject(authorArguments)
+
+export const thoughtRecord = defineRuntimeTool({
   ...common,
   name: 'thought_record',
   title: 'Record a thought',
   description:
-    "Puts a plan, an analysis, a decision or a reflection about a task on record, for good: it is chained to the task's earlier records and entered into the ledger. Without `session_id` it joins the open session of the task, if there is one. Record a `reflection` while a task is in VERIFY before you set it to DONE.",
+    "Puts a plan, an analysis, a decision or a reflection about a task on record, for good: it is chained to the task's earlier records and entered into the ledger. Without `session_id` it joins the open session of the task; where there is none, `unsealed` says so. The task must exist. Record a `reflection` while a task is in VERIFY before you set it to DONE.",
   input: z.strictObject({
     type: z.enum(THOUGHT_TYPES),
     task_id: id(),
-    agent_id: id().describe('Who thinks it. Only a claim unless it is signed.'),
-    // The message is part of the contract.
-    content: text(MAX_CONTENT_LENGTH, 'thought content must be non-empty'),
-    session_id: id().exactOptional().describe('From audit_session_start.'),
-    signature: signatureArgument.exactOptional().describe('Proves that `agent_id` wrote it.'),
+    ...authorArguments,
+    idempotency_key: idempotencyKeyArgument,
   }),
-  output: thoughtOutput,
+  output: thoughtOutput.extend({
+    unsealed: z
+      .string()
+      .exactOptional()
+      .describe('Why no seal will cover this record, and how later ones get into a session.'),
+  }),
   effect: 'records',
+  assess: assessRecord,
   // Kept once, beside the ledger, where erasing it erases it: not a second time in the audit of the call.
   secrets: ['content'],
 })
@@ -37,7 +50,7 @@ export const thoughtRecord = defineTool({
 /** In the one spelling that times are stored in, so that text compares as time does. */
 const timeArgument = z.iso.datetime().transform((time) => new Date(time).toISOString())
 
-export const thoughtRecordList = defineTool({
+export const thoughtRecordList = defineRuntimeTool({
   ...common,
   name: 'thought_record_list',
   title: 'Read the decision trail',
@@ -69,7 +82,7 @@ const tally = {
     .describe('Records, tasks and sessions whose words were erased on request; their hashes still hold.'),
 }
 
-export const auditVerifyChain = defineTool({
+export const auditVerifyChain = defineRuntimeTool({
   ...common,
   name: 'audit_verify_chain',
   title: 'Verify the decision trail',

@@ -51,6 +51,7 @@ export function thoughtEvent(thought: NewThought, traceId: string): LedgerEvent 
     prev_hash: thought.prev_hash,
     hash: thought.hash,
     principal: thought.principal,
+    client: thought.client ?? undefined,
     public_key: thought.public_key ?? undefined,
     signature: thought.signature ?? undefined,
     trace_id: traceId,
@@ -68,6 +69,7 @@ const COMPARED = [
   'prev_hash',
   'hash',
   'principal',
+  'client',
   'public_key',
   'signature',
 ] as const satisfies readonly (keyof NewThought)[]

@@ -8,7 +8,7 @@ import { Findings, findingSentence } from '../../ledger/finding.ts'
 import type { CacheFinding } from '../../ledger/finding.ts'
 import type { Records } from '../dependencies.ts'
 import { runtimeCache } from '../runtime-cache-store.ts'
-import type { TrailStores } from './tools.ts'
+import type { TrailStores } from './recording.ts'
 
 export interface SubjectReport {
   /** Sessions and tasks whose rows are not what the log says; the first of them. */

@@ -19,6 +19,7 @@ export interface ThoughtRow {
   readonly prev_hash: string
   readonly hash: string
   readonly principal: string
+  readonly client: string | null
   readonly public_key: string | null
   readonly signature: string | null
   readonly log_index: number
@@ -46,6 +47,11 @@ export interface ThoughtStore {
   readonly beyond: (logSize: number) => readonly ThoughtRow[]
   /** In the order of recording: the order of the leaves in the session's tree. */
   readonly ofSession: (sessionId: string) => readonly ThoughtRow[]
+  /** Records about a task that no session has: the first of them, and how many there are. */
+  readonly outsideSessions: (
+    taskId: string,
+    limit: number,
+  ) => { readonly rows: readonly ThoughtRow[]; readonly count: number }
 }
 
 /** Times compare as text because all are spelt alike (`isoTime`). */
@@ -67,6 +73,9 @@ export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
   const between = sql.prepare('SELECT * FROM thought_records WHERE log_index >= ? AND log_index < ? ORDER BY log_index')
   const beyond = sql.prepare('SELECT * FROM thought_records WHERE log_index < 0 OR log_index >= ? ORDER BY log_index')
   const ofSession = sql.prepare('SELECT * FROM thought_records WHERE session_id = ? ORDER BY seq')
+  const outside = 'FROM thought_records WHERE task_id = ? AND session_id IS NULL'
+  const firstOutside = sql.prepare(`SELECT * ${outside} ORDER BY seq LIMIT ?`)
+  const countOutside = sql.prepare(`SELECT count(*) AS count ${outside}`)
   return {
     lastBefore: (taskId, logIndex) => lastBefore.get(taskId, logIndex) as ThoughtRow | undefined,
     list: (filter, page) => {
@@ -77,5 +86,9 @@ export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
     between: (from, to) => between.all(from, to) as unknown as ThoughtRow[],
     beyond: (logSize) => beyond.all(logSize) as unknown as ThoughtRow[],
     ofSession: (sessionId) => ofSession.all(sessionId) as unknown as ThoughtRow[],
+    outsideSessions: (taskId, limit) => ({
+      rows: firstOutside.all(taskId, limit) as unknown as ThoughtRow[],
+      count: Number(countOutside.get(taskId)?.['count'] ?? 0),
+    }),
   }
 }

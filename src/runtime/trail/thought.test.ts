@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { plantTasks } from '../../../test/planted-task.ts'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
@@ -10,6 +11,7 @@ import type { Statement } from './thought.ts'
 let rig: Rig
 beforeEach(async () => {
   rig = await runtimeRig()
+  await plantTasks(rig, 'T-1', 'T-2')
 })
 afterEach(() => rig.close())
 
@@ -36,7 +38,7 @@ describe('thought_record', () => {
     expect(one).toMatchObject({ prev_hash: '0'.repeat(64), session_id: null, recorded_by: 'tester', signed: false })
     expect(other['prev_hash']).toBe('0'.repeat(64))
     expect(two['prev_hash']).toBe(one['hash'])
-    expect(two['log_index']).toBe(2)
+    expect(two['log_index']).toBe(4)
   })
 
   it('commits to the whole record in the ledger, agent and session included, but not to the words in clear', async () => {
@@ -199,7 +201,7 @@ describe('authorship', () => {
 describe('thought_record_list', () => {
   it('lists in the order of recording and filters by task, session, agent, type and time', async () => {
     const session = await startSession()
-    const first = await think('T-1')
+    const { unsealed: _, ...first } = await think('T-1')
     rig.clock.advance(1_000)
     const second = await think('T-2', { agent_id: 'bob', type: 'decision', session_id: session })
     const all = await rig.data('thought_record_list')
@@ -237,7 +239,7 @@ describe('thought_record_list', () => {
   })
 
   it('shows an erased thought with its hashes and without its words', async () => {
-    const thought = await think('T-1')
+    const { unsealed: _, ...thought } = await think('T-1')
     await rig.ledger.eraseBody(Number(thought['log_index']))
     expect(await rig.data('thought_record_list')).toEqual({ records: [{ ...thought, content: null }] })
   })

@@ -10,9 +10,11 @@
  * Pure.
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import { base64url, fromBase64, utf8 } from '../../core/bytes.ts'
+import { base64, base64url, fromBase64, utf8 } from '../../core/bytes.ts'
 import { canonicalJson } from '../../core/json.ts'
+import { isVrfPublicKey } from '../random/ecvrf.ts'
 
 export const THOUGHT_TYPES = ['plan', 'analysis', 'decision', 'reflection'] as const
 export type ThoughtType = (typeof THOUGHT_TYPES)[number]
@@ -47,12 +49,14 @@ export function statementBytes({ agent_id, content, task_id, type }: Statement):
   return utf8(`hearthbus-thought-v1\n${canonicalJson({ agent_id, content, task_id, type })}`)
 }
 
+/** The length of Ed25519 (RFC 8032), in base64 with its padding: one spelling per key, so that keys compare as text. */
+export const publicKeyArgument = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]{43}=$/, 'base64 of 32 bytes')
+  .describe('Ed25519 public key of the agent, 32 bytes in base64.')
+
 export const signatureArgument = z.strictObject({
-  // The lengths of Ed25519 (RFC 8032), in base64 with its padding: one spelling per key, so that keys compare as text.
-  public_key: z
-    .string()
-    .regex(/^[A-Za-z0-9+/]{43}=$/, 'base64 of 32 bytes')
-    .describe('Ed25519 public key of the agent, 32 bytes in base64.'),
+  public_key: publicKeyArgument,
   value: z
     .string()
     .regex(/^[A-Za-z0-9+/]{86}==$/, 'base64 of 64 bytes')
@@ -64,14 +68,25 @@ export const signatureArgument = z.strictObject({
 export type Signature = z.output<typeof signatureArgument>
 
 export function isSignedBy(statement: Statement, { public_key, value }: Signature): boolean {
-  const [publicKey, signature] = [fromBase64(public_key), fromBase64(value)]
-  if (publicKey === undefined || signature === undefined) return false
+  const [key, signature] = [keyFrom(public_key), fromBase64(value)]
+  if (key === undefined || signature === undefined) return false
+  return verify(null, statementBytes(statement), key, signature)
+}
+
+/** Whether somebody can have the secret of it: one point of the curve, in its one spelling, and not of small order. */
+export function isPublicKey(publicKey: string): boolean {
+  const bytes = fromBase64(publicKey)
+  return bytes !== undefined && base64(bytes) === publicKey && isVrfPublicKey(bytes)
+}
+
+function keyFrom(publicKey: string): KeyObject | undefined {
+  const bytes = fromBase64(publicKey)
+  if (bytes === undefined) return undefined
   try {
-    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url(publicKey) }, format: 'jwk' })
-    return verify(null, statementBytes(statement), key, signature)
+    return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url(bytes) }, format: 'jwk' })
   } catch {
     // Thirty-two bytes that are no point of the curve.
-    return false
+    return undefined
   }
 }
 
@@ -86,6 +101,7 @@ export const thoughtOutput = z.object({
   hash: z.string(),
   session_id: z.string().nullable(),
   recorded_by: z.string().describe('Whose credential the call came with; `agent_id` is only what it claimed.'),
+  client: z.string().nullable().describe('What the program called itself; nobody proves it.'),
   signed: z.boolean().describe('Whether the agent proved with its key that the words are its own.'),
   log_index: z.int().describe('Its entry in the ledger; see ledger_proof.'),
   leaf_hash: z.string(),

@@ -3,65 +3,47 @@
  *
  * Reads and writes through its stores.
  */
-import { randomUUID } from 'node:crypto'
-import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { hex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { isoTime } from '../../toolbox/iso-time.ts'
-import { answer, answerOf, origin } from '../dependencies.ts'
+import { answer, answerOf } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { page, readCursor } from '../paging.ts'
-import type { SessionStore } from '../proofs/session-store.ts'
-import type { RuntimeState } from '../runtime-state.ts'
 import { inPieces } from '../stride.ts'
-import { refuseAuthor } from './authorship.ts'
-import { bindSession } from './binding.ts'
 import { auditVerifyChain, thoughtRecord, thoughtRecordList } from './definitions.ts'
-import { contentOf, thoughtEvent } from './leaf.ts'
-import type { NewThought } from './leaf.ts'
-import { GENESIS_HASH, thoughtHash } from './thought.ts'
-import type { Signature, Statement, Thought } from './thought.ts'
-import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
+import { contentOf } from './leaf.ts'
+import { appendThought, checkThought, toThought, unknownTask } from './recording.ts'
+import type { ThoughtRecording, TrailStores } from './recording.ts'
+import type { Thought } from './thought.ts'
+import type { ThoughtStore } from './thought-store.ts'
 import { compareSubjects } from './subject-comparison.ts'
 import { walkTrail } from './verify.ts'
-import type { Leaves, Report, Tally } from './verify.ts'
+import type { Report, Tally } from './verify.ts'
 
 /** A page of long thoughts ends early rather than flood a model. */
 const MAX_PAGE_CHARACTERS = 250_000
 /** Beyond it `by_task_omitted` counts; the totals are over all of them. */
 const MAX_TASKS_LISTED = 1_000
 
-export interface TrailStores {
-  readonly state: RuntimeState
-  readonly thoughts: ThoughtStore
-  readonly sessions: SessionStore
-  readonly leaves: Leaves
-}
-
 export function trailTools(records: Records, stores: TrailStores): readonly Capability[] {
-  const { thoughts } = stores
   return [
     thoughtRecord.handledBy(async (input, call) =>
       answerOf(await records.database.commit(() => recordThought(records, stores, { ...input, call }))),
     ),
 
     thoughtRecordList.handledBy(async ({ limit, cursor, ...filter }) => {
-      const scope = cursorScope('thought_record_list', filter)
-      const after = readCursor<[number]>(cursor, scope, 1)
+      const after = readCursor<[number]>(cursor, cursorScope('thought_record_list', filter), 1)
       if (!after.ok) return after
-      // One more than asked for, to know whether there is a next page.
-      const found = thoughts.list(filter, { after: after.value?.[0] ?? -1, limit: limit + 1 })
-      const readable = found.map((row) => ({ row, content: keptContent(records, row.log_index) }))
-      const { rows, ...next } = page(readable, fitting(readable, limit), ({ row }) => encodeCursor(scope, [row.seq]))
-      return answer({ records: rows.map(({ row, content }) => toThought(row, content)), ...next })
+      const { listed, ...next } = listThoughts(records, stores, { filter, after: after.value?.[0] ?? -1, limit })
+      return answer({ records: listed, ...next })
     }),
 
     auditVerifyChain.handledBy(async ({ task_id: taskId }, { signal }) => {
+      // Of a task that nobody created nothing is valid. One that only the tables know is a finding, not an unknown one.
+      if (taskId !== undefined && !isKnownTask(stores, taskId)) return fail(unknownTask(taskId))
       // What is recorded during the walk is left for the next one: a trail that grows would never be verified.
       const to = records.ledger.size()
       const stretch = { from: 0, to, ...(taskId === undefined ? {} : { taskId }) }
@@ -87,69 +69,58 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
   ]
 }
 
-interface Recording extends Statement {
-  readonly session_id?: string
-  readonly signature?: Signature
-  readonly call: Call
+function recordThought(
+  records: Records,
+  stores: TrailStores,
+  recording: ThoughtRecording,
+): Result<Thought & { readonly unsealed?: string }, Fault> {
+  const session = checkThought(stores, recording)
+  if (!session.ok) return session
+  const thought = appendThought(records, stores, recording, session.value)
+  return ok(session.value === null ? { ...thought, unsealed: unsealedNote(recording.task_id) } : thought)
 }
 
-function recordThought(records: Records, stores: TrailStores, recording: Recording): Result<Thought, Fault> {
-  const { state } = stores
-  const { type, task_id, agent_id, content, signature, call } = recording
-  const session = bindSession(state, task_id, recording.session_id)
-  if (!session.ok) return session
-  const refused = refuseAuthor(state, recording, signature)
-  if (refused !== undefined) return fail(refused)
+/** A record outside every session is proved by the ledger alone; whoever meant to seal it must hear that now. */
+function unsealedNote(taskId: string): string {
+  return `Task ${taskId} has no open session, so no seal covers this record. audit_session_start with this task_id opens one for the records to come.`
+}
 
-  const before = state.chains.get(task_id)
-  const now = isoTime(records.clock.now())
-  const chained = {
-    id: randomUUID(),
-    type,
-    task_id,
-    content,
-    // The sequence is what orders records; a clock that went back must not seem to contradict it.
-    timestamp: before !== undefined && before.timestamp > now ? before.timestamp : now,
-    prev_hash: before?.hash ?? GENESIS_HASH,
-  }
-  const { content: _, ...visible } = chained
-  const { principal, trace_id: traceId } = origin(call)
-  const thought: NewThought = {
-    ...visible,
-    agent_id,
-    session_id: session.value,
-    hash: thoughtHash(chained),
-    principal,
-    public_key: signature?.public_key ?? null,
-    signature: signature?.value ?? null,
-  }
-  const { seq, leafHash } = records.ledger.appendIn(thoughtEvent(thought, traceId), { content })
-  return ok(toThought({ ...thought, log_index: seq, leaf_hash: hex(leafHash) }, content))
+interface ThoughtPage {
+  readonly filter: Parameters<ThoughtStore['list']>[0]
+  readonly after: number
+  readonly limit: number
+}
+
+function listThoughts(
+  records: Records,
+  { thoughts }: TrailStores,
+  { filter, after, limit }: ThoughtPage,
+): { readonly listed: readonly Thought[]; readonly next_cursor?: string } {
+  const scope = cursorScope('thought_record_list', filter)
+  // One more than asked for, to know whether there is a next page.
+  const found = thoughts.list(filter, { after, limit: limit + 1 })
+  const readable = found.map((row) => ({ row, content: keptContent(records, row.log_index) }))
+  const { rows, ...next } = page(readable, fitting(readable, limit), ({ row }) => encodeCursor(scope, [row.seq]))
+  return { listed: rows.map(({ row, content }) => toThought(row, content)), ...next }
+}
+
+const MAX_WITH_TASK = 50
+
+/** The thoughts about a task, for the tool that shows the task; thought_record_list goes on where it stopped. */
+export function thoughtsOfTask(records: Records, stores: TrailStores, taskId: string): JsonObject {
+  const first = { filter: { task_id: taskId }, after: -1, limit: MAX_WITH_TASK }
+  const { listed, next_cursor: cursor } = listThoughts(records, stores, first)
+  return { thoughts: [...listed], ...(cursor === undefined ? {} : { thoughts_cursor: cursor }) }
+}
+
+function isKnownTask({ state, thoughts }: TrailStores, taskId: string): boolean {
+  return state.tasks.has(taskId) || thoughts.list({ task_id: taskId }, { after: -1, limit: 1 }).length > 0
 }
 
 /** `undefined` once it was erased. */
 function keptContent({ ledger }: Records, logIndex: number): string | undefined {
   const state = ledger.body(logIndex)
   return state.kind === 'kept' ? contentOf(state.body) : undefined
-}
-
-function toThought(row: Omit<ThoughtRow, 'seq'>, content: string | undefined): Thought {
-  const { id, type, task_id, agent_id, timestamp, prev_hash, hash, session_id, log_index, leaf_hash } = row
-  return {
-    id,
-    type,
-    task_id,
-    agent_id,
-    content: content ?? null,
-    timestamp,
-    prev_hash,
-    hash,
-    session_id,
-    recorded_by: row.principal,
-    signed: row.signature !== null,
-    log_index,
-    leaf_hash,
-  }
 }
 
 /** How many of the rows a page takes; always one, so that paging goes on. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { plantTasks } from '../../../test/planted-task.ts'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
@@ -10,6 +11,7 @@ import { walkTrail } from './verify.ts'
 let rig: Rig
 beforeEach(async () => {
   rig = await runtimeRig()
+  await plantTasks(rig, 'T-1', 'T-2')
 })
 afterEach(() => rig.close())
 
@@ -28,7 +30,7 @@ describe('audit_verify_chain', () => {
       broken_tasks: [],
       problems: [],
       findings: [],
-      log_size: 0,
+      log_size: 2,
     })
   })
 
@@ -54,7 +56,7 @@ describe('audit_verify_chain', () => {
       valid: false,
       broken_count: 1,
       first_broken_at: thought['id'],
-      findings: [{ flaw: 'ledger', log_index: 0 }],
+      findings: [{ flaw: 'ledger', log_index: 2 }],
     })
   })
 
@@ -134,13 +136,13 @@ describe('audit_verify_chain', () => {
   it('detects the newest record deleted', async () => {
     await think('T-1')
     await think('T-1')
-    rig.tamper('DELETE FROM thought_records WHERE log_index = 1')
+    rig.tamper('DELETE FROM thought_records WHERE log_index = 3')
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, missing_count: 1, record_count: 1 })
   })
 
   it('detects a record in the middle deleted, by its absence and by the link', async () => {
     for (let count = 0; count < 3; count++) await think('T-1')
-    rig.tamper('DELETE FROM thought_records WHERE log_index = 1')
+    rig.tamper('DELETE FROM thought_records WHERE log_index = 3')
     expect(await rig.data('audit_verify_chain')).toMatchObject({
       broken_count: 1,
       missing_count: 1,
@@ -150,15 +152,15 @@ describe('audit_verify_chain', () => {
 
   it('detects records that the ledger never had', async () => {
     await think('T-1')
-    rig.tamper(`INSERT INTO thought_records SELECT 2, 'forged', type, 'T-9', agent_id, session_id, timestamp, prev_hash,
-      hash, principal, public_key, signature, 7, leaf_hash FROM thought_records`)
+    rig.tamper(`INSERT INTO thought_records SELECT 6, 'forged', type, 'T-9', agent_id, session_id, timestamp, prev_hash,
+      hash, principal, client, public_key, signature, 7, leaf_hash FROM thought_records`)
     expect(await rig.data('audit_verify_chain', { task_id: 'T-9' })).toMatchObject({ valid: false, broken_count: 1 })
   })
 
   it('detects records that changed places between tasks', async () => {
     await think('T-1')
     await think('T-2')
-    rig.tamper('UPDATE thought_records SET seq = 3 WHERE seq = 1')
+    rig.tamper('UPDATE thought_records SET seq = 5 WHERE seq = 3')
     expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: false, findings: [{ flaw: 'order' }] })
   })
 
@@ -190,7 +192,7 @@ describe('audit_verify_chain', () => {
       for (let count = 0; count < 2_500; count++) rig.ledger.appendIn({ kind: 'test.noise' })
     })
     await think('T-1')
-    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, record_count: 1, log_size: 2_501 })
+    expect(await rig.data('audit_verify_chain')).toMatchObject({ valid: true, record_count: 1, log_size: 2_503 })
     const gone = AbortSignal.abort()
     expect(await rig.error('audit_verify_chain', {}, { signal: gone })).toMatchObject({ code: 'CANCELLED' })
   })

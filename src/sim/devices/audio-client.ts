@@ -1,11 +1,11 @@
 /**
- * Audio client: sends encrypted packets beside an MQTT session, to whatever address the hello named.
+ * Audio client: sends and receives encrypted packets beside an MQTT session, at whatever address the hello named.
  *
  * Does I/O.
  */
 import { createSocket } from 'node:dgram'
 import type { UdpKeys } from '../../devices/wire/udp-audio.ts'
-import { encodeUdpAudio } from '../../devices/wire/udp-audio.ts'
+import { decodeUdpAudio, encodeUdpAudio } from '../../devices/wire/udp-audio.ts'
 
 export interface UdpTarget extends UdpKeys {
   readonly server: string
@@ -17,11 +17,19 @@ export interface AudioLine {
   readonly close: () => void
 }
 
-export function openAudio(target: UdpTarget): AudioLine {
+export function openAudio(target: UdpTarget, hear: (opus: Uint8Array) => void): AudioLine {
   const socket = createSocket('udp4')
   socket.unref()
   socket.on('error', () => undefined)
   let sequence = 0
+  let heard = 0
+  socket.on('message', (bytes) => {
+    const packet = decodeUdpAudio(target.keyHex, bytes)
+    // Old sequence numbers are dropped, gaps are accepted.
+    if (!packet.ok || packet.value.sequence <= heard) return
+    heard = packet.value.sequence
+    hear(packet.value.opus)
+  })
   return {
     send: (opus) =>
       new Promise((resolve) => {

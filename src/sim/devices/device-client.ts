@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
-import { encodeAudioFrame } from '../../devices/wire/audio-frame.ts'
+import { decodeAudioFrame, encodeAudioFrame } from '../../devices/wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
 import type { AudioLine } from './audio-client.ts'
 import { openAudio } from './audio-client.ts'
@@ -24,6 +24,7 @@ import { PROFILES } from './profile.ts'
 import { readServerMessage } from './server-message.ts'
 import type { Faults, SimulatedDevice, SimulatorOptions, Timing, TranscriptLine } from './simulated-device.ts'
 import { FIRMWARE_TIMING, NO_FAULTS } from './simulated-device.ts'
+import { VoiceTask } from './voice-task-client.ts'
 import { dialWebSocket } from './websocket-client.ts'
 
 const TRANSCRIPT_LINES = 500
@@ -52,6 +53,7 @@ class DeviceClient implements SimulatedDevice {
   readonly #profile: Profile
   readonly #timing: Timing
   readonly #task: McpTask
+  readonly #voice: VoiceTask
   readonly #stopping = new AbortController()
   readonly #transcript: TranscriptLine[] = []
   readonly #shown: string[] = []
@@ -88,9 +90,18 @@ class DeviceClient implements SimulatedDevice {
       reboot: () => void this.#reboot(),
       drop: () => this.cut(),
     })
+    this.#voice = new VoiceTask({
+      mode: options.listens ?? 'auto',
+      frameMs: this.#profile.frameMs,
+      send: (fields) => this.#send(JSON.stringify({ session_id: this.#sessionId, ...fields })),
+      sendAudio: () => void this.speak(1),
+    })
   }
 
   readonly told = () => this.#told
+  readonly voice = () => ({ state: this.#voice.state, microphoneOpen: this.#voice.microphoneOpen })
+  readonly played = () => [...this.#voice.played]
+  readonly press = () => this.#voice.press()
   readonly state = () => this.#task.board.state()
   readonly transcript = () => [...this.#transcript]
   readonly shown = () => [...this.#shown]
@@ -139,15 +150,17 @@ class DeviceClient implements SimulatedDevice {
 
   readonly sleep = (): void => {
     this.#greeted = false
+    this.#voice.reset()
     this.#closeAudio()
     if (this.#mqtt === undefined) this.#hangUp()
     else this.#send(JSON.stringify({ session_id: this.#sessionId, type: 'goodbye' }))
   }
 
-  readonly speak = async (packets: number): Promise<void> => {
-    for (let each = 1; each <= packets; each++)
-      if (this.#audio !== undefined) await this.#audio.send(OPUS_SILENCE)
-      else this.#line?.sendAudio(encodeAudioFrame(this.#audioVersion, { timestampMs: each * 60, opus: OPUS_SILENCE }))
+  readonly speak = async (packets: number | readonly Uint8Array[]): Promise<void> => {
+    const frames = typeof packets === 'number' ? Array.from({ length: packets }, () => OPUS_SILENCE) : packets
+    for (const [index, opus] of frames.entries())
+      if (this.#audio !== undefined) await this.#audio.send(opus)
+      else this.#line?.sendAudio(encodeAudioFrame(this.#audioVersion, { timestampMs: (index + 1) * 60, opus }))
   }
 
   readonly duplicate = async (): Promise<void> => {
@@ -156,23 +169,29 @@ class DeviceClient implements SimulatedDevice {
       this.#extraLines.add(line)
       if (this.#mqtt === undefined) line.send(helloText(this.#profile, this.#audioVersion))
     }
-    await this.#connect({ opened, text: ignore, data: ignore, closed: ignore, answersPings: () => true })
+    const events = { opened, text: ignore, audio: ignore, data: ignore, closed: ignore, answersPings: () => true }
+    await this.#connect(events)
   }
 
   readonly stop = (): void => {
     this.#stopping.abort()
     this.#task.loop.clear()
+    this.#voice.reset()
     this.#closeAudio()
     for (const line of this.#extraLines) line.destroy()
     this.#hangUp()
   }
 
   async #open(): Promise<void> {
-    if (this.channelOpen()) return
+    if (this.channelOpen()) {
+      if (this.#options.listens !== undefined) this.#voice.wake()
+      return
+    }
     // A WebSocket device opens a fresh socket for every channel and simply drops the old one.
     if (this.#mqtt === undefined) this.#hangUp()
     if (this.#line === undefined) await this.#dial()
     await this.#greet()
+    if (this.#options.listens !== undefined) this.#voice.wake()
   }
 
   #connect(events: LineEvents): Promise<void> {
@@ -197,6 +216,7 @@ class DeviceClient implements SimulatedDevice {
         else line.destroy()
       },
       text: (text) => heard(() => this.#hear(text)),
+      audio: (bytes) => heard(() => this.#hearAudio(bytes)),
       data: () => heard(() => (this.#lastDataMs = performance.now())),
       closed: () => heard(() => this.#lost()),
       answersPings: () => !this.faults.noPong,
@@ -226,17 +246,24 @@ class DeviceClient implements SimulatedDevice {
     if (message.kind === 'mcp') this.#task.hear(message.payload)
     else if (message.kind === 'show' && (!message.since25 || this.#profile.name === 'fw-next')) this.#show(message.text)
     else if (message.kind === 'reboot') void this.#reboot()
+    else if (message.kind === 'speech') this.#voice.hear(message.state)
     else if (message.kind === 'hello') {
       this.#closeAudio()
-      if (message.udp !== undefined) this.#audio = openAudio(message.udp)
+      if (message.udp !== undefined) this.#audio = openAudio(message.udp, (opus) => this.#voice.hearAudio(opus))
       this.#sessionId = message.sessionId
       this.#greeted = true
       this.#failed = false
       this.#greeting?.(true)
     } else if (message.kind === 'goodbye' && this.#mqtt !== undefined && message.sessionId === this.#sessionId) {
       this.#greeted = false
+      this.#voice.reset()
       this.#closeAudio()
     }
+  }
+
+  #hearAudio(bytes: Uint8Array): void {
+    const frame = decodeAudioFrame(this.#audioVersion, bytes)
+    if (frame.ok) this.#voice.hearAudio(frame.value.opus)
   }
 
   #send(text: string): void {
@@ -254,6 +281,7 @@ class DeviceClient implements SimulatedDevice {
     this.#line = undefined
     this.#epoch++
     this.#greeted = false
+    this.#voice.reset()
     this.#greeting?.(false)
     this.#closeAudio()
     // A sleeping WebSocket device is not connected and does not want to be.

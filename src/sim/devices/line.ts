@@ -14,6 +14,7 @@ export interface LineEvents {
   /** Called before the first text, which may come in the same packet as the welcome. */
   readonly opened: (line: Line) => void
   readonly text: (text: string) => void
+  readonly audio: (bytes: Uint8Array) => void
   /** Any data frame, text or binary: what the 120 s of a channel are counted from. */
   readonly data: () => void
   readonly closed: (reason: string) => void

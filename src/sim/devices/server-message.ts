@@ -15,6 +15,7 @@ export type ServerMessage =
   /** Shown on the screen. */
   | { readonly kind: 'show'; readonly text: string; readonly since25: boolean }
   | { readonly kind: 'reboot' }
+  | { readonly kind: 'speech'; readonly state: 'start' | 'stop' }
   | { readonly kind: 'goodbye'; readonly sessionId: string }
   | { readonly kind: 'ignored' }
 
@@ -37,6 +38,10 @@ export function readServerMessage(text: string, transport: 'websocket' | 'udp'):
       return { kind: 'show', text: `notify ${textOf(message, 'audio_url')}`, since25: true }
     case 'system':
       return field(message, 'command') === 'reboot' ? { kind: 'reboot' } : IGNORED
+    case 'tts': {
+      const state = field(message, 'state')
+      return state === 'start' || state === 'stop' ? { kind: 'speech', state } : IGNORED
+    }
     case 'goodbye':
       return { kind: 'goodbye', sessionId: textOf(message, 'session_id') }
     default:

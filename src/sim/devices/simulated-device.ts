@@ -5,11 +5,13 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
+import type { ListenMode } from '../../devices/wire/envelope.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
 import type { BoardKind } from './board.ts'
 import type { Identity } from './identity.ts'
 import type { ProfileName } from './profile.ts'
 import type { Tool } from './tool.ts'
+import type { VoiceState } from './voice-task-client.ts'
 
 export interface SimulatorOptions {
   readonly profile: ProfileName
@@ -24,6 +26,8 @@ export interface SimulatorOptions {
    * and again whenever it loses its connection.
    */
   readonly awake?: boolean
+  /** How it listens once it is woken; without it a wake word opens a channel and the microphone stays shut. */
+  readonly listens?: ListenMode
   /** Layout of its binary frames, unless the OTA answer says another. */
   readonly audioVersion?: AudioVersion
   readonly timing?: Partial<Timing>
@@ -112,8 +116,13 @@ export interface SimulatedDevice {
   readonly notify: (method: string, params: JsonObject) => void
   /** Any text at all, as a device gone wrong would send. */
   readonly say: (text: string) => void
-  /** Microphone audio, as binary frames or UDP packets. */
-  readonly speak: (packets: number) => Promise<void>
+  /** Microphone audio, as binary frames or UDP packets: so many of silence, or these. */
+  readonly speak: (packets: number | readonly Uint8Array[]) => Promise<void>
+  readonly voice: () => { readonly state: VoiceState; readonly microphoneOpen: boolean }
+  /** Opus packets that it played. */
+  readonly played: () => readonly Uint8Array[]
+  /** The button, while it listens or speaks. */
+  readonly press: () => void
   /** A second connection with the same identity, while the first stays. */
   readonly duplicate: () => Promise<void>
   /** The connection breaks. */

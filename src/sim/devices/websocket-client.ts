@@ -72,6 +72,7 @@ function speak(socket: Socket, { events, answersClose }: DialOptions, rest: Uint
     events.data()
     const text = opcode === 'text' ? fromUtf8(payload) : undefined
     if (text !== undefined) events.text(text)
+    if (opcode === 'binary') events.audio(payload)
   }
   const take = (chunk: Uint8Array) => {
     buffer = buffer.length === 0 ? chunk : concat(buffer, chunk)

@@ -9,7 +9,7 @@
  * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { encodePair } from '../../homeseer/wire/control-pair.ts'
+import { encodePair } from '../../homeseer/wire/device.ts'
 import { encodeWireDate } from '../../homeseer/wire/field.ts'
 import type { DeviceRecord } from '../../homeseer/wire/device.ts'
 

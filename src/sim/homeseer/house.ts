@@ -10,9 +10,8 @@
  *
  * Pure, given its arguments: it holds state and touches nothing else.
  */
-import type { ControlPair } from '../../homeseer/wire/control-pair.ts'
+import type { ControlPair, DeviceRecord } from '../../homeseer/wire/device.ts'
 import { CONTROL_TYPE, type ControlUse } from '../../homeseer/wire/control-use.ts'
-import type { DeviceRecord } from '../../homeseer/wire/device.ts'
 import type { HouseFaults } from './fault.ts'
 import { displayText, type Part } from './part.ts'
 import { lookUp } from './table.ts'

@@ -14,9 +14,6 @@ import {
   getSessionConfig,
   getStatus,
   getVersion,
-} from '../../homeseer/wire/read-request.ts'
-import { runScript, startBackup } from '../../homeseer/wire/script.ts'
-import {
   callPlugin,
   controlByIndex,
   controlByLabel,
@@ -27,7 +24,8 @@ import {
   runEventByName,
   setDeviceProperty,
   setStoredStatus,
-} from '../../homeseer/wire/write-request.ts'
+} from '../../homeseer/wire/request.ts'
+import { runScript, startBackup } from '../../homeseer/wire/script.ts'
 import { HOME_REFS } from './home.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 

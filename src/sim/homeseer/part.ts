@@ -3,9 +3,8 @@
  *
  * Pure.
  */
-import type { ControlPair, ControlRange } from '../../homeseer/wire/control-pair.ts'
+import type { ControlPair, ControlRange, DeviceRecord } from '../../homeseer/wire/device.ts'
 import { CONTROL_TYPE, type ControlUse } from '../../homeseer/wire/control-use.ts'
-import type { DeviceRecord } from '../../homeseer/wire/device.ts'
 
 /** How hardware answers to a command HomeSeer accepted. */
 type Behaviour =

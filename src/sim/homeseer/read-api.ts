@@ -6,7 +6,7 @@
 import { base64 } from '../../core/bytes.ts'
 import type { Json } from '../../core/json.ts'
 import { encodeCamera } from '../../homeseer/wire/camera.ts'
-import { encodePair } from '../../homeseer/wire/control-pair.ts'
+import { encodePair } from '../../homeseer/wire/device.ts'
 import { encodeWireDate } from '../../homeseer/wire/field.ts'
 import type { DeviceRecord } from '../../homeseer/wire/device.ts'
 import { encodeEvent } from '../../homeseer/wire/event.ts'

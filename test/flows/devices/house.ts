@@ -59,6 +59,7 @@ export async function openHouse(options: Partial<GatewayOptions> = {}): Promise<
       onCode: (code) => void gateway.registrar.approve(code, { by: 'the test', transport }),
     })
     devices.push(device)
+    if (more.awake === false && transport === 'websocket') await device.wake()
     await until(device.identity.deviceId, ({ phase }) => phase === 'ready')
     return device
   }

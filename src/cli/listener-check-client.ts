@@ -1,0 +1,71 @@
+/**
+ * Listener check: which of the configured listeners a start could not open, found by opening and closing each.
+ *
+ * Does I/O.
+ */
+import { createSocket } from 'node:dgram'
+import { createServer } from 'node:net'
+import type { Config } from '../config/schema.ts'
+import { explainListenFault } from '../toolbox/listen-fault.ts'
+import type { ListenSettings } from '../toolbox/listen-fault.ts'
+
+/** A sentence for each listener that cannot be opened now; while a gateway runs its own ports are of course taken. */
+export async function listenerFaults(config: Config): Promise<readonly string[]> {
+  const faults = await Promise.all(configuredListeners(config).map(listenerFault))
+  return faults.filter((fault) => fault !== undefined)
+}
+
+function configuredListeners({ listen, devices, mesh, homeseer }: Config): readonly ListenSettings[] {
+  const web = tcp('listen.host', listen.host, 'listen.port', listen.port)
+  const { host } = devices
+  const forDevices = [
+    tcp('devices.host', host, 'devices.port', devices.port),
+    ...(devices.mqtt.enabled
+      ? [
+          tcp('devices.host', host, 'devices.mqtt.port', devices.mqtt.port),
+          { ...tcp('devices.host', host, 'devices.mqtt.udpPort', devices.mqtt.udpPort), protocol: 'udp' as const },
+        ]
+      : []),
+  ]
+  const { webhookKey, webhookHost, webhookPort } = homeseer.push
+  const webhook = tcp('homeseer.push.webhookHost', webhookHost, 'homeseer.push.webhookPort', webhookPort)
+  return [
+    web,
+    ...(devices.enabled ? forDevices : []),
+    ...(mesh.enabled ? [tcp('mesh.host', mesh.host, 'mesh.port', mesh.port)] : []),
+    ...(homeseer.url === undefined || webhookKey === undefined ? [] : [webhook]),
+  ]
+}
+
+function tcp(hostKey: string, host: string, portKey: string, port: number): ListenSettings {
+  return { hostKey, host, portKey, port, protocol: 'tcp' }
+}
+
+/** By trying: asking the system for its sockets takes rights that a doctor should not need. */
+async function listenerFault(settings: ListenSettings): Promise<string | undefined> {
+  try {
+    await (settings.protocol === 'udp' ? tryUdp(settings) : tryTcp(settings))
+    return undefined
+  } catch (error) {
+    return explainListenFault(error, settings)
+  }
+}
+
+function tryTcp({ host, port }: ListenSettings): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(port, host, () => server.close(() => resolve()))
+  })
+}
+
+function tryUdp({ host, port }: ListenSettings): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
+    socket.once('error', (error) => {
+      socket.close()
+      reject(error)
+    })
+    socket.bind(port, host, () => socket.close(() => resolve()))
+  })
+}

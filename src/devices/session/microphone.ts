@@ -1,0 +1,100 @@
+/**
+ * Microphone: ends listening where nobody listens. A device streams its room until it is told to stop; no silence
+ * detector of its own ends it (measured: 160 s and still sending).
+ *
+ *   MQTT        listen start ▸ goodbye ▸ alert              idle, connected, callable
+ *   WebSocket   listen start ▸ tts start ▸ alert            "speaking": the microphone is shut, the socket stays open
+ *     manual    listen start ▸ tts start ▸ tts stop ▸ alert idle
+ *     realtime  listen start ▸ alert ▸ close                its microphone stays open while it speaks
+ *   audio all the same ▸ told again over MQTT, closed over WebSocket
+ *
+ * Pure.
+ */
+import type { DeviceFrame } from '../wire/envelope.ts'
+import { encodeAnnouncement, encodeGoodbye, encodeSpeech } from '../wire/envelope.ts'
+import type { Link, MicrophoneWatch } from './session.ts'
+import type { Turn } from './turn.ts'
+import { close, emit, send, updateLink } from './turn.ts'
+
+/** Packets that were on the way when the device was told. */
+const IN_TRANSIT_MS = 1_500
+/** A device that becomes idle clears its screen, and an alert that came before that. */
+const ALERT_AFTER_MS = 400
+/** Long enough to read the alert, well within the five seconds in which a microphone is to be shut. */
+const CLOSE_AFTER_MS = 2_000
+const NEVER = Number.POSITIVE_INFINITY
+
+const NO_VOICE = {
+  kind: 'alert',
+  status: 'Hearthbus',
+  message: 'No voice service is set up. Tools work. See: hearthbus doctor',
+  emotion: 'neutral',
+} as const
+
+export function endListening(turn: Turn, link: Link, { state, mode }: Extract<DeviceFrame, { kind: 'listen' }>): void {
+  if (state !== 'start') return
+  const { sessionId } = turn.session
+  const quietFromMs = turn.atMs + IN_TRANSIT_MS
+  emit(turn, { kind: 'unheard' })
+  if (link.transport !== 'websocket') {
+    send(turn, encodeGoodbye(sessionId))
+    watch(turn, { quietFromMs, alertAtMs: turn.atMs + ALERT_AFTER_MS, closeAtMs: undefined })
+    return
+  }
+  const closeAtMs = mode === 'realtime' ? turn.atMs + CLOSE_AFTER_MS : undefined
+  if (mode !== 'realtime') send(turn, encodeSpeech(sessionId, 'start'))
+  // A button that is held ends in idle, with the socket open, as soon as the speech is over.
+  if (mode === 'manual') send(turn, encodeSpeech(sessionId, 'stop'))
+  watch(turn, { quietFromMs: closeAtMs ?? quietFromMs, alertAtMs: undefined, closeAtMs })
+  send(turn, encodeAnnouncement(sessionId, NO_VOICE))
+}
+
+/**
+ * After a wake word the device listens again by itself. After a button it "speaks" on until it is told to stop, and
+ * then listens: a person who presses it wants neither, so it is let go unless somebody waits for its answer.
+ */
+export function abortSpeech(turn: Turn, { byWakeWord }: Extract<DeviceFrame, { kind: 'abort' }>): void {
+  const { link, flight, queue, sessionId } = turn.session
+  if (byWakeWord || link?.transport !== 'websocket') return
+  if (flight === undefined && queue.length === 0) close(turn, 'a person ended it')
+  else send(turn, encodeSpeech(sessionId, 'stop'))
+}
+
+/** Of audio it is only told that there is some; at most one such input a second. */
+export function hearAudio(turn: Turn): void {
+  const { link, sessionId } = turn.session
+  if (link === undefined) return
+  // Without `listen start` before it, as when a wake word is sent ahead: what follows is waited for.
+  if (link.microphone === undefined) {
+    watch(turn, { quietFromMs: turn.atMs + IN_TRANSIT_MS, alertAtMs: undefined, closeAtMs: undefined })
+    return
+  }
+  if (turn.atMs < link.microphone.quietFromMs) return
+  if (link.transport === 'websocket') {
+    close(turn, 'its microphone stays open')
+    return
+  }
+  send(turn, encodeGoodbye(sessionId))
+  watch(turn, { ...link.microphone, quietFromMs: turn.atMs + IN_TRANSIT_MS })
+}
+
+export function microphoneDue({ microphone }: Link): number {
+  return Math.min(microphone?.alertAtMs ?? NEVER, microphone?.closeAtMs ?? NEVER)
+}
+
+export function watchMicrophone(turn: Turn, { microphone }: Link): 'closed' | 'open' {
+  if (microphone === undefined) return 'open'
+  if (turn.atMs >= (microphone.closeAtMs ?? NEVER)) {
+    close(turn, 'nobody listens')
+    return 'closed'
+  }
+  if (turn.atMs >= (microphone.alertAtMs ?? NEVER)) {
+    send(turn, encodeAnnouncement(turn.session.sessionId, NO_VOICE))
+    watch(turn, { ...microphone, alertAtMs: undefined })
+  }
+  return 'open'
+}
+
+function watch(turn: Turn, microphone: MicrophoneWatch): void {
+  updateLink(turn, { microphone })
+}

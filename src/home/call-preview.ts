@@ -1,0 +1,51 @@
+/**
+ * Call preview: what would become of a call that is not made: refused, put before a person, or carried out.
+ *
+ * Plans through the family and asks the guard; uses nothing up and asks nobody.
+ *
+ * Reads through the bus.
+ */
+import type { Outcome } from '../bus/call.ts'
+import type { HandlerContext } from '../bus/call-options.ts'
+import { validateRequest } from '../bus/schema.ts'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { denied } from '../guard/refusal.ts'
+import { say } from './dependencies.ts'
+import type { HomeParts } from './dependencies.ts'
+import type { ThingCall } from './thing.ts'
+
+export interface CallPreview {
+  readonly asksPerson: boolean
+}
+
+export async function previewCall(
+  { bus, guard }: Pick<HomeParts, 'bus' | 'guard'>,
+  { tool, arguments: body }: ThingCall,
+  context: HandlerContext,
+): Promise<Result<CallPreview, Fault>> {
+  const offer = bus.offer(tool)
+  if (offer === undefined) return fail({ kind: 'not-found', message: `There is no tool ${tool}.` })
+  const accepted = validateRequest(offer, body)
+  if (!accepted.ok) return accepted
+  const call = { ...context, capability: tool, body: accepted.value, planned: undefined }
+  const preview = await guard.services.previewDecision(call, offer)
+  if (!preview.ok) return preview
+  const { decision, mistake } = preview.value
+  // A limit passes with time, so it says nothing about a call that is made later.
+  if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(denied(decision))
+  if (mistake !== undefined) return fail(mistake)
+  return ok({ asksPerson: decision.verdict === 'approval-required' })
+}
+
+/** What a preview answers: that nothing was done, and whether a person would be asked. */
+export function sayPreview(sentence: string, { asksPerson }: CallPreview, more: JsonObject = {}): Outcome {
+  const asking = asksPerson ? ' A person would be asked first.' : ''
+  return say(`${sentence}${asking} Nothing was done.`, {
+    preview: true,
+    ...(asksPerson ? { asks_a_person: true } : {}),
+    ...more,
+  })
+}

@@ -1,0 +1,138 @@
+/**
+ * Later state: every call that was put off, as the log says it. That a call was begun is on the disk before it is made,
+ * so whatever happens in between, none is made twice.
+ *
+ *   later.planned ─▶ later.begun ─▶ later.ended
+ *         │               └─▶ later.asked ─▶ later.begun      a person was asked, and said yes: once more, and no further
+ *         └─▶ later.ended      cancelled, missed
+ *
+ * The arguments and the reason are the body of the entry `plannedSeq`.
+ *
+ * Pure, but for the state that it is given.
+ */
+import type { LedgerEntry } from '../ledger/entry.ts'
+import { entryTime, textField, timeField } from '../ledger/entry-field.ts'
+import type { ApplyEntry, Projection } from '../ledger/projection.ts'
+import { StateTable } from '../ledger/projection.ts'
+
+export const LATER_ENDS = ['done', 'refused', 'failed', 'unknown', 'missed', 'cancelled', 'denied', 'expired'] as const
+export type LaterEnd = (typeof LATER_ENDS)[number]
+
+export interface LaterCall {
+  readonly id: string
+  readonly principal: string
+  /** What the client that asked calls itself. */
+  readonly client: string | undefined
+  readonly tool: string
+  readonly plannedAtMs: number
+  readonly dueAtMs: number
+  readonly plannedSeq: number
+  readonly state: 'planned' | 'begun' | 'asked' | 'ended'
+  /** The request to a person that it waits for. */
+  readonly approval: string | undefined
+  readonly wasAsked: boolean
+  readonly traceId: string | undefined
+  readonly end: LaterEnd | undefined
+  readonly endedAtMs: number | undefined
+}
+
+export interface LaterState {
+  readonly calls: StateTable<LaterCall>
+}
+
+export const MAX_LATER_PER_PRINCIPAL = 20
+export const MAX_LATER = 100
+export const MAX_AHEAD_MS = 31 * 86_400_000
+/** A call that could not be made in time, such as while the gateway was down, is made up to this much late. */
+export const GRACE_MS = 15 * 60_000
+const MAX_KEPT = 300
+/** Clocks are set; the entry of a planned call bears a time a moment after the one it was planned with. */
+const CLOCK_SLACK_MS = 60_000
+
+const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
+  'later.planned': ({ calls }, entry) => {
+    const [id, principal, tool] = [
+      textField(entry, 'later'),
+      textField(entry, 'principal'),
+      textField(entry, 'capability'),
+    ]
+    const dueAtMs = timeField(entry, 'due_at')
+    if (id === undefined || principal === undefined || tool === undefined || dueAtMs === undefined)
+      return 'it lacks what such an entry says'
+    if (calls.has(id)) return `there was a call ${id} before`
+    const plannedAtMs = entryTime(entry)
+    if (dueAtMs > plannedAtMs + MAX_AHEAD_MS + CLOCK_SLACK_MS) return `call ${id} is planned too far ahead`
+    const open = [...calls.values()].filter(({ state }) => state !== 'ended')
+    if (open.length >= MAX_LATER) return `${MAX_LATER} calls are planned already`
+    if (open.filter((call) => call.principal === principal).length >= MAX_LATER_PER_PRINCIPAL)
+      return `${principal} has planned ${MAX_LATER_PER_PRINCIPAL} calls already`
+    calls.dropOldest(MAX_KEPT, ({ state }) => state === 'ended')
+    calls.set(id, {
+      id,
+      principal,
+      client: textField(entry, 'client'),
+      tool,
+      plannedAtMs,
+      dueAtMs,
+      plannedSeq: entry.seq,
+      state: 'planned',
+      approval: undefined,
+      wasAsked: false,
+      traceId: undefined,
+      end: undefined,
+      endedAtMs: undefined,
+    })
+    return undefined
+  },
+
+  'later.begun': (state, entry) => {
+    const call = openCall(state, entry)
+    if (call === undefined) return NOT_OPEN
+    if (call.state === 'begun') return `call ${call.id} was begun before`
+    const traceId = textField(entry, 'trace_id')
+    if (traceId === undefined) return 'it does not say under which trace the call is made'
+    const atMs = entryTime(entry)
+    if (call.state === 'planned' && atMs < call.dueAtMs - CLOCK_SLACK_MS) return `call ${call.id} was not due`
+    if (call.state === 'planned' && atMs > call.dueAtMs + GRACE_MS + CLOCK_SLACK_MS) return `call ${call.id} was missed`
+    state.calls.set(call.id, { ...call, state: 'begun', traceId })
+    return undefined
+  },
+
+  'later.asked': (state, entry) => {
+    const call = openCall(state, entry)
+    const approval = textField(entry, 'approval')
+    if (call?.state !== 'begun') return 'there is no such call under way'
+    if (approval === undefined) return 'it does not say what a person was asked'
+    if (call.wasAsked) return `a person was asked about call ${call.id} before`
+    state.calls.set(call.id, { ...call, state: 'asked', approval, wasAsked: true })
+    return undefined
+  },
+
+  'later.ended': (state, entry) => {
+    const call = openCall(state, entry)
+    if (call === undefined) return NOT_OPEN
+    const end = LATER_ENDS.find((known) => known === entry['outcome'])
+    if (end === undefined) return 'it does not say how the call ended'
+    state.calls.set(call.id, { ...call, state: 'ended', end, endedAtMs: entryTime(entry) })
+    return undefined
+  },
+}
+
+export const laterProjection: Projection<LaterState> = {
+  name: 'later',
+  initial: (journal) => ({ calls: new StateTable(journal) }),
+  apply,
+  holds: (state, entry) => {
+    const call = entry.kind === 'later.planned' ? openCall(state, entry) : undefined
+    return call === undefined
+      ? undefined
+      : `The call ${call.id} is planned and needs these; cancel it first (hearthbus later cancel ${call.id}).`
+  },
+}
+
+function openCall({ calls }: LaterState, entry: LedgerEntry): LaterCall | undefined {
+  const call = calls.get(textField(entry, 'later') ?? '')
+  return call?.state === 'ended' ? undefined : call
+}
+
+const NOT_OPEN = 'there is no such call planned'

@@ -1,0 +1,297 @@
+/**
+ * Later tools: putting a call off until a time, and what is planned. What is planned is looked at before it is kept: a
+ * call that would be refused is refused now, and one that will wait for a person is told to.
+ *
+ * Reads and writes through the bus and the ledger.
+ */
+import { z } from 'zod'
+import type { Outcome } from '../bus/call.ts'
+import { callerKey } from '../bus/caller.ts'
+import type { Assessment, Capability, Offer } from '../bus/capability.ts'
+import { defineChange } from '../bus/capability-definition.ts'
+import type { HandlerContext } from '../bus/call-options.ts'
+import type { Fault } from '../core/fault.ts'
+import { ulid } from '../core/ids.ts'
+import { canonicalJson, isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { meantBy } from '../core/spelling.ts'
+import { redactArguments } from '../guard/redact.ts'
+import { EntryUnlawful } from '../ledger/projection.ts'
+import { isoOf } from '../ledger/state-log.ts'
+import { previewCall } from './call-preview.ts'
+import { HOME_TOOL, say } from './dependencies.ts'
+import type { HomeParts } from './dependencies.ts'
+import { at, textAt } from './json-path.ts'
+import { didNothing, isOwnLater, laterWords } from './later-runner.ts'
+import { GRACE_MS, laterProjection } from './later-state.ts'
+import type { LaterCall, LaterEnd } from './later-state.ts'
+import { dueTime } from './later-time.ts'
+import { quote, sayCount } from './say.ts'
+import type { ThingCall } from './thing.ts'
+
+const MAX_LISTED = 20
+const RECENT_MS = 24 * 3_600_000
+/** The same call for the same minute is a repeat of a client that heard no answer. */
+const SAME_DUE_MS = 60_000
+/** Faults of the moment: the same call may be carried out when it is due. */
+const PASSING: ReadonlySet<Fault['kind']> = new Set(['offline', 'timed-out', 'busy', 'unsupported'])
+
+const input = z.strictObject({
+  call: z
+    .strictObject({ tool: z.string().min(1).max(160), arguments: z.record(z.string(), z.json()).default({}) })
+    .exactOptional()
+    .describe('The call as you would make it now, such as {tool: "home_set", arguments: {…}}.'),
+  in_minutes: z
+    .number()
+    .min(1)
+    .max(31 * 1_440)
+    .exactOptional(),
+  at: z.string().max(40).exactOptional().describe('18:30 or 2026-12-24T18:00, local time.'),
+  why: z.string().min(3).max(300).exactOptional(),
+  cancel: z.string().max(64).exactOptional().describe('The id of a planned call.'),
+})
+type LaterWish = z.output<typeof input>
+
+export function laterTools(parts: HomeParts): readonly Capability[] {
+  return [
+    defineChange({
+      ...HOME_TOOL,
+      name: 'later',
+      title: 'Do it later',
+      description: 'Plans a call for later (once, guarded when it runs), cancels one, or lists what is planned.',
+      input,
+      effect: 'writes',
+      idempotent: false,
+      timeoutSeconds: 60,
+      plan: (): Result<undefined, Fault> => ok(undefined),
+      // Planning changes our own records; what is planned is decided about when it runs.
+      assess: (_, { call, cancel }): Assessment => ({
+        effect: call === undefined && cancel === undefined ? 'reads' : 'records',
+        reasons: [],
+      }),
+      act: (_, wish, context) => {
+        if (wish.cancel !== undefined) return cancelLater(parts, wish.cancel, context)
+        return wish.call === undefined ? listLater(parts, context) : planLater(parts, wish, context)
+      },
+    }),
+  ]
+}
+
+async function planLater(parts: HomeParts, wish: LaterWish, context: HandlerContext): Promise<Outcome> {
+  const { caller } = context
+  if (caller.kind !== 'principal') return say('Only principals of this node can plan a call here. Nothing was planned.')
+  if (wish.why === undefined) return fail(missing('why', wish))
+  const nowMs = parts.clock.now()
+  const dueMs = dueTime(wish, nowMs)
+  if (typeof dueMs === 'string') return fail({ kind: 'invalid-arguments', message: `${dueMs} Nothing was planned.` })
+  const found = plannedCall(parts, wish, context)
+  if (typeof found === 'string') return say(`${found} Nothing was planned.`)
+  const { offer, call } = found
+  const again = sameCall(parts, { call, dueMs }, context)
+  if (again !== undefined) return say(`That is planned already for ${when(again.dueAtMs)}.`, { id: again.id })
+  const preview = await previewLater(parts, found, context)
+  if ('answer' in preview) return preview.answer
+  const id = ulid(nowMs)
+  try {
+    await parts.ledger.append(
+      {
+        kind: 'later.planned',
+        later: id,
+        principal: callerKey(caller),
+        ...(caller.client === undefined ? {} : { client: caller.client.slice(0, 200).toWellFormed() }),
+        capability: offer.name,
+        due_at: isoOf(dueMs),
+        trace_id: context.traceId,
+      },
+      { arguments: call.arguments, why: wish.why },
+    )
+  } catch (error) {
+    if (!(error instanceof EntryUnlawful)) throw error
+    return fail({ kind: 'busy', message: 'Too many calls are planned. Cancel some first; nothing was planned.' })
+  }
+  return say(
+    `Planned for ${when(dueMs)}.${preview.asksPerson ? ' When it is due it waits for a person to agree, and is then done.' : ''}${preview.note} If this gateway is down then, it is still done up to ${GRACE_MS / 60_000} minutes late.`,
+    { id, due_at: isoOf(dueMs), ...(preview.asksPerson ? { asks_a_person: true } : {}) },
+  )
+}
+
+/** A text says why it cannot be put off. */
+function plannedCall(
+  { bus, guard }: HomeParts,
+  { call }: LaterWish,
+  { caller }: HandlerContext,
+): { readonly offer: Offer; readonly call: ThingCall } | string {
+  if (call === undefined) return 'There is no call.'
+  // Called by the tool that it names, so that it is known what of it is secret.
+  const inner = call.tool === 'tools_call' ? call.arguments['name'] : call.tool
+  const given = typeof inner === 'string' ? inner : call.tool
+  const body = call.tool === 'tools_call' ? call.arguments['arguments'] : call.arguments
+  const tools = bus.offers().filter((each) => each.face.kind === 'tool' && guard.visible(caller, each))
+  const names = tools.map(({ name }) => name)
+  const name = names.includes(given) ? given : meantBy(given, names)
+  const offer = tools.find((each) => each.name === name)
+  if (offer === undefined) return `There is no tool ${quote(given)}.`
+  if (offer.name === 'later') return 'A planned call cannot plan another.'
+  if (offer.effect === 'reads') return `${offer.name} only reads: call it when you want to know.`
+  const args = isJsonObject(body ?? {}) ? ((body ?? {}) as JsonObject) : {}
+  if (canonicalJson(redactArguments(args, offer)) !== canonicalJson(args))
+    return 'A call with a secret in its arguments cannot be kept for later.'
+  return { offer, call: { tool: offer.name, arguments: args } }
+}
+
+interface LaterPreview {
+  readonly asksPerson: boolean
+  readonly note: string
+}
+
+async function previewLater(
+  parts: HomeParts,
+  { offer, call }: { readonly offer: Offer; readonly call: ThingCall },
+  context: HandlerContext,
+): Promise<LaterPreview | { readonly answer: Outcome }> {
+  const isHome = offer.family.name === 'home'
+  if (!isHome) {
+    const preview = await previewCall(parts, call, context)
+    if (preview.ok) return { ...preview.value, note: '' }
+    return PASSING.has(preview.fault.kind) ? UNCHECKED : { answer: fail(preview.fault) }
+  }
+  const outcome = await context.call(offer.name, { ...call.arguments, preview: true })
+  if (!outcome.ok) return PASSING.has(outcome.fault.kind) ? UNCHECKED : { answer: fail(outcome.fault) }
+  const { data } = outcome.value
+  if (didNothing(data) && at(data, 'preview') !== true)
+    return { answer: say(`${textAt(data, 'say') ?? ''} Nothing was planned.`, rest(data)) }
+  return { asksPerson: at(data, 'asks_a_person') === true, note: '' }
+}
+
+const UNCHECKED: LaterPreview = { asksPerson: false, note: ' Whether it can be done could not be checked now.' }
+
+function rest(data: Json): JsonObject {
+  if (!isJsonObject(data)) return {}
+  const { say: _, ...more } = data
+  return more
+}
+
+function sameCall(
+  parts: HomeParts,
+  { call, dueMs }: { readonly call: ThingCall; readonly dueMs: number },
+  { caller }: HandlerContext,
+): LaterCall | undefined {
+  return laterCalls(parts).find(
+    (planned) =>
+      planned.state === 'planned' &&
+      isOwnLater(planned, caller) &&
+      planned.tool === call.tool &&
+      Math.abs(planned.dueAtMs - dueMs) < SAME_DUE_MS &&
+      canonicalJson(laterWords(parts, planned).arguments) === canonicalJson(call.arguments),
+  )
+}
+
+function laterCalls({ ledger }: Pick<HomeParts, 'ledger'>): readonly LaterCall[] {
+  return [...ledger.projections.state(laterProjection).calls.values()]
+}
+
+/** The caller's own; somebody who runs the node sees everybody's. */
+function shownCalls(parts: HomeParts, { caller }: Pick<HandlerContext, 'caller'>): readonly LaterCall[] {
+  const isAdmin = caller.kind === 'principal' && caller.role === 'admin'
+  return laterCalls(parts).filter((call) => isAdmin || isOwnLater(call, caller))
+}
+
+async function cancelLater(parts: HomeParts, id: string, context: HandlerContext): Promise<Outcome> {
+  const call = shownCalls(parts, context).find((each) => each.id === id)
+  if (call === undefined) return say(`There is no planned call ${quote(id)} of yours.`)
+  if (call.state === 'ended') return say(`${ENDS[call.end ?? 'unknown']} Nothing was cancelled.`)
+  if (call.state === 'begun') return say('It is being done right now and cannot be cancelled any more.')
+  try {
+    await parts.ledger.append({
+      kind: 'later.ended',
+      later: id,
+      principal: call.principal,
+      capability: call.tool,
+      outcome: 'cancelled',
+      by: callerKey(context.caller),
+      trace_id: context.traceId,
+    })
+  } catch (error) {
+    if (!(error instanceof EntryUnlawful)) throw error
+    return say('It was begun or ended in this very moment. Nothing was cancelled.')
+  }
+  return say(`Cancelled what was planned for ${when(call.dueAtMs)}. Nothing of it was done.`)
+}
+
+const ENDS: Readonly<Record<LaterEnd, string>> = {
+  done: 'It was done.',
+  refused: 'It was refused when it was due.',
+  failed: 'It failed when it was due.',
+  unknown: 'It was begun, and nobody knows whether it took effect.',
+  missed: `The gateway was down for more than ${GRACE_MS / 60_000} minutes when it was due, so it was left.`,
+  cancelled: 'It was cancelled.',
+  denied: 'A person said no.',
+  expired: 'No person agreed in time.',
+}
+
+function listLater(parts: HomeParts, context: HandlerContext): Outcome {
+  const calls = shownCalls(parts, context)
+  const open = calls.filter(({ state }) => state !== 'ended').toSorted((left, right) => left.dueAtMs - right.dueAtMs)
+  const recent = calls.filter(({ endedAtMs }) => (endedAtMs ?? 0) > parts.clock.now() - RECENT_MS)
+  const [next] = open
+  return say(
+    next === undefined
+      ? 'Nothing is planned.'
+      : `${sayCount(open.length, 'call is', 'calls are')} planned; the next for ${when(next.dueAtMs)}.`,
+    {
+      planned: open.slice(0, MAX_LISTED).map((call) => laterJson(parts, call)),
+      ...(recent.length === 0 ? {} : { ended: recent.slice(-8).map((call) => laterJson(parts, call)) }),
+    },
+  )
+}
+
+function laterJson(parts: HomeParts, call: LaterCall): JsonObject {
+  const { arguments: body, why } = laterWords(parts, call)
+  return {
+    id: call.id,
+    due: when(call.dueAtMs),
+    tool: call.tool,
+    quoted: quote(JSON.stringify(body)),
+    why: quote(why),
+    by: quote(call.principal),
+    ...(call.state === 'asked' ? { waits_for_a_person: call.approval ?? '' } : {}),
+    ...(call.end === undefined ? {} : { state: ENDS[call.end] }),
+  }
+}
+
+/** For the overview and for what needs a person. */
+export function laterSummary(
+  parts: HomeParts,
+  context: Pick<HandlerContext, 'caller'>,
+): { readonly planned: number; readonly troubles: readonly string[] } {
+  const calls = shownCalls(parts, context)
+  const sinceMs = parts.clock.now() - RECENT_MS
+  const troubles = calls.filter(
+    ({ end, endedAtMs, state }) =>
+      state === 'asked' ||
+      (end !== undefined && end !== 'done' && end !== 'cancelled' && end !== 'denied' && (endedAtMs ?? 0) > sinceMs),
+  )
+  return {
+    planned: calls.filter(({ state }) => state !== 'ended').length,
+    troubles: troubles.map(
+      ({ tool, dueAtMs, state, end }) =>
+        `${tool}, planned for ${when(dueAtMs)}: ${state === 'asked' ? 'it waits for a person.' : ENDS[end ?? 'unknown']}`,
+    ),
+  }
+}
+
+function when(timeMs: number): string {
+  const date = new Date(timeMs)
+  const two = (value: number): string => String(value).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
+}
+
+function missing(name: string, wish: LaterWish): Fault {
+  return {
+    kind: 'invalid-arguments',
+    message: `${name} is missing. Nothing was planned.`,
+    details: { next: { tool: 'later', arguments: { ...wish, [name]: 'in your words' } as JsonObject } },
+  }
+}

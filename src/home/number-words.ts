@@ -1,0 +1,128 @@
+/**
+ * Number words: numbers as people say them, in English and German: `fifty`, `twenty-one`, `einundzwanzig`, `21,5`,
+ * `twenty one point five`, `halb`.
+ *
+ * Pure.
+ */
+import { fold } from './home-words.ts'
+
+const SMALL: Readonly<Record<string, number>> = {
+  zero: 0,
+  null: 0,
+  one: 1,
+  ein: 1,
+  eins: 1,
+  eine: 1,
+  einen: 1,
+  two: 2,
+  zwei: 2,
+  zwo: 2,
+  three: 3,
+  drei: 3,
+  four: 4,
+  vier: 4,
+  five: 5,
+  fuenf: 5,
+  six: 6,
+  sechs: 6,
+  seven: 7,
+  sieben: 7,
+  eight: 8,
+  acht: 8,
+  nine: 9,
+  neun: 9,
+  ten: 10,
+  zehn: 10,
+  eleven: 11,
+  elf: 11,
+  twelve: 12,
+  zwoelf: 12,
+  thirteen: 13,
+  dreizehn: 13,
+  fourteen: 14,
+  vierzehn: 14,
+  fifteen: 15,
+  fuenfzehn: 15,
+  sixteen: 16,
+  sechzehn: 16,
+  seventeen: 17,
+  siebzehn: 17,
+  eighteen: 18,
+  achtzehn: 18,
+  nineteen: 19,
+  neunzehn: 19,
+}
+const TENS: Readonly<Record<string, number>> = {
+  twenty: 20,
+  zwanzig: 20,
+  thirty: 30,
+  dreissig: 30,
+  forty: 40,
+  fourty: 40,
+  vierzig: 40,
+  fifty: 50,
+  fuenfzig: 50,
+  sixty: 60,
+  sechzig: 60,
+  seventy: 70,
+  siebzig: 70,
+  eighty: 80,
+  achtzig: 80,
+  ninety: 90,
+  neunzig: 90,
+}
+const WHOLE: Readonly<Record<string, number>> = { hundred: 100, hundert: 100, einhundert: 100, 'one hundred': 100 }
+const FRACTIONS: Readonly<Record<string, number>> = {
+  half: 50,
+  halb: 50,
+  halfway: 50,
+  haelfte: 50,
+  full: 100,
+  voll: 100,
+  max: 100,
+  maximum: 100,
+  minimum: 0,
+  quarter: 25,
+  viertel: 25,
+}
+/** What may stand around a number without changing it. */
+const AROUND =
+  /\b(?:to|at|auf|um|dim|dimmed|dimmen|gedimmt|set|brightness|helligkeit|level|position|percent|prozent|pct|degrees?|grad|celsius|c|open|closed|the|a|ganz)\b/g
+const DIGITS = /^(-?\d+(?:[.,]\d+)?)$/
+
+/** `undefined` for what is no number, or has a word that would change what is meant. */
+export function parseNumber(text: string): number | undefined {
+  const plain = text
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[%°℃]/g, ' ')
+    .replaceAll(AROUND, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  const digits = DIGITS.exec(plain)?.[1]
+  if (digits !== undefined) return Number(digits.replace(',', '.'))
+  const words = fold(plain)
+  const parts = words.split(/ (?:point|komma|comma) /)
+  if (parts.length === 2) {
+    const [whole, tenth] = [wholeNumber(parts[0] ?? ''), wholeNumber(parts[1] ?? '')]
+    return whole === undefined || tenth === undefined || tenth > 9 ? undefined : whole + tenth / 10
+  }
+  const half = words.replace(/ (?:and a half|einhalb)$/, '').replace(/einhalb$/, '')
+  if (half !== words) {
+    const whole = wholeNumber(half)
+    return whole === undefined ? undefined : whole + 0.5
+  }
+  return FRACTIONS[words] ?? wholeNumber(words)
+}
+
+function wholeNumber(words: string): number | undefined {
+  if (/^\d+$/.test(words)) return Number(words)
+  const known = SMALL[words] ?? TENS[words] ?? WHOLE[words]
+  if (known !== undefined) return known
+  const [tens = '', unit = ''] = words.split(' ')
+  if (words.split(' ').length === 2 && TENS[tens] !== undefined && SMALL[unit] !== undefined && SMALL[unit] < 10)
+    return TENS[tens] + SMALL[unit]
+  const german = /^(\p{L}+?)und(\p{L}+)$/u.exec(words)
+  const [ones, decade] = [SMALL[german?.[1] ?? ''], TENS[german?.[2] ?? '']]
+  return ones === undefined || decade === undefined || ones > 9 ? undefined : decade + ones
+}

@@ -1,0 +1,104 @@
+/**
+ * Reverse call: the calls that take back what one recorded call did, from its arguments and its answer.
+ *
+ *   hs4.devices.set                    the value that was there before
+ *   ebus.v1.settings.set               as its answer says
+ *   ebus…schedules.set_…               the slots that were there before
+ *   home_set of a device's own part    what the device said before, as the answer has it
+ *
+ * Pure.
+ */
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { arrayAt, at, numberAt, objectsAt, textAt } from './json-path.ts'
+import { quote } from './say.ts'
+import type { ThingCall } from './thing.ts'
+
+export interface ReverseCall {
+  readonly call: ThingCall
+  /** What a person would call it: a stranger's words. */
+  readonly label: string
+  readonly handle: string | undefined
+  /** What the change left behind, where that is known. */
+  readonly leftAt: number | undefined
+}
+
+interface RecordedCall {
+  readonly tool: string
+  readonly label: string | undefined
+  readonly effect: string | undefined
+}
+
+interface ReversedCall {
+  readonly calls: readonly ReverseCall[]
+  readonly unknown: readonly string[]
+}
+
+const NOTHING: ReversedCall = { calls: [], unknown: [] }
+const SCHEDULE = /^ebus\.v1\.semantic\.schedules\.set_/
+/** Effects of calls that changed the house by themselves, and did not only call on. */
+const CHANGES = new Set(['writes', 'sensitive', 'admin'])
+
+export function reverseCalls(
+  { tool, label, effect }: RecordedCall,
+  { arguments: body, result }: { readonly arguments: Json | undefined; readonly result: Json | undefined },
+): ReversedCall {
+  const name = label ?? tool
+  const printed = at(result, 'undo')
+  if (isJsonObject(printed) && textAt(printed, 'tool') !== undefined)
+    return { calls: [asCall(printed, name)], unknown: [] }
+  // What only called on left its own changes under the same trace.
+  if (effect === undefined || !CHANGES.has(effect)) return NOTHING
+  if (tool === 'hs4.devices.set') return deviceValue(result, name)
+  if (tool === 'ebus.v1.settings.set') {
+    const calls = objectsAt(result, 'data', 'undo').filter((call) => textAt(call, 'tool') !== undefined)
+    return calls.length > 0
+      ? { calls: calls.map((call) => asCall(call, name)), unknown: [] }
+      : unknown(name, 'what it was before cannot be set again')
+  }
+  if (SCHEDULE.test(tool)) return schedule(tool, name, { body, result })
+  if (tool.startsWith('device.')) return unknownDevice(tool, name)
+  if (tool === 'hs4.events.run') return unknown(name, 'a scene may have changed anything; set the things themselves')
+  if (tool === 'devices.announce' || tool === 'hs4.speak') return unknown(name, 'what was said cannot be unsaid')
+  return unknown(name, 'this tool does not say what was before')
+}
+
+function deviceValue(result: Json | undefined, name: string): ReversedCall {
+  const [ref, before] = [numberAt(result, 'ref'), numberAt(result, 'verification', 'before', 'value')]
+  if (ref === undefined || before === undefined) return unknown(name, 'what it was before is not known')
+  const call = { tool: 'hs4.devices.set', arguments: { ref, value: before } }
+  const leftAt = numberAt(result, 'verification', 'observed', 'value')
+  return { calls: [{ call, label: textAt(result, 'name') ?? name, handle: `hs:${ref}`, leftAt }], unknown: [] }
+}
+
+function schedule(
+  tool: string,
+  name: string,
+  { body, result }: { readonly body: Json | undefined; readonly result: Json | undefined },
+): ReversedCall {
+  const before = [...arrayAt(result, 'data', 'before'), ...arrayAt(result, 'before')]
+  if (!isJsonObject(body) || (at(result, 'data', 'before') ?? at(result, 'before')) === undefined)
+    return unknown(name, 'the times before are not known')
+  const { idempotency_key: _, dryRun: __, ...same } = body
+  const call = { tool, arguments: { ...same, slots: before } as JsonObject }
+  return { calls: [{ call, label: name, handle: undefined, leftAt: undefined }], unknown: [] }
+}
+
+/** The answer of `home_set` says what the device was at; a call of its own tool does not. */
+function unknownDevice(tool: string, name: string): ReversedCall {
+  return /\.(?:get_|list_|take_photo)/.test(tool) ? NOTHING : unknown(name, 'the device does not say what was before')
+}
+
+function asCall(call: JsonObject, label: string): ReverseCall {
+  const body = call['arguments']
+  return {
+    call: { tool: textAt(call, 'tool') ?? '', arguments: isJsonObject(body) ? body : {} },
+    label,
+    handle: undefined,
+    leftAt: undefined,
+  }
+}
+
+function unknown(name: string, reason: string): ReversedCall {
+  return { calls: [], unknown: [`${quote(name)}: ${reason}`] }
+}

@@ -1,0 +1,41 @@
+/**
+ * Runtime tool: a tool of the runtime family, whose description says in which of spec 5's two patterns it fails, and
+ * how the tools that keep records take an idempotency key.
+ *
+ * Pure.
+ */
+import { z } from 'zod'
+import type { Assessment } from '../bus/capability.ts'
+import { defineTool } from '../bus/capability-definition.ts'
+import type { Tool, ToolDefinition } from '../bus/capability-definition.ts'
+import type { JsonObject } from '../core/json.ts'
+import { failurePattern, runtimeFamily } from './envelope.ts'
+
+const PATTERN_SENTENCES = {
+  A: 'Failures: pattern A, `{ok: false, error}` with `isError`.',
+  B: 'Failures: pattern B, `{ok: true, data: {ok: false, error}}`; refused arguments: pattern A.',
+} as const
+
+/** A client has to look in the right place for the failure (spec 5 § 6.2), so every tool says which one it is. */
+export function withFailurePattern(name: string, description: string): string {
+  return `${description} ${PATTERN_SENTENCES[failurePattern(name)]}`
+}
+
+export function defineRuntimeTool<Input extends z.ZodType<JsonObject, unknown>>(
+  definition: Omit<ToolDefinition<Input>, 'family'>,
+): Tool<Input> {
+  const { name, description } = definition
+  return defineTool({ ...definition, family: runtimeFamily, description: withFailurePattern(name, description) })
+}
+
+export const idempotencyKeyArgument = z
+  .string()
+  .min(1)
+  .max(128)
+  .exactOptional()
+  .describe('A word of your own, new for every record: a repeated call with it is answered and recorded once.')
+
+/** What the guard needs to know of a call that keeps a record. */
+export function assessRecord({ idempotency_key: key }: { readonly idempotency_key?: string }): Assessment {
+  return { effect: 'records', reasons: [], ...(key === undefined ? {} : { idempotencyKey: key }) }
+}

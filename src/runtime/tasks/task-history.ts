@@ -1,0 +1,58 @@
+/**
+ * Task history: every change of a task, as the entries say it, back along the entry that each of them names.
+ *
+ *   task.created 4 ◀─previous_entry─ task.transition 9 ◀─ task.changed 12        the task's `log_index` is 12
+ *
+ * Reads through the ledger.
+ */
+import { isJsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { numberField, textField } from '../../ledger/entry-field.ts'
+import type { LedgerEntry } from '../../ledger/entry.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Task } from './task.ts'
+import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION, taskOf } from './task-entries.ts'
+
+/** A task with more changes has another problem than an incomplete list. */
+const MAX_STEPS = 200
+
+const CHANGES: Readonly<Record<string, string>> = {
+  [TASK_CREATED]: 'created',
+  [TASK_CHANGED]: 'changed',
+  [TASK_TRANSITION]: 'transition',
+}
+
+/** Oldest first; of a long one the newest. */
+export function taskHistory(ledger: Pick<Ledger, 'entry' | 'body'>, task: Task): JsonObject {
+  const history: JsonObject[] = []
+  let place: number | undefined = task.log_index
+  while (place !== undefined && history.length < MAX_STEPS) {
+    const entry: LedgerEntry | undefined = ledger.entry(place)?.entry
+    if (entry === undefined || taskOf(entry) !== task.id) break
+    history.unshift(taskStep(ledger, entry))
+    place = numberField(entry, 'previous_entry')
+  }
+  const omitted = task.version - history.length
+  return { history, ...(omitted === 0 ? {} : { history_omitted: omitted }) }
+}
+
+function taskStep(ledger: Pick<Ledger, 'body'>, entry: LedgerEntry): JsonObject {
+  const { fields, emptied, from, to } = entry
+  const body = ledger.body(entry.seq)
+  const words = body.kind === 'kept' && isJsonObject(body.body) ? body.body : undefined
+  const reason = words === undefined ? null : words['reason']
+  return {
+    change: CHANGES[entry.kind] ?? entry.kind,
+    version: numberField(entry, 'version') ?? 0,
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    // An entry without a body never had a reason; of an erased one nobody knows.
+    ...(reason === undefined || (words === undefined && entry['body_hash'] === undefined) ? {} : { reason }),
+    fields: fields ?? [],
+    ...(Array.isArray(emptied) && emptied.length > 0 ? { emptied } : {}),
+    by: textField(entry, 'principal') ?? '',
+    client: textField(entry, 'client') ?? null,
+    at: entry.at,
+    log_index: entry.seq,
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Agent key: the tools with which a person sees the keys that agents sign with, gives an agent another, or takes it
+ * away. One signed thought with a key that nobody kept must not lock a name for good.
+ *
+ * No model sees them: an agent that decided about keys could take another's name.
+ *
+ * Reads and writes through the ledger.
+ */
+import { z } from 'zod'
+import type { Call } from '../../bus/call.ts'
+import { callerKey } from '../../bus/caller.ts'
+import type { Assessment, Capability } from '../../bus/capability.ts'
+import { defineChange } from '../../bus/capability-definition.ts'
+import { fail, ok } from '../../core/result.ts'
+import { administrationFlaw } from '../../guard/authority.ts'
+import { answer, answerOf, origin, RUNTIME_LOCK } from '../dependencies.ts'
+import type { Records } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+import { fault } from '../faults.ts'
+import { defineRuntimeTool, withFailurePattern } from '../runtime-tool.ts'
+import type { AgentKey, RuntimeState } from '../runtime-state.ts'
+import { id, MAX_REASON_LENGTH, text } from '../text.ts'
+import { isPublicKey, publicKeyArgument } from './thought.ts'
+
+/** The entry with which a person gives an agent another key, or none. */
+export const AGENT_KEY = 'agent.key'
+
+const MAX_LISTED = 1_000
+
+const agentOutput = z.object({
+  agent_id: z.string(),
+  public_key: z.string().nullable().describe('base64; null: revoked, records are unsigned.'),
+  given_by_person: z.boolean().describe('False: the first key that the agent signed with.'),
+  since: z.string(),
+  log_index: z.int(),
+})
+
+const common = { lock: RUNTIME_LOCK, face: { kind: 'service' }, trustRequired: 'self' } as const
+
+function assessAdministration(effect: 'reads' | 'admin', { caller }: Call, label?: string): Assessment {
+  const flaw = administrationFlaw(caller)
+  const reasons = flaw === undefined ? [] : (flaw.reasons ?? [{ rule: 'role', message: flaw.message }])
+  return { effect, reasons, ...(label === undefined ? {} : { label }) }
+}
+
+const agentKeyList = defineRuntimeTool({
+  ...common,
+  effect: 'reads',
+  assess: (_input, call) => assessAdministration('reads', call),
+  name: 'agent_key_list',
+  title: 'Keys of agents',
+  description: 'Lists the agents whose records are signed, and with which key.',
+  input: z.strictObject({}),
+  output: z.object({ agents: z.array(agentOutput), omitted: z.int() }),
+})
+
+const setInput = z.strictObject({
+  agent_id: id(),
+  public_key: publicKeyArgument.nullable().describe('The new key; null takes the key away.'),
+  reason: text(MAX_REASON_LENGTH),
+})
+
+export function agentKeyTools(
+  { database, ledger }: Records,
+  { agentKeys }: Pick<RuntimeState, 'agentKeys'>,
+): readonly Capability[] {
+  return [
+    agentKeyList.handledBy(async () => {
+      const agents = [...agentKeys.entries()].map(([agent, key]) => agentView(agent, key))
+      return answer({ agents: agents.slice(0, MAX_LISTED), omitted: Math.max(0, agents.length - MAX_LISTED) })
+    }),
+
+    defineChange({
+      ...common,
+      family: runtimeFamily,
+      effect: 'admin',
+      idempotent: false,
+      name: 'agent_key_set',
+      title: 'Rotate or revoke the key of an agent',
+      description: withFailurePattern(
+        'agent_key_set',
+        'Gives an agent another key to sign its records with, or takes its key away. Records that were signed stay so. Afterwards no signature makes another key the agent’s: only a person does.',
+      ),
+      input: setInput,
+      output: agentOutput,
+      plan: ({ public_key: key }) =>
+        key === null || isPublicKey(key)
+          ? ok(undefined)
+          : fail(fault('INVALID_KEY', 'The public key is no point of the curve.')),
+      assess: (_plan, { agent_id: agent }, call) => assessAdministration('admin', call, agent),
+      act: async (_plan, { agent_id: agent, public_key: key, reason }, call) =>
+        answerOf(
+          await database.commit(() => {
+            const before = agentKeys.get(agent)
+            if (before?.isGiven === true && (before.key ?? null) === key) return ok(agentView(agent, before))
+            const keys = { public_key: key ?? undefined, previous_key: before?.key }
+            const by = callerKey(call.caller)
+            ledger.appendIn({ kind: AGENT_KEY, agent_id: agent, ...keys, by, ...origin(call) }, { reason })
+            const now = agentKeys.get(agent)
+            if (now === undefined) throw new Error(`the key of ${agent} was set and is not there`)
+            return ok(agentView(agent, now))
+          }),
+        ),
+    }),
+  ]
+}
+
+function agentView(agent_id: string, { key, isGiven, since, logIndex }: AgentKey): z.output<typeof agentOutput> {
+  return { agent_id, public_key: key ?? null, given_by_person: isGiven, since, log_index: logIndex }
+}

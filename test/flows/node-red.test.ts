@@ -1,0 +1,147 @@
+/**
+ * A stranger's client: HomeSeer's own Node-RED nodes, as published, inside Node-RED's runtime, take the simulated
+ * HomeSeer for a real one. They put labels into the query as they are, with blanks and percent signs.
+ */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { hardCases, HOME_REFS } from '../../src/sim/homeseer/home.ts'
+import { startHomeseerSimulator, type HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
+import { part } from '../../src/sim/homeseer/part.ts'
+import { at } from '../homeseer-rig.ts'
+
+/** Buttons as plug-ins name them: `Dim 20%`, and `00%` in DJF3's Postman collection. */
+const PERCENT_LABELS = [
+  { label: '00%', value: 0 },
+  { label: 'Dim 20%', value: 20 },
+  { label: '5%', value: 5 },
+  { label: '100% On', value: 100 },
+]
+const STEPS = 600
+
+let simulator: HomeseerSimulator
+let nodeRed: ChildProcess
+let directory: string
+let said: unknown[] = []
+let log = ''
+
+beforeAll(async () => {
+  simulator = await startHomeseerSimulator({
+    host: '127.0.0.1',
+    httpPort: 0,
+    asciiPort: 0,
+    parts: [...hardCases(), part({ ref: STEPS, name: 'Steps', pairs: PERCENT_LABELS })],
+  })
+  directory = await mkdtemp(join(tmpdir(), 'hearthbus-node-red-'))
+  const program = join(import.meta.dirname, '../node-red-process.ts')
+  nodeRed = fork(program, [directory], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { PATH: process.env['PATH'], HOME: directory },
+  })
+  nodeRed.stdout?.on('data', (piece: Buffer) => (log += piece.toString()))
+  nodeRed.stderr?.on('data', (piece: Buffer) => (log += piece.toString()))
+  nodeRed.on('message', (message) => said.push(message))
+  await heard('ready')
+  nodeRed.send({ flows: flows(), credentials: { house: { username: 'default', password: 'default' } } })
+  await heard('deployed')
+})
+
+afterAll(async () => {
+  nodeRed.kill('SIGKILL')
+  if (nodeRed.exitCode === null && nodeRed.signalCode === null) await once(nodeRed, 'exit')
+  await simulator.stop()
+  await rm(directory, { recursive: true, force: true })
+})
+
+/** As Node-RED's editor would save them. Wires lead to nobody: the runtime tells what is sent along them. */
+function flows(): readonly object[] {
+  const device = (id: string, ref: number) => ({
+    id,
+    z: 'tab',
+    type: 'hs-device',
+    server: 'house',
+    device: ref,
+    feature: 0,
+    reportonstartup: false,
+    wires: [['nobody']],
+  })
+  return [
+    {
+      id: 'house',
+      type: 'hs-server',
+      host: '127.0.0.1',
+      port: simulator.httpPort,
+    },
+    { id: 'tab', type: 'tab', label: 'Hearthbus' },
+    device('lamp', HOME_REFS.hallLamp),
+    device('steps', STEPS),
+    device('switch', HOME_REFS.kitchenSwitch),
+    { id: 'event', z: 'tab', type: 'hs-event', server: 'house', event: 31, wires: [['nobody']] },
+  ]
+}
+
+/** The first message that has this member, taken out of what was said. */
+async function heard(member: string): Promise<unknown> {
+  const isThere = (message: unknown): boolean => at(message, member) !== undefined
+  await vi.waitFor(
+    () => {
+      if (!said.some(isThere)) throw new Error(`Node-RED said no ${member}: ${log}`)
+    },
+    { timeout: 120_000 },
+  )
+  const found = said.find(isThere)
+  said = said.filter((message) => message !== found)
+  return at(found, member)
+}
+
+async function told(node: string, msg: object): Promise<unknown> {
+  said = []
+  nodeRed.send({ input: { node, msg } })
+  return at(await heard('sent'), 'msg', 'payload')
+}
+
+describe('HomeSeer’s own Node-RED nodes', () => {
+  it('control a device by value and get its record back', async () => {
+    const answer = await told('switch', { payload: { value: 255 } })
+    expect(answer).toMatchObject({ ref: HOME_REFS.kitchenSwitch, name: 'Kitchen Lamp' })
+    await vi.waitUntil(() => simulator.house.hardware(HOME_REFS.kitchenSwitch)?.value === 255)
+  })
+
+  it.each(PERCENT_LABELS)('control a device by the label $label', async ({ label, value }) => {
+    const answer = await told('steps', { topic: 'control', payload: { status: label } })
+    expect(answer).toMatchObject({ ref: STEPS })
+    await vi.waitUntil(() => simulator.house.hardware(STEPS)?.value === value)
+  })
+
+  it('write HomeSeer’s memory of a device, by value and by text', async () => {
+    expect(await told('lamp', { topic: 'update', payload: { value: 7 } })).toBe('ok')
+    expect(simulator.house.record(HOME_REFS.hallLamp, false)).toMatchObject({ value: 7 })
+    expect(await told('lamp', { topic: 'update', payload: { status: '100 % sure' } })).toBe('ok')
+    expect(simulator.house.record(HOME_REFS.hallLamp, false)).toMatchObject({ status: '100 % sure' })
+  })
+
+  it('read a device anew', async () => {
+    expect(await told('switch', { topic: 'sync' })).toMatchObject({ ref: HOME_REFS.kitchenSwitch, status: 'On' })
+  })
+
+  it('run an event', async () => {
+    const before = simulator.system.deeds.length
+    await told('event', { topic: 'run' })
+    expect(simulator.system.deeds.slice(before)).toContainEqual(expect.objectContaining({ kind: 'event' }))
+  })
+
+  it('hear of changes by HomeSeer’s web hook', async () => {
+    said = []
+    nodeRed.send({ hook: { type: 'devicechange', data: { ref: HOME_REFS.kitchenSwitch, value: 0, status: 'Off' } } })
+    expect(at(await heard('sent'), 'msg', 'payload')).toMatchObject({ ref: HOME_REFS.kitchenSwitch, status: 'Off' })
+  })
+
+  it('are told of a label that the device does not have', async () => {
+    said = []
+    nodeRed.send({ input: { node: 'lamp', msg: { payload: { status: 'No such label' } } } })
+    expect(at(await heard('failed'), 'node')).toBe('lamp')
+  })
+})

@@ -60,7 +60,7 @@ export interface Offer extends CapabilityDescriptor {
    * True: another node announced it. Its schemas are evaluated in bounded steps and never compiled; that holds for every
    * copy of the offer, such as one with a stricter effect.
    */
-  readonly isForeign?: true
+  readonly isFromPeer?: true
   /**
    * What this very call would do, found out once, before the guard decides. Absent for reads and records that claim
    * nothing, and for offers of other nodes, which plan and judge for themselves.

@@ -13,12 +13,13 @@ import type { MessageCondition } from '../ebus/definitions/condition.ts'
 import { decodeMessage, fieldKeys } from '../ebus/definitions/decode.ts'
 import type { DefinitionSource } from '../ebus/definitions/definition-set.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
-import { encodeDefinedResponse } from '../ebus/definitions/encode.ts'
+import { encodeCommands, encodeDefinedResponse } from '../ebus/definitions/encode.ts'
 import type { DefinedField } from '../ebus/definitions/field.ts'
 import { isIgnoredField, writeField } from '../ebus/definitions/field.ts'
 import { matchFileName } from '../ebus/definitions/file-defaults.ts'
 import { DefinitionIndex } from '../ebus/definitions/lookup.ts'
 import type { MessageDefinition } from '../ebus/definitions/message-definition.ts'
+import { companionInitiator } from '../ebus/wire/address.ts'
 import type { Telegram } from '../ebus/wire/telegram.ts'
 
 export interface GeneratedDevice {
@@ -26,7 +27,11 @@ export interface GeneratedDevice {
   readonly address: number
   readonly deviceId: string
   readonly messages: number
+  /** The address that such a device would speak from, where it takes writes as well. */
+  readonly initiator: number | undefined
   readonly answer: (telegram: Telegram, nowMs: number) => Uint8Array | 'refuse' | undefined
+  /** What others tell such a device, one message after another; `undefined` when its file has none that is only heard. */
+  readonly overheard: ((turn: number, nowMs: number) => Omit<Telegram, 'source'>) | undefined
 }
 
 export interface DefinedDeviceSource extends DefinitionSource {
@@ -73,11 +78,18 @@ export function createDefinedDevice(source: DefinedDeviceSource, spec: string): 
   // What belongs to no address is asked of this device, too.
   const own = set.messages.map((message) => (message.zz === undefined ? { ...message, zz: name.address } : message))
   const answers = new DeviceAnswers(own, set.conditions())
+  const initiator = companionInitiator(name.address)
+  const heard = own.filter(
+    ({ isPassive, zz, qq, chain, source: from }) =>
+      isPassive && qq === undefined && chain.length === 0 && from === file && zz === name.address,
+  )
   return ok({
     file,
     address: name.address,
     deviceId,
     messages: set.messages.length,
+    initiator: initiator !== undefined && own.some(({ zz }) => zz === initiator) ? initiator : undefined,
+    overheard: heard.length === 0 ? undefined : (turn, nowMs) => answers.command(heard[turn % heard.length], nowMs),
     answer: (telegram, nowMs) =>
       telegram.primary === 0x07 && telegram.secondary === 0x04 && telegram.data.length === 0
         ? identification
@@ -127,6 +139,19 @@ class DeviceAnswers {
     return whole.subarray(part * size, (part + 1) * size)
   }
 
+  /** A message with values in its command, as another device would send it. */
+  command(message: MessageDefinition | undefined, nowMs: number): Omit<Telegram, 'source'> {
+    if (message === undefined) throw new Error('no message to be said')
+    const asked = { ...message, isPassive: false }
+    const keys = fieldKeys(message.fields)
+    const texts = message.fields.flatMap((field, index) =>
+      field.part === 'm' && !isIgnoredField(field) ? [this.#text(message, field, keys[index] ?? '', nowMs)] : [],
+    )
+    const encoded = encodeCommands(asked, texts.join(';'))
+    const data = encoded.ok ? encoded.value[0]?.data : undefined
+    return { target: message.zz ?? 0, primary: message.pb, secondary: message.sb, data: data ?? message.id }
+  }
+
   #keep(message: MessageDefinition, data: Uint8Array): void {
     const own = { ...message, fields: message.fields.filter(({ part }) => part === 'm') }
     const decoded = decodeMessage(own, { command: data, response: new Uint8Array() })
@@ -139,7 +164,7 @@ class DeviceAnswers {
     const written = this.#written.get(valueKey(message, key)) ?? this.#written.get(valueKey(message, '0'))
     const candidates = [
       ...(written === undefined ? [] : [written]),
-      ...movingTexts(field, seedOf(message.name, key), nowMs),
+      ...movingTexts(field, { seed: seedOf(message.name, key), message }, nowMs),
     ]
     return candidates.find((text) => typeof writeField(field, text, { data: [], offset: 0 }) === 'number') ?? '0'
   }
@@ -179,22 +204,34 @@ function encodedValues(
 const MINUTE_MS = 60_000
 
 /** Plausible texts for a field, the best first: some do not fit its type. */
-function movingTexts(field: DefinedField, seed: number, nowMs: number): readonly string[] {
+function movingTexts(
+  field: DefinedField,
+  { seed, message }: { readonly seed: number; readonly message: MessageDefinition },
+  nowMs: number,
+): readonly string[] {
   const { type, values, attributes } = field
   if (values !== undefined) {
     const names = [...values.values()]
     return [names[(seed + Math.floor(nowMs / (10 * MINUTE_MS))) % names.length] ?? '', ...names]
   }
   const wave = Math.sin((nowMs / MINUTE_MS + seed) / 5)
-  const middle = attributes['unit'] === '°C' ? 30 + (seed % 25) : 10 + (seed % 40)
+  const middle = attributes['unit'] === '°C' ? celsiusFor(`${message.name} ${field.name}`, seed) : 10 + (seed % 40)
   const date = new Date(nowMs)
   const pad = (value: number): string => String(value).padStart(2, '0')
   const day = `${pad(date.getUTCDate())}.${pad(date.getUTCMonth() + 1)}.${date.getUTCFullYear()}`
   const time = `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}`
-  if (type.kind === 'text') return [type.isHex ? '00' : 'SIM']
+  // Begins with the address, so that no two devices have the same serial number.
+  if (type.kind === 'text') return [type.isHex ? '00' : `${(message.zz ?? 0).toString(16).padStart(2, '0')}SIM`]
   if (type.kind === 'calendar')
     return type.holds === 'moment' ? [`${day} ${time}`] : type.holds === 'date' ? [day] : [`${time}:00`, time]
-  return [(middle + 3 * wave).toFixed(type.digits), String(1 + (seed % 3)), '1', '0', '01-001', '-']
+  return [(middle + wave).toFixed(type.digits), String(1 + (seed % 3)), '1', '0', '01-001', '-']
+}
+
+/** What such a temperature usually is, by the words in its name. */
+function celsiusFor(words: string, seed: number): number {
+  if (/outs|aussen|^at\b|airin|source|wq_/i.test(words)) return 3 + (seed % 6)
+  if (/room|raum|inside|^z\d|daytemp|nighttemp|veto/i.test(words)) return 19 + (seed % 4)
+  return 30 + (seed % 25)
 }
 
 function seedOf(...words: readonly string[]): number {

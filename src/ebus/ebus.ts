@@ -27,7 +27,6 @@ import type { FeatureFlags } from './observe/status.ts'
 import { WARM_UP } from './observe/warm-up.ts'
 import { busTools, watchTools } from './tools/bus-tools.ts'
 import type { DefinitionsOrigin, House } from './tools/house.ts'
-import { heatPumpTool } from './tools/heat-pump-tool.ts'
 import { messageTools } from './tools/message-tools.ts'
 import { OLD_NAMES } from './tools/old-names.ts'
 import { planeTools } from './tools/plane-tools.ts'
@@ -176,7 +175,6 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
     ...snapshotTools(house, pause),
     ...rpcTools(house),
     ...messageTools(house),
-    heatPumpTool(house),
     ...(config.observe ? busTools(house) : []),
     ...(config.observe && config.passiveValues !== 'off' ? watchTools(house) : []),
     ...resources(house),

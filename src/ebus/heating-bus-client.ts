@@ -145,7 +145,10 @@ export class HeatingBus {
     const { values } = this.#options
     const bus = this.#options.open()
     this.#bus = bus
-    if (values !== undefined) this.installation.remember(values.load())
+    if (values !== undefined) {
+      this.installation.remember(values.load())
+      this.installation.rememberMessages(values.loadMessages())
+    }
     const timer = setInterval(() => this.#tick(), TICK_MS)
     this.#stopping.signal.addEventListener('abort', () => clearInterval(timer), { once: true })
     const polling = this.readOnly ? undefined : this.#poller.run(this.#stopping.signal)
@@ -183,6 +186,19 @@ export class HeatingBus {
       () => !planes.some(isEmpty) && this.#poller.hasEssentials(planes),
       AbortSignal.any([signal, this.#stopping.signal]),
     )
+    await this.#readMapped(planes, AbortSignal.any([signal, this.#stopping.signal]))
+  }
+
+  /** Messages of definitions that these planes are made of, and of which nothing is known yet. */
+  async #readMapped(planes: readonly HeatingPlane[], signal: AbortSignal): Promise<void> {
+    const { definitions } = this.installation
+    for (const message of definitions?.unreadMessages(planes) ?? []) {
+      const { connected, signal: hasSignal, source } = this.status()
+      if (signal.aborted || !connected || !hasSignal || source !== 'admitted') return
+      const wish = { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true, signal }
+      const read = await this.readDefined(message, '', wish)
+      if (!read.ok && !signal.aborted) definitions?.giveUp(message)
+    }
   }
 
   /** For a tool: from what is known if it is fresh enough, else from the bus. */
@@ -351,7 +367,8 @@ export class HeatingBus {
   async #save(): Promise<void> {
     this.#saved = true
     try {
-      await this.#options.values?.save(this.installation.shadow.entries())
+      const { shadow, definitions } = this.installation
+      await this.#options.values?.save(shadow.entries(), definitions?.toRemember() ?? [])
     } catch (error) {
       this.#options.logger.warn({ err: error, bus: this.id }, 'what is known about the heating could not be kept')
     }

@@ -8,8 +8,9 @@
  *
  * Pure, but for the installation it is given.
  */
+import { hex } from '../core/bytes.ts'
 import type { BusEvent } from './adapter/bus.ts'
-import type { BusDefinitions } from './definitions/bus-definitions.ts'
+import type { BusDefinitions, RememberedMessage } from './definitions/bus-definitions.ts'
 import type { Classified } from './observe/dedup.ts'
 import { observeExchange } from './observe/observation.ts'
 import { Observatory } from './observe/observatory.ts'
@@ -22,11 +23,12 @@ import { productOf } from './registry/product.ts'
 import type { DecodedTelegram } from './semantic/decoded-field.ts'
 import type { Asked } from './semantic/decoded-telegram.ts'
 import { decodeTelegram, isKnownTelegram } from './semantic/decoded-telegram.ts'
+import { addMappedValues } from './semantic/mapped-plane.ts'
 import type { Plane } from './semantic/plane-reader.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
 import { planesOf, projectPlane } from './semantic/planes.ts'
 import type { ReadKey } from './semantic/read-key.ts'
-import { KIND, addressOf, bytesOf, kindOf, meaningOf } from './semantic/read-key.ts'
+import { KIND, addressOf, bytesOf, kindOf, meaningOf, requestOf } from './semantic/read-key.ts'
 import { findRegister, HOT_WATER, ZONE } from './semantic/register-map.ts'
 import type { ValueSource } from './semantic/shadow.ts'
 import { Shadow } from './semantic/shadow.ts'
@@ -59,6 +61,7 @@ export class Installation {
   readonly pollMs: number
   /** There once the owner's definition files are read, where there are any. */
   #definitions: BusDefinitions | undefined
+  #remembered: readonly RememberedMessage[] = []
   /** What is known about the devices at these addresses, as long as nothing new is known about any. */
   readonly #asked = new Map<number, Asked>()
   #askedRevision = -1
@@ -88,6 +91,8 @@ export class Installation {
   /** Devices that are known already get theirs at once. */
   define(definitions: BusDefinitions): void {
     this.#definitions = definitions
+    definitions.remember(this.#remembered)
+    this.#remembered = []
     this.#identifyDevices()
     this.#changes.add('devices')
   }
@@ -141,13 +146,33 @@ export class Installation {
     if (some) this.#startup = onCacheLoaded(this.#startup)
   }
 
+  /** The same of messages by definition, which wait for their definitions. */
+  rememberMessages(messages: Iterable<RememberedMessage>): void {
+    if (this.#definitions === undefined) this.#remembered = [...messages]
+    else this.#definitions.remember(messages)
+  }
+
   plane(name: HeatingPlane, nowMs: number): Plane {
-    return projectPlane(name, this, nowMs)
+    const plane = projectPlane(name, this, nowMs)
+    const definitions = this.#definitions
+    return definitions === undefined
+      ? plane
+      : addMappedValues(name, plane, (field) => definitions.mappedValue(field), nowMs)
   }
 
   /** What a telegram says, by what is known now about the device it went to; `undefined` if nobody knows. */
   decode(exchange: Exchange): DecodedTelegram | undefined {
     return this.#definitions?.decode(exchange) ?? decodeTelegram(exchange, this.#askedAt(exchange.telegram.target))
+  }
+
+  /** Which message a value was read with: by definition where there is one, else as service and bytes. */
+  messageName(key: ReadKey): string | undefined {
+    const telegram = { ...requestOf(key, this.topology.regulator?.address), source: 0x00 }
+    const exchange = { telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 }
+    const message = this.#definitions?.find(exchange)
+    if (message !== undefined) return `${message.circuit}.${message.name}`
+    const { target, primary, secondary, data } = telegram
+    return `${hex(Uint8Array.of(target))} ${hex(Uint8Array.of(primary, secondary))} ${hex(data)}`.trim()
   }
 
   /** Whether B524 at this address is a regulator's: only there do its registers mean what our tables say. */
@@ -157,8 +182,10 @@ export class Installation {
 
   /** What changed since the last time somebody asked. */
   takeChanges(): ReadonlySet<Change> {
-    if (this.#changes.size === 0 && this.#planes.size === 0) return NO_CHANGES
-    const changes = new Set([...[...this.#planes].flat(), ...this.#changes])
+    const mapped = this.#definitions?.changedPlanes ?? NO_PLANES
+    if (this.#changes.size === 0 && this.#planes.size === 0 && mapped.size === 0) return NO_CHANGES
+    const changes = new Set([...[...this.#planes].flat(), ...this.#changes, ...mapped])
+    this.#definitions?.changedPlanes.clear()
     this.#changes.clear()
     this.#planes.clear()
     return changes
@@ -247,3 +274,4 @@ function isIdentity(key: ReadKey): boolean {
 }
 
 const NO_CHANGES: ReadonlySet<Change> = new Set()
+const NO_PLANES: ReadonlySet<HeatingPlane> = new Set()

@@ -4,6 +4,7 @@
  * Does I/O.
  */
 import type { Database, Migrations } from '../core/database-store.ts'
+import type { RememberedMessage } from './definitions/bus-definitions.ts'
 import type { Entry } from './semantic/shadow.ts'
 
 export const ebusMigrations: Migrations = {
@@ -17,6 +18,15 @@ export const ebusMigrations: Migrations = {
       at INTEGER NOT NULL,
       PRIMARY KEY (bus, key)
     ) STRICT, WITHOUT ROWID`,
+    `-- The same for messages of definition files that planes are made of; message is circuit and name.
+    CREATE TABLE ebus_message (
+      bus TEXT NOT NULL,
+      message TEXT NOT NULL,
+      command BLOB NOT NULL,
+      response BLOB NOT NULL,
+      at INTEGER NOT NULL,
+      PRIMARY KEY (bus, message)
+    ) STRICT, WITHOUT ROWID`,
   ],
 }
 
@@ -28,7 +38,8 @@ export interface StoredValue {
 
 export interface ValueStore {
   readonly load: () => readonly StoredValue[]
-  readonly save: (entries: Iterable<Entry>) => Promise<void>
+  readonly loadMessages: () => readonly RememberedMessage[]
+  readonly save: (entries: Iterable<Entry>, messages: Iterable<RememberedMessage>) => Promise<void>
 }
 
 /** Yesterday's temperatures help nobody. */
@@ -36,6 +47,9 @@ const MAX_AGE_MS = 86_400_000
 
 export function createValueStore(database: Database, bus: string, now: () => number): ValueStore {
   const select = database.sql.prepare('SELECT key, payload, at FROM ebus_value WHERE bus = ? AND at > ?')
+  const selectMessages = database.sql.prepare(
+    'SELECT message, command, response, at FROM ebus_message WHERE bus = ? AND at > ?',
+  )
   return {
     load: () =>
       select.all(bus, now() - MAX_AGE_MS).map((row) => ({
@@ -43,11 +57,24 @@ export function createValueStore(database: Database, bus: string, now: () => num
         payload: new Uint8Array(row['payload'] as Uint8Array),
         atMs: Number(row['at']),
       })),
-    save: async (entries) => {
+    loadMessages: () =>
+      selectMessages.all(bus, now() - MAX_AGE_MS).map((row) => ({
+        message: String(row['message']),
+        command: new Uint8Array(row['command'] as Uint8Array),
+        response: new Uint8Array(row['response'] as Uint8Array),
+        atMs: Number(row['at']),
+      })),
+    save: async (entries, messages) => {
       const rows = [...entries].filter(({ state, source }) => state === 'present' && source !== 'cache')
       await database.commit((sql) => {
         const keep = sql.prepare('INSERT OR REPLACE INTO ebus_value (bus, key, payload, at) VALUES (?, ?, ?, ?)')
         for (const { key, payload, atMs } of rows) keep.run(bus, key, payload, Math.round(atMs))
+        const keepMessage = sql.prepare(
+          'INSERT OR REPLACE INTO ebus_message (bus, message, command, response, at) VALUES (?, ?, ?, ?, ?)',
+        )
+        for (const { message, command, response, atMs } of messages)
+          keepMessage.run(bus, message, command, response, Math.round(atMs))
+        sql.prepare('DELETE FROM ebus_message WHERE bus = ? AND at <= ?').run(bus, now() - MAX_AGE_MS)
         sql.prepare('DELETE FROM ebus_value WHERE bus = ? AND at <= ?').run(bus, now() - MAX_AGE_MS)
       })
     },

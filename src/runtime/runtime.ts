@@ -26,6 +26,7 @@ import type { AskedBus, AskedGuard } from './system/change-tools.ts'
 import { ledgerCheck, overall, queueCheck, spelt } from './system/health.ts'
 import type { Check, Queue } from './system/health.ts'
 import { ledgerFacts } from './system/ledger-facts.ts'
+import { exportTools } from './system/export-tools.ts'
 import { ledgerProver, ledgerTools } from './system/ledger-tools.ts'
 import { createProbe } from './system/probe-store.ts'
 import { routerTools } from './system/router-tools.ts'
@@ -101,6 +102,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...agentKeyTools(records, state),
     ...proofTools(records, stores, ledgerProver(ledger)),
     ...ledgerTools(ledger),
+    ...exportTools(ledger),
     ...changeTools(records, bus, guard),
     ...busTools(bus, guard),
     ...routerTools(records, bus),

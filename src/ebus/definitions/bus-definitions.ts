@@ -8,9 +8,16 @@
  * Pure, but for what it remembers: files come through the catalog.
  */
 import { hex } from '../../core/bytes.ts'
+import { visibleText } from '../../core/stranger-text.ts'
 import type { Identity } from '../registry/identity.ts'
 import type { DecodedTelegram } from '../semantic/decoded-field.ts'
+import type { MappedValue } from '../semantic/mapped-plane.ts'
+import type { MappedField, MessageSource } from '../semantic/message-map.ts'
+import { MESSAGE_MAP } from '../semantic/message-map.ts'
+import type { HeatingPlane } from '../semantic/planes.ts'
+import { SECRET_TEXT } from '../semantic/register.ts'
 import type { Exchange } from '../wire/telegram.ts'
+import { companionInitiator } from '../wire/address.ts'
 import { telegramForm } from '../wire/telegram.ts'
 import type { MessageCondition } from './condition.ts'
 import { matchesValues } from './condition.ts'
@@ -22,6 +29,7 @@ import type { DefinitionSource } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { DefinitionIndex } from './lookup.ts'
 import type { MessageDefinition } from './message-definition.ts'
+import { isSecretField } from './secret-field.ts'
 import { manufacturerFolder, selectDefinitionFile } from './scan-selection.ts'
 
 export interface DefinitionCatalog extends DefinitionSource {
@@ -31,6 +39,17 @@ export interface DefinitionCatalog extends DefinitionSource {
 
 export interface LastData extends TelegramData {
   /** Wall clock. */
+  readonly atMs: number
+  /** From before the last start. */
+  readonly isRemembered?: true
+}
+
+/** What a message said, as it is kept over a restart. */
+export interface RememberedMessage {
+  /** Circuit and name. */
+  readonly message: string
+  readonly command: Uint8Array
+  readonly response: Uint8Array
   readonly atMs: number
 }
 
@@ -58,6 +77,13 @@ export class BusDefinitions {
   /** Messages without target, as one device is asked for them by a condition. */
   readonly #targeted = new Map<string, MessageDefinition>()
   readonly #watched = new Set<MessageDefinition>()
+  readonly #byName = new Map<string, MessageDefinition[]>()
+  /** Messages of the map, and the planes that they say something in. */
+  readonly #mapped = new Map<MessageDefinition, ReadonlySet<HeatingPlane>>()
+  /** What an earlier run knew of messages whose files are not read yet. */
+  readonly #remembered = new Map<string, RememberedMessage>()
+  /** Planes that may look different now. */
+  readonly changedPlanes = new Set<HeatingPlane>()
   readonly #asked = new Set<MessageDefinition>()
   readonly #unanswered = new Set<MessageDefinition>()
   readonly #evaluating = new Set<MessageCondition>()
@@ -130,6 +156,8 @@ export class BusDefinitions {
     if (whole === undefined) return
     const before = this.#last.get(message)
     this.#last.set(message, whole)
+    const planes = this.#mapped.get(message)
+    if (planes !== undefined) for (const plane of planes) this.changedPlanes.add(plane)
     if (this.#watched.has(message) && (before === undefined || !sameData(before, whole))) {
       this.#verdicts.clear()
       this.#advance()
@@ -153,14 +181,18 @@ export class BusDefinitions {
   readonly #isAvailable = (message: MessageDefinition): boolean =>
     message.conditions.length === 0 || message.conditions.every((condition) => this.holds(condition) === true)
 
+  /** What one device can be asked, told or heard to say: its own addresses, and the one that it speaks from. */
+  messagesFor(addresses: readonly number[]): readonly MessageDefinition[] {
+    const own = new Set(addresses.flatMap((address) => [address, companionInitiator(address) ?? address]))
+    return this.#set.messages.filter((message) => own.has(message.zz ?? -1) && this.#isAvailable(message))
+  }
+
   /** By circuit and name, both in any case; reads before what is only heard. */
   named(circuit: string, name: string, kind: 'read' | 'write'): MessageDefinition | undefined {
-    const found = this.#set.messages.filter(
+    const found = (this.#byName.get(nameKey(circuit, name)) ?? []).filter(
       (message) =>
         message.isWrite === (kind === 'write') &&
         !(kind === 'write' && message.isPassive) &&
-        message.circuit.toLowerCase() === circuit.toLowerCase() &&
-        message.name.toLowerCase() === name.toLowerCase() &&
         this.#isAvailable(message),
     )
     return found.find(({ isPassive }) => !isPassive) ?? found[0]
@@ -169,17 +201,24 @@ export class BusDefinitions {
   /** What a telegram says, in words; `undefined` when no definition can read it. */
   decode(exchange: Exchange): DecodedTelegram | undefined {
     const message = this.find(exchange)
-    if (message === undefined || message.chain.length > 0) return undefined
+    if (message === undefined) return undefined
+    const isSecret = message.fields.some((field) => isSecretField(message, field))
+    const name = `${message.circuit}.${message.name}`
+    const hasNoAnswer = telegramForm(exchange.telegram.target) === 'broadcast'
+    const act = hasNoAnswer ? 'broadcast' : message.isWrite ? 'write' : 'read'
+    // Bytes that the definition cannot read may hold the secret as well.
+    const unread: DecodedTelegram | undefined = isSecret ? { name, act, fields: [], secret: true } : undefined
+    if (message.chain.length > 0) return unread
     const data = { command: exchange.telegram.data, response: exchange.response ?? NOTHING }
     const decoded = decodeMessage(message, data)
-    if (!decoded.ok) return undefined
-    const hasNoAnswer = telegramForm(exchange.telegram.target) === 'broadcast'
+    if (!decoded.ok) return unread
     return {
-      name: `${message.circuit}.${message.name}`,
-      act: hasNoAnswer ? 'broadcast' : message.isWrite ? 'write' : 'read',
+      ...(isSecret ? { secret: true } : {}),
+      name,
+      act,
       fields: decoded.value.fields.map(({ key, field, reading }) => ({
         name: key,
-        value: reading.value ?? undefined,
+        value: isSecretField(message, field) ? SECRET_TEXT : (reading.value ?? undefined),
         unit: field.attributes['unit'],
       })),
     }
@@ -285,8 +324,79 @@ export class BusDefinitions {
   }
 
   #indexNew(): void {
-    for (const message of this.#set.messages.slice(this.#indexed)) this.#index.add(message)
+    for (const message of this.#set.messages.slice(this.#indexed)) {
+      this.#index.add(message)
+      const key = nameKey(message.circuit, message.name)
+      const same = this.#byName.get(key)
+      if (same === undefined) this.#byName.set(key, [message])
+      else same.push(message)
+      const remembered = this.#remembered.get(key)
+      if (remembered !== undefined && !message.isWrite) this.#recall(message, remembered)
+      const planes = MAPPED_PLANES.get(mappedKey(makerFolder(message), message.circuit, message.name))
+      if (planes === undefined) continue
+      this.#mapped.set(message, planes)
+      if (message.pollPriority === 0 && canBeAsked(message)) message.pollPriority = MAPPED_PRIORITY
+    }
     this.#indexed = this.#set.messages.length
+  }
+
+  /** What an earlier run knew, until this one has heard it. */
+  remember(messages: Iterable<RememberedMessage>): void {
+    for (const each of messages) {
+      this.#remembered.set(each.message, each)
+      for (const message of this.#byName.get(each.message) ?? []) if (!message.isWrite) this.#recall(message, each)
+    }
+  }
+
+  #recall(message: MessageDefinition, { command, response, atMs }: RememberedMessage): void {
+    if (this.#last.has(message)) return
+    this.#last.set(message, { command, response, atMs, isRemembered: true })
+    for (const plane of this.#mapped.get(message) ?? []) this.changedPlanes.add(plane)
+  }
+
+  /** What the messages of the map said in this run, to be kept. Secrets are not in the map. */
+  *toRemember(): Iterable<RememberedMessage> {
+    for (const message of this.#mapped.keys()) {
+      const last = this.#last.get(message)
+      if (last === undefined || last.isRemembered === true || message.isWrite) continue
+      const { command, response, atMs } = last
+      yield { message: nameKey(message.circuit, message.name), command, response, atMs }
+    }
+  }
+
+  /** The value of a field of the map, from the first of its messages that said it. */
+  mappedValue({ as, sources }: MappedField): MappedValue | undefined {
+    for (const source of sources) {
+      const known = this.#byName.get(nameKey(source.circuit, source.message)) ?? []
+      for (const message of known) {
+        const last = this.#last.get(message)
+        if (last === undefined || (makerFolder(message) ?? undefined) !== source.maker) continue
+        if (!this.#isAvailable(message)) continue
+        const value = valueFrom(message, { source, as, last })
+        if (value === undefined) continue
+        const how = message.isPassive || message.isWrite ? 'passive' : 'poll'
+        return {
+          value,
+          message: `${message.circuit}.${message.name}`,
+          atMs: last.atMs,
+          source: last.isRemembered === true ? 'cache' : how,
+        }
+      }
+    }
+    return undefined
+  }
+
+  /** Messages of the map for these planes that can be asked for, and of which this run knows nothing yet. */
+  unreadMessages(planes: readonly HeatingPlane[]): readonly MessageDefinition[] {
+    return [...this.#mapped].flatMap(([message, own]) =>
+      this.#isUnread(message) && planes.some((plane) => own.has(plane)) ? [message] : [],
+    )
+  }
+
+  #isUnread(message: MessageDefinition): boolean {
+    const last = this.#last.get(message)
+    const isKnown = last !== undefined && last.isRemembered !== true
+    return !isKnown && canBeAsked(message) && !this.#unanswered.has(message) && this.#isAvailable(message)
   }
 
   /** What a condition waits for, once: nobody may be there to answer. */
@@ -296,12 +406,19 @@ export class BusDefinitions {
         this.#asked.add(message)
         return message
       }
+    for (const message of this.#mapped.keys())
+      if (this.#isUnread(message) && !this.#asked.has(message)) {
+        this.#asked.add(message)
+        return message
+      }
     return undefined
   }
 
   /** Nobody answered: what depends on it does not apply. */
   giveUp(message: MessageDefinition): void {
-    if (!this.#watched.has(message) || this.#unanswered.has(message)) return
+    if (this.#unanswered.has(message)) return
+    if (this.#mapped.has(message)) this.#unanswered.add(message)
+    if (!this.#watched.has(message)) return
     this.#unanswered.add(message)
     this.#verdicts.clear()
     this.#advance()
@@ -320,6 +437,58 @@ export class BusDefinitions {
 
 const NOTHING = new Uint8Array()
 const CONDITION_PRIORITY = 5
+/** What planes are made of is asked as often as what conditions depend on. */
+const MAPPED_PRIORITY = 5
+
+const MAPPED_PLANES = mappedPlanes()
+
+function mappedPlanes(): ReadonlyMap<string, ReadonlySet<HeatingPlane>> {
+  const planes = new Map<string, Set<HeatingPlane>>()
+  for (const { plane, sources } of MESSAGE_MAP)
+    for (const { maker, circuit, message } of sources) {
+      const key = mappedKey(maker, circuit, message)
+      const known = planes.get(key) ?? new Set()
+      planes.set(key, known.add(plane))
+    }
+  return planes
+}
+
+function mappedKey(maker: string | undefined, circuit: string, name: string): string {
+  return `${maker ?? ''}\n${nameKey(circuit, name)}`
+}
+
+function nameKey(circuit: string, name: string): string {
+  return `${circuit}\n${name}`.toLowerCase()
+}
+
+/** The folder that the file stands in; `undefined` for files of no maker. */
+function makerFolder({ source }: MessageDefinition): string | undefined {
+  return source.split('/').at(-2)
+}
+
+function canBeAsked({ isPassive, isWrite, zz }: MessageDefinition): boolean {
+  return !isPassive && !isWrite && zz !== undefined
+}
+
+function valueFrom(
+  message: MessageDefinition,
+  { source, as, last }: { readonly source: MessageSource; readonly as: MappedField['as']; readonly last: LastData },
+): MappedValue['value'] | undefined {
+  const { field, factor = 1, plus, isTrueFor } = source
+  const read = decodeField(message, field, last)
+  const value = read?.ok === true ? read.value.value : null
+  if (value === null) return undefined
+  if (isTrueFor !== undefined) return isTrueFor.test(String(value))
+  if (as === 'text') return visibleText(String(value), MAX_WORD)
+  if (as === 'flag') return typeof value === 'number' ? value > 0 : TRUE_WORDS.test(value)
+  if (typeof value !== 'number') return undefined
+  const added = plus === undefined ? undefined : decodeField(message, plus.field, last)
+  const more = added?.ok === true && typeof added.value.value === 'number' ? added.value.value * (plus?.factor ?? 1) : 0
+  return Number((value * factor + more).toFixed(4))
+}
+
+const MAX_WORD = 64
+const TRUE_WORDS = /^(?:on|yes|true|active|1)$/i
 
 function sameIdentity(left: Identity, right: Identity): boolean {
   return (

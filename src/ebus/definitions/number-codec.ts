@@ -91,6 +91,13 @@ function signedValue(type: NumberType, raw: number): number {
 }
 
 /** Digits of a pattern that is in range and no replacement. */
+/** Between which values a number lies, in the unit of its field; `undefined` where no two numbers say so. */
+export function fieldLimits(type: NumberType): { readonly min: number; readonly max: number } | undefined {
+  if (type.coding === 'float' || type.isTemParameter) return undefined
+  if (isReplacement(type, type.min) || isReplacement(type, type.max)) return undefined
+  return { min: Number(printRaw(type, type.min)), max: Number(printRaw(type, type.max)) }
+}
+
 export function printRaw(type: NumberType, raw: number): string {
   if (type.coding === 'float') {
     const value = scaledValue(type, raw)

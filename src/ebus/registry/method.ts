@@ -40,8 +40,8 @@ export interface Prepared {
   }
 }
 
-export interface Method {
-  readonly plane: PlaneName
+/** What is listed of a method, whether the built-in tables have it or a definition file. */
+export interface MethodSummary {
   readonly name: string
   /** PB and SB of the telegram: 0xB5 and, for extended registers, 0x24. */
   readonly primary: number
@@ -52,10 +52,17 @@ export interface Method {
   readonly danger: 'safe' | 'dangerous' | 'unknown'
   /** Listed, but only to be had through the semantic tools. */
   readonly routable: boolean
-  /** How old an answer may be that is served again; `undefined` for what is never kept. */
-  readonly maxAgeMs: number | undefined
+  /** Of a method by definition: the access level that its file names, empty for everybody's. */
+  readonly level?: string
+  readonly comment?: string
   /** What it takes, as JSON Schema; `undefined` for what cannot be called. */
   readonly paramsSchema: () => JsonObject | undefined
+}
+
+export interface Method extends MethodSummary {
+  readonly plane: PlaneName
+  /** How old an answer may be that is served again; `undefined` for what is never kept. */
+  readonly maxAgeMs: number | undefined
   readonly prepare: (params: JsonObject) => Result<Prepared, readonly Issue[]>
 }
 

@@ -5,16 +5,23 @@
  */
 import type { Identity } from './identity.ts'
 import { VAILLANT } from './identity.ts'
-import type { Method, PlaneName } from './method.ts'
+import type { Method, MethodSummary, PlaneName } from './method.ts'
 import { listedMethod } from './method.ts'
 import { productOf } from './product.ts'
 import { SYSTEM_METHODS } from './system-methods.ts'
 import { TIMER_METHODS } from './timer-methods.ts'
 
 export interface DevicePlane {
-  readonly name: PlaneName
+  readonly name: string
   readonly routable: boolean
   /** By name, then by service. */
+  readonly methods: readonly MethodSummary[]
+  /** The definition file that a plane was made from. */
+  readonly definedBy?: string
+}
+
+export interface BuiltInPlane extends DevicePlane {
+  readonly name: PlaneName
   readonly methods: readonly Method[]
 }
 
@@ -42,13 +49,13 @@ function classMethods(plane: 'heating' | 'dhw'): readonly Method[] {
 }
 
 /** By name. Nothing is offered on a device of which nobody knows what it understands. */
-export function planesOf(identity: Identity | undefined): readonly DevicePlane[] {
+export function planesOf(identity: Identity | undefined): readonly BuiltInPlane[] {
   if (identity?.manufacturerCode !== VAILLANT) return []
   const product = productOf(identity)
   const counts = Number.parseInt(identity.hardware, 16) >= COUNTS_ENERGY
   // A regulator controls heating and hot water; the boiler makes them. Both list the planes.
   const heats = product.kind === 'boiler' || product.kind === 'heat-pump' || product.kind === 'regulator'
-  const listed = (name: 'heating' | 'dhw' | 'solar'): DevicePlane => ({
+  const listed = (name: 'heating' | 'dhw' | 'solar'): BuiltInPlane => ({
     name,
     routable: false,
     methods: CLASS_METHODS[name].filter((method) => counts || method.name !== 'get_energy_stats'),

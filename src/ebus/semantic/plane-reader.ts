@@ -21,6 +21,10 @@ export interface FieldFreshness {
   readonly staleAfterMs: number
   /** Somebody changed it since, and nobody has read it yet. */
   readonly invalidated: boolean
+  /** What it was read with, where our own tables did. */
+  readonly key?: ReadKey
+  /** Circuit and name of the message, where a definition did. */
+  readonly message?: string
 }
 
 /** What an earlier run left behind is old, whenever that was. */
@@ -104,6 +108,7 @@ export class PlaneReader {
       atMs: entry.atMs,
       staleAfterMs: staleAfterMs(freshness, this.#pollMs),
       invalidated: entry.state === 'invalidated',
+      key,
     }
   }
 

@@ -96,6 +96,7 @@ export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): rea
     // Eight of them; see FIRST_LOOK.
     add([SYSTEM.systemScheme, SYSTEM.moduleConfiguration])
     for (let instance = 0; instance < 3; instance++) add([ZONE.index, CIRCUIT.type], instance)
+    if (topology.lacksZoneIndex) for (let instance = 0; instance < 3; instance++) add([ZONE.operatingMode], instance)
     for (const instance of topology.zones()) add(Object.values(ZONE), instance)
     add(Object.values(HOT_WATER))
     for (const instance of topology.circuits())

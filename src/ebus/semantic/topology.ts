@@ -54,6 +54,8 @@ export class Topology {
   /** When it last answered with sense. */
   #regulatorMs = -Infinity
   readonly #zones = new Map<number, Presence>()
+  /** Zones whose index register is not there at all. */
+  readonly #withoutIndex = new Set<number>()
   readonly #circuitTypes = new Map<number, number>()
   readonly #slots = new Map<number, boolean>()
   #revision = 0
@@ -115,6 +117,11 @@ export class Topology {
     return Array.from({ length: ZONES_OF_INTEREST }, (_, instance) => this.#zones.has(instance)).every(Boolean)
   }
 
+  /** A regulator that has no index register in any zone: there the operating mode shows which zones there are. */
+  get lacksZoneIndex(): boolean {
+    return Array.from({ length: ZONES_OF_INTEREST }, (_, instance) => this.#withoutIndex.has(instance)).every(Boolean)
+  }
+
   circuits(): readonly number[] {
     return [...this.#circuitTypes]
       .filter(([instance, type]) => type !== 0 || instance === DHW_CIRCUIT)
@@ -162,8 +169,11 @@ export class Topology {
     const number = high * 256 + low
     const value = (): Uint8Array => payload.subarray(Math.min(REGISTER_HEADER, payload.length))
     if (opcode === ZONE.index.opcode && group === ZONE.index.group && number === ZONE.index.number)
-      this.#lookAtZone(instance, decodeValue('u8', value()) !== undefined)
-    else if (opcode === CIRCUIT.type.opcode && group === CIRCUIT.type.group && number === CIRCUIT.type.number)
+      this.#hearZoneIndex(instance, value())
+    else if (this.lacksZoneIndex && opcode === ZONE.index.opcode && group === ZONE.index.group) {
+      if (number === ZONE.operatingMode.number)
+        this.#lookAtZone(instance, decodeValue(ZONE.operatingMode.type, value()) !== undefined)
+    } else if (opcode === CIRCUIT.type.opcode && group === CIRCUIT.type.group && number === CIRCUIT.type.number)
       this.#note(this.#circuitTypes, instance, Number(decodeValue('u16', value()) ?? 0))
     else if (opcode === 0x06 && number === 0x01 && REMOTE_GROUPS.includes(group))
       this.#note(this.#slots, group * INSTANCES + instance, decodeValue('flag', value()) === true)
@@ -178,8 +188,19 @@ export class Topology {
     this.#regulatorAddress = address
     this.#regulatorMs = nowMs
     // Another regulator's zones are other zones.
-    for (const known of [this.#zones, this.#circuitTypes, this.#slots]) known.clear()
+    for (const known of [this.#zones, this.#withoutIndex, this.#circuitTypes, this.#slots]) known.clear()
     this.#revision++
+  }
+
+  #hearZoneIndex(instance: number, value: Uint8Array): void {
+    if (value.length > 0) this.#withoutIndex.delete(instance)
+    else if (!this.lacksZoneIndex) {
+      this.#withoutIndex.add(instance)
+      if (!this.lacksZoneIndex) return this.#lookAtZone(instance, false)
+      this.#zones.clear()
+      this.#revision++
+    }
+    if (!this.lacksZoneIndex) this.#lookAtZone(instance, decodeValue('u8', value) !== undefined)
   }
 
   #lookAtZone(instance: number, found: boolean): void {

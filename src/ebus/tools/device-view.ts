@@ -5,9 +5,12 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
+import type { BusDefinitions } from '../definitions/bus-definitions.ts'
+import type { Installation } from '../installation.ts'
+import { definedPlanes } from '../registry/defined-plane.ts'
 import type { Device, DeviceRegistry } from '../registry/device-registry.ts'
 import { DISCOVERY_SOURCES, VERIFICATION_STATES } from '../registry/device-registry.ts'
-import type { Method } from '../registry/method.ts'
+import type { MethodSummary } from '../registry/method.ts'
 import type { DevicePlane } from '../registry/plane.ts'
 import { planesOf } from '../registry/plane.ts'
 import { productOf } from '../registry/product.ts'
@@ -22,6 +25,11 @@ export const methodOutput = z.object({
   mutability: z.enum(['read_only', 'mutating', 'unknown']),
   danger_level: z.enum(['safe', 'dangerous', 'unknown']),
   routable: z.boolean(),
+  level: z
+    .string()
+    .exactOptional()
+    .describe('By definition: the access level that its file names; empty: everybody’s.'),
+  comment: z.string().exactOptional(),
 })
 
 /** With what it takes: too long for a list of all devices. */
@@ -33,7 +41,13 @@ export const methodDetailOutput = methodOutput.extend({
     .describe('With set_ext_register of the regulator: what a resident can set in this house.'),
 })
 
-export const planeOutput = z.object({ name: z.string(), routable: z.boolean(), methods: z.array(methodOutput) })
+export const planeOutput = z.object({
+  name: z.string(),
+  routable: z.boolean(),
+  methods: z.array(methodOutput).describe('Of a plane by definition only their number is given here: methods.list.'),
+  method_count: z.int().exactOptional(),
+  defined_by: z.string().exactOptional().describe('The definition file that the plane was made from.'),
+})
 
 /** What a device has not said about itself is null; a candidate has said nothing yet. */
 export const deviceOutput = z.object({
@@ -61,14 +75,17 @@ export interface DeviceView {
 }
 
 /** Of all devices, in the order of their addresses. */
-export function deviceViews(registry: DeviceRegistry): readonly DeviceView[] {
-  return registry.devices().map((device) => deviceView(registry, device))
+export function deviceViews({
+  registry,
+  definitions,
+}: Pick<Installation, 'registry' | 'definitions'>): readonly DeviceView[] {
+  return registry.devices().map((device) => deviceView(registry, device, definitions))
 }
 
-function deviceView(registry: DeviceRegistry, device: Device): DeviceView {
+function deviceView(registry: DeviceRegistry, device: Device, definitions: BusDefinitions | undefined): DeviceView {
   const { address, addresses, identity, serial } = device
   // By what the device said it is: before that it has none.
-  const planes = planesOf(identity)
+  const planes: readonly DevicePlane[] = [...planesOf(identity), ...definedPlanes(definitions, addresses)]
   const labels = addresses.map((each) => {
     const slot = registry.slot(each)
     return [each, slot === undefined ? {} : { discovery_source: slot.source, verification_state: slot.state }] as const
@@ -97,11 +114,14 @@ export function deviceJson(view: DeviceView, address = view.address): JsonObject
   return { ...view.json, ...view.labels.get(address) }
 }
 
-export function planeJson({ name, routable, methods }: DevicePlane): JsonObject {
-  return { name, routable, methods: methods.map(methodJson) }
+/** A definition file has hundreds of methods, which nobody wants in a list of planes. */
+export function planeJson({ name, routable, methods, definedBy }: DevicePlane): JsonObject {
+  if (definedBy === undefined) return { name, routable, methods: methods.map(methodJson) }
+  return { name, routable, methods: [], method_count: methods.length, defined_by: definedBy }
 }
 
-function methodJson(method: Method): JsonObject {
+function methodJson(method: MethodSummary): JsonObject {
+  const { level, comment } = method
   return {
     name: method.name,
     read_only: method.readOnly,
@@ -110,11 +130,13 @@ function methodJson(method: Method): JsonObject {
     mutability: method.mutability,
     danger_level: method.danger,
     routable: method.routable,
+    ...(level === undefined ? {} : { level }),
+    ...(comment === undefined ? {} : { comment }),
   }
 }
 
 /** `settings` belong to the one method that sets them. */
-export function methodDetailJson(method: Method, settings: readonly JsonObject[]): JsonObject {
+export function methodDetailJson(method: MethodSummary, settings: readonly JsonObject[]): JsonObject {
   const schema = method.paramsSchema()
   return {
     ...methodJson(method),

@@ -77,8 +77,28 @@ const fieldFreshness = {
 const besideData = {
   consistency: consistencySchema,
   data_timestamp: z.string(),
+  page: z
+    .object({ total: z.int(), offset: z.int(), count: z.int() })
+    .exactOptional()
+    .describe('Of a long list: how many there are, and which of them these are.'),
   freshness: z
-    .object({ ...fieldFreshness, fields: z.record(z.string(), z.object(fieldFreshness)).exactOptional() })
+    .object({
+      ...fieldFreshness,
+      fields: z
+        .record(
+          z.string(),
+          z.object({
+            ...fieldFreshness,
+            message: z
+              .string()
+              .exactOptional()
+              .describe(
+                'The message that it came from: circuit and name by definition, else address, service and bytes.',
+              ),
+          }),
+        )
+        .exactOptional(),
+    })
     .exactOptional()
     .describe('How old the data is: the oldest field for the whole, and each field by its path.'),
   cache: z

@@ -120,7 +120,11 @@ function answerer(house: House, { atMs, busId }: View, consistency: JsonObject):
 }
 
 /** How old a plane is, as a whole and field by field; nothing for a plane about which nothing is known. */
-export function freshnessOf({ fields }: Plane, nowMs: number, eachField: boolean): JsonObject {
+export function freshnessOf(
+  { fields }: Plane,
+  nowMs: number,
+  { eachField, messageName }: { readonly eachField: boolean; readonly messageName?: View['messageName'] },
+): JsonObject {
   const all = [...fields]
   const [first, ...rest] = all.map(([, field]) => field)
   if (first === undefined) return {}
@@ -136,9 +140,21 @@ export function freshnessOf({ fields }: Plane, nowMs: number, eachField: boolean
       stale: stale.length > 0,
       ...(shown.length === 0
         ? {}
-        : { fields: Object.fromEntries(shown.map(([path, field]) => [path, fieldJson(field, nowMs)])) }),
+        : {
+            fields: Object.fromEntries(shown.map(([path, field]) => [path, namedFieldJson(field, nowMs, messageName)])),
+          }),
     },
   }
+}
+
+/** With the message that it came from, where somebody asked for details. */
+function namedFieldJson(
+  field: FieldFreshness,
+  nowMs: number,
+  messageName: View['messageName'] | undefined,
+): JsonObject {
+  const message = field.message ?? (field.key === undefined ? undefined : messageName?.(field.key))
+  return { ...fieldJson(field, nowMs), ...(message === undefined ? {} : { message }) }
 }
 
 function fieldJson(field: FieldFreshness, nowMs: number): JsonObject {

@@ -6,25 +6,21 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { accountKey } from '../../bus/caller.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { Result } from '../../core/result.ts'
-import type { BusDefinitions, LastData } from '../definitions/bus-definitions.ts'
-import { decodeMessage } from '../definitions/decode.ts'
-import { errorText, fileFaultText } from '../definitions/definition-error.ts'
+import type { BusDefinitions } from '../definitions/bus-definitions.ts'
+import { fileFaultText } from '../definitions/definition-error.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import { busArgument } from './arguments.ts'
-import { definitionsOf, undecodable, unknownMessage } from './defined-bus.ts'
+import { definitionsOf, unknownMessage } from './defined-bus.ts'
+import { readDefinedValues } from './defined-read.ts'
 import { answered, ebusFamily } from './envelope.ts'
-import { badArgument, notFound, readFault } from './faults.ts'
 import type { House } from './house.ts'
 import { besideLive, busOf } from './house.ts'
-import { messageJson, unitsJson, valuesJson } from './message-view.ts'
+import { messageJson } from './message-view.ts'
 import { messageWriteTool } from './message-write-tool.ts'
 
 const DEFAULT_LIMIT = 30
@@ -156,53 +152,33 @@ async function readMessage(house: House, wish: ReadWish, call: Call): Promise<Ou
   const { heating, definitions } = found.value
   const message = definitions.named(wish.circuit, wish.name, 'read')
   if (message === undefined) return fail(unknownMessage(definitions, wish))
-  const known = wish.input === undefined ? definitions.last(message) : undefined
-  const isFresh = known !== undefined && house.clock.now() - known.atMs <= wish.max_age * 1_000
-  const data = isFresh ? ok(known) : await askDevice(heating, message, wish, call)
-  if (!data.ok) return data
-  const decoded = decodeMessage(message, data.value)
-  if (!decoded.ok) return fail(undecodable(message, errorText(decoded.fault)))
-  const fields = decoded.value.fields.filter(({ key }) => wish.field === undefined || key === wish.field)
-  if (fields.length === 0 && wish.field !== undefined)
-    return fail(badArgument('field', `the message has ${decoded.value.fields.map(({ key }) => key).join(', ')}`))
-  const shown = { ...decoded.value, fields }
-  const { atMs } = data.value
+  const { field, input } = wish
+  const read = await readDefinedValues(heating, message, {
+    maxAgeMs: wish.max_age * 1_000,
+    deadlineMs: READ_DEADLINE_MS,
+    nowMs: house.clock.now(),
+    call,
+    ...(field === undefined ? {} : { field }),
+    ...(input === undefined ? {} : { input }),
+  })
+  if (!read.ok) return read
+  const { values, units, atMs, fromCache } = read.value
   return ok({
     data: {
       ...besideLive(house, heating, atMs),
       data: {
         circuit: message.circuit,
         name: message.name,
-        values: valuesJson(message, shown),
-        units: unitsJson(shown),
+        values,
+        units,
       },
       cache: {
-        from_cache: isFresh,
+        from_cache: fromCache,
         age_seconds: Math.max(0, Math.round((house.clock.now() - atMs) / 1_000)),
         observed_at: new Date(atMs).toISOString(),
       },
     },
   })
-}
-
-/** A message that is only heard cannot be asked for. */
-async function askDevice(
-  heating: HeatingBus,
-  message: MessageDefinition,
-  wish: ReadWish,
-  call: Call,
-): Promise<Result<LastData, Fault>> {
-  if (message.isPassive)
-    return fail(notFound(`${message.circuit} ${message.name} is only heard, and was not within ${wish.max_age} s.`))
-  const read = await heating.readDefined(message, wish.input ?? '', {
-    deadlineMs: READ_DEADLINE_MS,
-    caller: accountKey(call.caller),
-    signal: call.signal,
-    repeatable: true,
-  })
-  if (read.ok) return read
-  if (typeof read.fault === 'string') return fail(badArgument('input', errorText(read.fault)))
-  return fail(readFault(read.fault, message.zz ?? 0))
 }
 
 function statusJson(house: House, { installation: { definitions } }: HeatingBus): JsonObject {

@@ -6,6 +6,7 @@
 import type { Effect } from '../../bus/capability.ts'
 import { hex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import { visibleJson, visibleText } from '../../core/stranger-text.ts'
 import type { BusDefinitions, LastData } from '../definitions/bus-definitions.ts'
 import type { DecodedMessage } from '../definitions/decode.ts'
 import { decodeMessage, fieldKeys } from '../definitions/decode.ts'
@@ -13,14 +14,16 @@ import { messageTypeName } from '../definitions/definition-row.ts'
 import type { DefinedField } from '../definitions/field.ts'
 import { isIgnoredField } from '../definitions/field.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
-import { isReplacement, printRaw } from '../definitions/number-codec.ts'
+import { fieldLimits } from '../definitions/number-codec.ts'
+import { isSecretField } from '../definitions/secret-field.ts'
+import type { Prepared } from '../registry/method.ts'
 import { findMethod } from '../registry/plane.ts'
+import type { Register } from '../semantic/register.ts'
+import { SECRET_TEXT } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
 import { addressKind } from '../wire/address.ts'
 
-/** Access codes and phone numbers are nobody's business, whatever a definition says about their level. */
-const SECRET = /(?:phone|tel_?n(?:o|um)|key_?code|pass(?:word|code)|install(?:er)?_?(?:code|menu)|^pin$|_pin$)/i
-const HIDDEN = '(hidden)'
+const MAX_TEXT = 200
 /** Memory and EEPROM of a device, byte by byte. */
 const MEMORY_SERVICE = 0x09
 
@@ -43,34 +46,41 @@ export function writeEffect(
  * B524 registers that the built-in map names: the residents' within their limits, the installer's otherwise. `undefined`
  * where the map has nothing to say.
  */
-function builtInEffect({ pb, sb, id }: MessageDefinition, data: Uint8Array | undefined): Effect | undefined {
-  const [opcode = 0, verb, group = 0, instance = 0, low = 0, high = 0, ...bytes] = data ?? id
-  if (pb !== 0xb5 || sb !== 0x24 || verb !== 0x01) return undefined
-  const addr = high * 256 + low
-  const register = findRegister(opcode, group, addr)
+function builtInEffect(message: MessageDefinition, data: Uint8Array | undefined): Effect | undefined {
+  const register = builtInRegister(message, data ?? message.id)
   if (register === undefined) return undefined
   if (register.user === undefined) return 'sensitive'
   // A value that cannot be encoded is refused before anything is sent.
   if (data === undefined) return 'writes'
-  const params = { group, instance, addr, opcode, data: hex(Uint8Array.from(bytes)) }
-  const prepared = findMethod('system', 'set_ext_register')?.prepare(params)
-  return prepared?.ok === true ? prepared.value.effect : 'sensitive'
+  return builtInWrite(message, data)?.effect ?? 'sensitive'
 }
 
-export function isSecretField({ name }: MessageDefinition, field: Pick<DefinedField, 'name'>): boolean {
-  return SECRET.test(name) || SECRET.test(field.name)
+function builtInRegister({ pb, sb }: MessageDefinition, data: Uint8Array): Register | undefined {
+  const [opcode = 0, verb, group = 0, , low = 0, high = 0] = data
+  return pb === 0xb5 && sb === 0x24 && verb === 0x01 ? findRegister(opcode, group, high * 256 + low) : undefined
+}
+
+/** The same write as the built-in map knows it; `undefined` where that has no such register. */
+export function builtInWrite(message: MessageDefinition, data: Uint8Array): Prepared | undefined {
+  if (builtInRegister(message, data) === undefined) return undefined
+  const [opcode = 0, , group = 0, instance = 0, low = 0, high = 0, ...bytes] = data
+  const params = { group, instance, addr: high * 256 + low, opcode, data: hex(Uint8Array.from(bytes)) }
+  const prepared = findMethod('system', 'set_ext_register')?.prepare(params)
+  return prepared?.ok === true ? prepared.value : undefined
 }
 
 /** Values by field, as they are read; secrets hidden. */
 export function valuesJson(message: MessageDefinition, { fields }: DecodedMessage): JsonObject {
   return Object.fromEntries(
-    fields.map(({ key, field, reading }) => [key, isSecretField(message, field) ? HIDDEN : cleaned(reading.value)]),
+    fields.map(({ key, field, reading }) => [
+      key,
+      isSecretField(message, field) ? SECRET_TEXT : cleaned(reading.value),
+    ]),
   )
 }
 
-/** A text of a device has no control characters on its way to a model. */
 function cleaned(value: number | string | null): Json {
-  return typeof value === 'string' ? value.replaceAll(/\p{Cc}/gu, '') : value
+  return typeof value === 'string' ? visibleText(value, MAX_TEXT) : value
 }
 
 export function unitsJson({ fields }: DecodedMessage): JsonObject {
@@ -82,9 +92,10 @@ export function unitsJson({ fields }: DecodedMessage): JsonObject {
   )
 }
 
+/** Names, comments and units are a stranger's text: definition files come from many hands. */
 export function messageJson(definitions: BusDefinitions, message: MessageDefinition, nowMs: number): JsonObject {
   const comment = message.attributes['comment']
-  return {
+  return visibleJson({
     circuit: message.circuit,
     name: message.name,
     type: messageTypeName(message),
@@ -94,7 +105,7 @@ export function messageJson(definitions: BusDefinitions, message: MessageDefinit
     ...(message.isWrite && !message.isPassive ? { effect: writeEffect(definitions, message, undefined) } : {}),
     fields: fieldsJson(message),
     ...lastJson(message, definitions.last(message), nowMs),
-  }
+  }) as JsonObject
 }
 
 function lastJson(message: MessageDefinition, last: LastData | undefined, nowMs: number): JsonObject {
@@ -113,8 +124,7 @@ function fieldsJson({ fields }: MessageDefinition): readonly JsonObject[] {
 function fieldJson(field: DefinedField, key: string): JsonObject {
   const { type, values, attributes, constant } = field
   const { unit, comment } = attributes
-  const limit = (raw: number): Json =>
-    type.kind !== 'number' || isReplacement(type, raw) ? null : Number(printRaw(type, raw))
+  const limits = type.kind === 'number' && values === undefined ? fieldLimits(type) : undefined
   return {
     name: key,
     type: type.id,
@@ -122,8 +132,6 @@ function fieldJson(field: DefinedField, key: string): JsonObject {
     ...(comment === undefined || comment === unit ? {} : { comment }),
     ...(constant === undefined ? {} : { constant: constant.text }),
     ...(values === undefined ? {} : { values: [...values.values()] }),
-    ...(type.kind === 'number' && values === undefined && type.coding !== 'float' && !type.isTemParameter
-      ? { min: limit(type.min), max: limit(type.max) }
-      : {}),
+    ...(limits === undefined ? {} : { min: limits.min, max: limits.max }),
   }
 }

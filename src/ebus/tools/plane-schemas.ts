@@ -33,8 +33,8 @@ const zone = z.object({
     valve_position_pct: number,
   }),
   config: z.object({
-    operating_mode: z.enum(['off', 'auto', 'heat', 'cool']),
-    preset: z.enum(['schedule', 'manual', 'quickveto', 'away']),
+    operating_mode: z.enum(['off', 'auto', 'heat', 'cool']).exactOptional(),
+    preset: z.enum(['schedule', 'manual', 'quickveto', 'away']).exactOptional(),
     target_temp_c: number.describe('The setpoint by day. What counts now is state.wanted_now_c.'),
     day_setpoint_c: number,
     night_setpoint_c: number,
@@ -42,7 +42,7 @@ const zone = z.object({
     circuit_type: text,
     associated_circuit: z.int().exactOptional(),
     room_temperature_zone_mapping: z.int().exactOptional(),
-    quick_veto: z.boolean(),
+    quick_veto: flag,
     quick_veto_setpoint_c: number,
     quick_veto_duration_h: number,
     quick_veto_expiry: text,
@@ -58,8 +58,8 @@ const zone = z.object({
 const dhw = z.object({
   state: z.object({ current_temp_c: number, special_function: text, heating_demand_pct: number }),
   config: z.object({
-    operating_mode: z.enum(['off', 'auto', 'heat']),
-    preset: z.enum(['schedule', 'manual', 'boost']),
+    operating_mode: z.enum(['off', 'auto', 'heat']).exactOptional(),
+    preset: z.enum(['schedule', 'manual', 'boost']).exactOptional(),
     target_temp_c: number,
     holiday_start_date: text,
     holiday_end_date: text,
@@ -87,7 +87,12 @@ const series = z.object({
   yearly_meta: z.array(figureMeta),
   monthly_meta: z.array(figureMeta),
 })
-const meter = z.object({ dhw: series, climate: series })
+/** `total`: where a maker's definition counts both in one, in kWh. */
+const meter = z.object({
+  dhw: series.exactOptional(),
+  climate: series.exactOptional(),
+  total: z.object({ today: number, all_time: number }).exactOptional(),
+})
 
 /** In the order of the contract. Hot water in here is what the regulator says about it, not the boiler. */
 const boilerStatus = z.object({
@@ -134,6 +139,8 @@ const boilerStatus = z.object({
     dhw_starts: number,
     pump_hours: number,
     fan_hours: number,
+    burner_hours: number,
+    burner_starts: number,
     deactivations_ifc: number,
     deactivations_templimiter: number,
     current_errors: codes.describe('Numbers of the errors that the boiler reports now; empty when there is none.'),
@@ -170,6 +177,7 @@ const system = z.object({
 /** `role` is always there; who it is only where there is evidence (spec 1). */
 const circuit = z.object({
   index: z.int(),
+  name: text,
   circuit_type: z.string(),
   has_mixer: z.boolean(),
   state: z.object({
@@ -304,10 +312,14 @@ const part = z.object({
 
 const period = z.object({ today: number, this_month: number, all_time: number })
 const heatPump = z.object({
-  device_id: z.string(),
+  device_id: text,
   state: z.object({
-    activity: text.describe('ready, heating, hot_water, cooling or error.'),
+    activity: text.describe('ready, heating, hot_water, cooling or error; of other makers in their own words.'),
     compressor_active: flag,
+    compressor_speed_rps: number,
+    return_temperature_c: number,
+    defrost_active: flag,
+    backup_heater: text,
     compressor_utilisation_pct: number,
     flow_temperature_c: number,
     flow_target_c: number,
@@ -337,6 +349,7 @@ const heatPump = z.object({
     compressor_starts: number,
     building_pump_hours: number,
     four_way_valve_switches: number,
+    backup_heater_hours: number,
   }),
 })
 
@@ -345,7 +358,9 @@ export const PLANE_SCHEMAS: Readonly<Record<PlaneName, z.ZodType>> = {
   runtime_status: z.object({ adapter_status: part, daemon_status: part }),
   zones: z.array(zone).nullable(),
   dhw: dhw.nullable(),
-  energy_totals: z.object({ gas: meter, electric: meter, solar: meter }).nullable(),
+  energy_totals: z
+    .object({ gas: meter.exactOptional(), electric: meter.exactOptional(), solar: meter.exactOptional() })
+    .nullable(),
   boiler_status: boilerStatus.nullable(),
   system: system.nullable(),
   circuits: z.array(circuit).nullable(),

@@ -148,7 +148,12 @@ export function planeTools(house: House): readonly Capability[] {
       const away = shown.data === null ? outOfReach(view.reach) : undefined
       if (away !== undefined) return fail(away)
       // Ages count from now even for a snapshot: what is old has not become younger by being kept.
-      return ok({ data: answer(shown.data, freshnessOf(shown, house.clock.now(), detail)) })
+      return ok({
+        data: answer(
+          shown.data,
+          freshnessOf(shown, house.clock.now(), { eachField: detail, messageName: view.messageName }),
+        ),
+      })
     }),
   )
 }

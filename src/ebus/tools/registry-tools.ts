@@ -10,6 +10,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
+import type { MethodSummary } from '../registry/method.ts'
 import type { DevicePlane } from '../registry/plane.ts'
 import { addressArgument, viewArguments } from './arguments.ts'
 import type { DeviceView } from './device-view.ts'
@@ -26,6 +27,9 @@ import { badArgument, notFound } from './faults.ts'
 import type { House, Looked, Wish } from './house.ts'
 import { look } from './house.ts'
 import { settingJson } from './setting-view.ts'
+
+const METHODS = 100
+const MAX_METHODS = 1_000
 
 const common = { effect: 'reads', family: ebusFamily } as const
 /** For both names of the list. */
@@ -62,8 +66,15 @@ const methodsList = defineTool({
   name: 'ebus.v1.registry.methods.list',
   title: 'List the methods of a plane',
   description:
-    'What can be asked of a device with rpc.invoke and what each method takes (`params_schema`), which of it changes something and which of that is dangerous. For the regulator (plane system) also everything that can be set in this house: room setpoints, hot water temperature, modes, with limits and an example call each (`settings`).',
-  input: z.strictObject({ address: addressArgument, plane: z.string().trim().min(1).max(64), ...viewArguments }),
+    'What can be asked of a device with rpc.invoke and what each method takes (`params_schema`), which of it changes something and which of that is dangerous. For the regulator (plane system) also everything that can be set in this house: room setpoints, hot water temperature, modes, with limits and an example call each (`settings`). A plane by definition (planes.list: `defined_by`) has a `get_` for each message that can be read and a `set_` for each that can be written, with its access level; narrow it with `query`.',
+  input: z.strictObject({
+    address: addressArgument,
+    plane: z.string().trim().min(1).max(64),
+    query: z.string().trim().max(200).exactOptional().describe('Words in name or comment.'),
+    limit: z.int().min(1).max(MAX_METHODS).default(METHODS).describe('For planes by definition.'),
+    offset: z.int().min(0).default(0).describe('How many to leave out at the beginning.'),
+    ...viewArguments,
+  }),
   output: answered(z.array(methodDetailOutput)),
 })
 
@@ -90,7 +101,7 @@ export function registryTools(house: House): readonly Capability[] {
       return ok({ data: answer(device.planes.map(planeJson)) })
     }),
 
-    methodsList.handledBy(async ({ address, plane, ...wish }, call) => {
+    methodsList.handledBy(async ({ address, plane, query, limit, offset, ...wish }, call) => {
       const found = findDevice(house, { address, ...wish }, call)
       if (!found.ok) return found
       const { device, view, answer } = found.value
@@ -99,9 +110,22 @@ export function registryTools(house: House): readonly Capability[] {
       const bus = house.buses.length > 1 ? view.busId : undefined
       const settings = view.settings().filter((setting) => device.addresses.includes(setting.address))
       const shown = settings.map((setting) => settingJson(setting, bus))
-      return ok({ data: answer(chosen.value.methods.map((method) => methodDetailJson(method, shown))) })
+      const { methods, definedBy } = chosen.value
+      const matching = methods.filter((method) => hasWords(method, query))
+      const page = definedBy === undefined ? matching : matching.slice(offset, offset + limit)
+      const data = page.map((method) => methodDetailJson(method, shown))
+      const isWhole = page.length === matching.length
+      return ok({ data: answer(data, isWhole ? {} : { page: { total: matching.length, offset, count: page.length } }) })
     }),
   ]
+}
+
+function hasWords({ name, comment = '' }: MethodSummary, query = ''): boolean {
+  const text = `${name} ${comment}`.toLowerCase()
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word))
 }
 
 /** In the view that was asked for: a snapshot has the devices of its moment, with the labels they had then. */

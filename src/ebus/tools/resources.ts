@@ -87,7 +87,7 @@ function show(
   if (topic === 'bus') return { data: view.summary(), beside: {} }
   if (topic === 'messages') return { data: messageList(view, { limit: SHOWN_MESSAGES, payload: false }), beside: {} }
   const plane = view.plane(topic)
-  return { data: plane.data, beside: freshnessOf(plane, nowMs, false) }
+  return { data: plane.data, beside: freshnessOf(plane, nowMs, { eachField: false }) }
 }
 
 function wordsFor(topic: Topic): { readonly title: string; readonly description: string } {

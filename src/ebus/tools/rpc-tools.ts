@@ -23,12 +23,17 @@ import type { Installation } from '../installation.ts'
 import { addressText } from '../observe/observation.ts'
 import type { Method, NamedValues, Prepared } from '../registry/method.ts'
 import { CONFIG_MS, STATE_MS, valid } from '../registry/method.ts'
+import type { DefinedPlane } from '../registry/defined-plane.ts'
+import { definedPlanes } from '../registry/defined-plane.ts'
 import { findMethod, planesOf } from '../registry/plane.ts'
 import { meaningOf } from '../semantic/read-key.ts'
 import type { ReadKey } from '../semantic/read-key.ts'
 import { SECRET_TEXT } from '../semantic/register.ts'
 import { addressArgument, busArgument, idempotencyKeyArgument } from './arguments.ts'
 import { changeView } from './change-view.ts'
+import type { DefinedCall } from './defined-method.ts'
+import { findDefinedPlane, planDefinedCall, readDefinedMethod, writeDefinedMethod } from './defined-method.ts'
+import { assessDefinedWrite } from './defined-write.ts'
 import { answered, ebusFamily } from './envelope.ts'
 import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
 import type { House } from './house.ts'
@@ -109,19 +114,22 @@ export function rpcTools(house: House): readonly Capability[] {
       // Reads take none: the bus itself puts telegrams in a row.
       lock: (body: JsonObject): string | undefined => (body['intent'] === 'MUTATE' ? busLock(house, body) : undefined),
       plan: (invocation) => resolve(house, invocation),
-      assess,
-      assessMistake: (invocation) => ({ reasons: gateReasons(invocation) }),
-      act: (resolved, invocation, call) =>
-        resolved.method.readOnly
+      assess: (resolved, invocation) =>
+        'kind' in resolved ? assessDefined(resolved, invocation) : assess(resolved, invocation),
+      assessMistake: (invocation) => ({ reasons: gateReasons(invocation, isKnownToChange(house, invocation)) }),
+      act: (resolved, invocation, call) => {
+        if ('kind' in resolved) return callDefined({ house, invocation, call }, resolved)
+        return resolved.method.readOnly
           ? read({ house, invocation, call }, resolved)
-          : change({ house, invocation, call }, resolved),
+          : change({ house, invocation, call }, resolved)
+      },
     }),
   ]
 }
 
 function assess({ heating, method, prepared, request }: Resolved, invocation: Invocation): Assessment {
   const { idempotency_key: key } = invocation
-  const reasons = gateReasons(invocation)
+  const reasons = gateReasons(invocation, !method.readOnly)
   // MUTATE on a reading method is allowed and remains a read, with the gates that were asked for.
   if (method.readOnly) return { effect: 'reads', reasons }
   const { installation } = heating
@@ -147,10 +155,32 @@ function assess({ heating, method, prepared, request }: Resolved, invocation: In
   }
 }
 
+/** Of a write by definition the file's access level decides, as with messages.write. */
+function assessDefined(resolved: DefinedCall, invocation: Invocation): Assessment {
+  const { idempotency_key: key } = invocation
+  if (resolved.kind === 'defined-read') return { effect: 'reads', reasons: gateReasons(invocation, false) }
+  return {
+    ...assessDefinedWrite(resolved.write),
+    reasons: gateReasons(invocation, true),
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+  }
+}
+
+/** Where a call could not be planned: whether its method changes something, if that can be told. */
+function isKnownToChange(house: House, { plane, method, address, bus }: Invocation): boolean {
+  const builtIn = findMethod(plane, method)
+  if (builtIn !== undefined) return !builtIn.readOnly
+  const heating = busOf(house, bus)
+  const device = heating.ok ? heating.value.installation.registry.find(address) : undefined
+  if (!heating.ok || device === undefined) return false
+  const defined = findDefinedPlane(heating.value, device.addresses, plane)
+  return defined?.methods.find((each) => each.name === method)?.readOnly === false
+}
+
 /** What the contract asks for beside the arguments of the method, whatever those are. */
-function gateReasons(invocation: Invocation): readonly Reason[] {
-  const { intent: wanted, allow_dangerous: dangerous, idempotency_key: key, plane, method } = invocation
-  if (wanted === 'READ_ONLY') return findMethod(plane, method)?.readOnly === false ? [NOT_READ_ONLY] : []
+function gateReasons(invocation: Invocation, changes: boolean): readonly Reason[] {
+  const { intent: wanted, allow_dangerous: dangerous, idempotency_key: key } = invocation
+  if (wanted === 'READ_ONLY') return changes ? [NOT_READ_ONLY] : []
   return [
     ...(dangerous ? [] : [{ rule: 'allow-dangerous', message: 'MUTATE needs allow_dangerous: true.' }]),
     ...(key === undefined ? [NO_KEY] : []),
@@ -193,32 +223,78 @@ interface Resolved {
 }
 
 /** In the order in which a caller can put things right: bus, device, plane, method, intent, source, parameters. */
-function resolve(house: House, invocation: Invocation): Result<Resolved, Fault> {
+function resolve(house: House, invocation: Invocation): Result<Resolved | DefinedCall, Fault> {
   const heating = busOf(house, invocation.bus)
   if (!heating.ok) return heating
   const device = heating.value.installation.registry.find(invocation.address)
   if (device === undefined) return fail(notFound(`There is no device at ${addressText(invocation.address)}.`))
   const planes = planesOf(device.identity)
   const plane = planes.find((each) => each.name === invocation.plane)
-  if (plane === undefined)
-    return fail(badArgument('plane', `the device has ${planes.map((each) => each.name).join(', ') || 'no planes'}`))
+  if (plane === undefined) {
+    const defined = definedPlanes(heating.value.installation.definitions, device.addresses)
+    const chosen = defined.find((each) => each.name === invocation.plane)
+    if (chosen !== undefined) return resolveDefined(heating.value, chosen, invocation)
+    const names = [...planes, ...defined].map((each) => each.name)
+    return fail(badArgument('plane', `the device has ${names.join(', ') || 'no planes'}`))
+  }
   const method = plane.methods.find((each) => each.name === invocation.method)
   if (method === undefined)
     return fail(badArgument('method', `plane ${plane.name} has ${plane.methods.map((each) => each.name).join(', ')}`))
   if (!method.routable) return fail(badArgument('method', notCallable(method, heating.value)))
-  if (invocation.intent === 'READ_ONLY' && !method.readOnly)
-    return fail({
-      kind: 'not-permitted',
-      code: 'PERMISSION_DENIED',
-      message: NOT_READ_ONLY.message,
-      reasons: [NOT_READ_ONLY],
-    })
+  if (invocation.intent === 'READ_ONLY' && !method.readOnly) return fail(notReadOnly())
   const wrongSource = checkSource(invocation.params['source'], heating.value)
   if (wrongSource !== undefined) return fail(wrongSource)
   const prepared = method.prepare(invocation.params)
   if (!prepared.ok) return fail(badArguments(prepared.fault))
   const request = requestOf(method, device.address, prepared.value)
   return ok({ heating: heating.value, method, prepared: prepared.value, request })
+}
+
+function resolveDefined(
+  heating: HeatingBus,
+  plane: DefinedPlane,
+  { method: name, intent: wanted, params: given }: Invocation,
+): Result<DefinedCall, Fault> {
+  const method = plane.methods.find((each) => each.name === name)
+  if (method === undefined)
+    return fail(
+      badArgument(
+        'method',
+        `plane ${plane.name} has ${plane.methods.length} of them; registry.methods.list names them`,
+      ),
+    )
+  if (wanted === 'READ_ONLY' && !method.readOnly) return fail(notReadOnly())
+  const wrongSource = checkSource(given['source'], heating)
+  return wrongSource === undefined ? planDefinedCall(heating, method, given) : fail(wrongSource)
+}
+
+function notReadOnly(): Fault {
+  return { kind: 'not-permitted', code: 'PERMISSION_DENIED', message: NOT_READ_ONLY.message, reasons: [NOT_READ_ONLY] }
+}
+
+async function callDefined({ house, invocation, call }: Job, resolved: DefinedCall): Promise<Outcome> {
+  const { heating } = resolved
+  if (resolved.kind === 'defined-write') {
+    const written = await writeDefinedMethod(resolved.write, call)
+    if (!written.ok) return written
+    return ok({ data: { ...besideData(house, heating, house.clock.now()), data: written.value } })
+  }
+  const nowMs = house.clock.now()
+  const maxAgeMs = invocation.max_age_ms ?? classAgeMs(invocation.params)
+  const read = await readDefinedMethod(resolved, { maxAgeMs, deadlineMs: invocation.timeout_ms, nowMs, call })
+  if (!read.ok) return read
+  const { values, atMs, fromCache } = read.value
+  return ok({
+    data: { ...besideData(house, heating, atMs), data: values, cache: cacheJson(fromCache, atMs, house.clock.now()) },
+  })
+}
+
+function cacheJson(fromCache: boolean, atMs: number, nowMs: number): JsonObject {
+  return {
+    from_cache: fromCache,
+    age_seconds: Math.max(0, Math.round((nowMs - atMs) / 1_000)),
+    observed_at: new Date(atMs).toISOString(),
+  }
 }
 
 function requestOf({ primary, secondary }: Method, target: number, { data }: Prepared): BusRequest {
@@ -257,16 +333,11 @@ async function read({ house, invocation, call }: Job, resolved: Resolved): Promi
   if (!served.ok) return fail(readFault(served.fault, request.target))
   const { entry, fromCache } = served.value
   const nowMs = house.clock.now()
-  const observedAt = new Date(entry.atMs).toISOString()
   return ok({
     data: {
       ...besideData(house, heating, fromCache ? entry.atMs : nowMs),
       data: shownValues(resolved, prepared.decode(entry.payload), entry.payload),
-      cache: {
-        from_cache: fromCache,
-        age_seconds: Math.max(0, Math.round((nowMs - entry.atMs) / 1_000)),
-        observed_at: observedAt,
-      },
+      cache: cacheJson(fromCache, entry.atMs, nowMs),
     },
   })
 }

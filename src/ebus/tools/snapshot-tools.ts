@@ -217,7 +217,7 @@ function besides(
   const fields = new Map(
     wanted.flatMap((name) => [...view.plane(name).fields].map(([path, field]) => [`${name}.${path}`, field] as const)),
   )
-  return freshnessOf({ data: null, fields }, house.clock.now(), eachField)
+  return freshnessOf({ data: null, fields }, house.clock.now(), { eachField })
 }
 
 function isoTime(ms: number): string {

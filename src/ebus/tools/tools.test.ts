@@ -222,7 +222,7 @@ describe('freshness', () => {
       ['a', field(NOW - 500)],
       ['b', field(NOW - 2_000)],
     ])
-    expect(freshnessOf({ data: null, fields }, NOW, true)).toEqual({
+    expect(freshnessOf({ data: null, fields }, NOW, { eachField: true })).toEqual({
       freshness: {
         source: 'poll',
         observed_at: '2026-01-04T23:59:58.000Z',
@@ -238,7 +238,7 @@ describe('freshness', () => {
 
   it('is old whenever the last run knew it or somebody changed it since', () => {
     const stale = (each: ReturnType<typeof field>): unknown => {
-      const { freshness } = freshnessOf({ data: null, fields: new Map([['a', each]]) }, NOW, false) as {
+      const { freshness } = freshnessOf({ data: null, fields: new Map([['a', each]]) }, NOW, { eachField: false }) as {
         freshness: { stale: boolean }
       }
       return freshness.stale
@@ -248,7 +248,7 @@ describe('freshness', () => {
       true,
       true,
     ])
-    expect(freshnessOf({ data: null, fields: new Map() }, NOW, true)).toEqual({})
+    expect(freshnessOf({ data: null, fields: new Map() }, NOW, { eachField: true })).toEqual({})
   })
 })
 

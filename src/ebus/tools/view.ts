@@ -35,6 +35,8 @@ export interface View {
   /** Whether anything could be read at that moment. */
   readonly reach: Reach
   readonly plane: (name: PlaneName) => Plane
+  /** Circuit and name, or the bytes, of the message that a value was read with. */
+  readonly messageName: (key: ReadKey) => string | undefined
   readonly devices: () => readonly DeviceView[]
   readonly settings: () => readonly Setting[]
   readonly status: () => JsonObject
@@ -86,7 +88,8 @@ export function liveView(parts: ViewParts): View {
       if (name === 'adapter_info') return adapterPlane(parts.info)
       return installation.plane(name, atMs)
     },
-    devices: () => deviceViews(installation.registry),
+    messageName: (key) => installation.messageName(key),
+    devices: () => deviceViews(installation),
     settings: () => residentSettings(installation),
     summary: () => summaryJson(observatory, status(), { atMs, symbols: bus.symbols }),
     messages: () => messagesJson(observatory, (exchange) => installation.decode(exchange)),
@@ -120,6 +123,7 @@ export function capture(live: View): View {
     reach: live.reach,
     capacity: live.capacity,
     plane: (name) => planes.get(name) ?? { data: null, fields: NO_FIELDS },
+    messageName: live.messageName,
     devices: () => devices,
     settings: () => settings,
     status: () => status,

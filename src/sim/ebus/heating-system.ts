@@ -40,11 +40,19 @@ export interface HeatingSystemOptions {
 /** A device that somebody else describes. */
 export interface SimulatedTarget {
   readonly address: number
+  /** Its other face, where it takes commands from other initiators. */
+  readonly initiator?: number | undefined
   /** Milliseconds of the house's wall clock come with each question. */
   readonly answer: (telegram: Telegram, nowMs: number) => Answer
+  /** What another device tells it, one telegram after another. */
+  readonly overheard?: ((turn: number, nowMs: number) => Omit<Telegram, 'source'>) | undefined
 }
 
 export type HeatSource = 'boiler' | 'heat-pump'
+
+/** A regulator that is not simulated itself, but is heard. */
+const SPEAKER = 0xf1
+const OVERHEARD_MS = 2_000
 
 /** Rooms change slowly; once a second is often enough for every number the devices tell. */
 const HOUSE_STEP_MS = 1_000
@@ -67,11 +75,7 @@ export class HeatingSystem {
       plant.house = stepHouse(plant.house, (HOUSE_STEP_MS / 1_000) * options.houseSpeed)
     })
     if (options.devices !== undefined) {
-      for (const { address, answer } of options.devices)
-        this.bus.join(
-          new Station({ targets: [address], answer: (telegram) => answer(telegram, plant.house.timeMs), delayMs }),
-        )
-      this.bus.join(this.faults.rival)
+      this.#joinTargets(options.devices, { plant, delayMs, chatter: options.chatter })
       return
     }
     // Addresses as in a common installation: each device answers five above where it speaks, the mixer never speaks.
@@ -105,6 +109,31 @@ export class HeatingSystem {
     for (const { everyMs, say } of GATEWAY_ROUND) {
       let turn = 0
       this.timeline.every(everyMs, 200 + chance() * everyMs, () => gateway.say(say(turn++)))
+    }
+  }
+
+  /** Devices that only answer, and one more that tells them what such devices are told. */
+  #joinTargets(
+    devices: readonly SimulatedTarget[],
+    { plant, delayMs, chatter }: { readonly plant: Plant; readonly delayMs: () => number; readonly chatter: boolean },
+  ): void {
+    for (const { address, initiator, answer } of devices)
+      this.bus.join(
+        new Station({
+          ...(initiator === undefined ? {} : { initiator }),
+          targets: [address],
+          answer: (telegram) => answer(telegram, plant.house.timeMs),
+          delayMs,
+        }),
+      )
+    this.bus.join(this.faults.rival)
+    const spoken = devices.flatMap(({ overheard }) => (overheard === undefined ? [] : [overheard]))
+    if (!chatter || spoken.length === 0) return
+    const speaker = new Station({ initiator: SPEAKER, targets: [], answer: () => undefined, delayMs })
+    this.bus.join(speaker)
+    for (const [index, overheard] of spoken.entries()) {
+      let turn = 0
+      this.timeline.every(OVERHEARD_MS, 500 + index * 300, () => speaker.say(overheard(turn++, plant.house.timeMs)))
     }
   }
 

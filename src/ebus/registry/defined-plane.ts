@@ -1,0 +1,101 @@
+/**
+ * Defined plane: the messages of a definition file as planes and methods of the device that they are sent to. A plane is
+ * a circuit; `get_Name` reads a message and `set_Name` writes it.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import { visibleText } from '../../core/stranger-text.ts'
+import type { BusDefinitions } from '../definitions/bus-definitions.ts'
+import { fieldKeys } from '../definitions/decode.ts'
+import type { DefinedField } from '../definitions/field.ts'
+import { isIgnoredField } from '../definitions/field.ts'
+import type { MessageDefinition } from '../definitions/message-definition.ts'
+import { fieldLimits } from '../definitions/number-codec.ts'
+import type { MethodSummary } from './method.ts'
+import type { DevicePlane } from './plane.ts'
+
+export interface DefinedMethod extends MethodSummary {
+  readonly message: MessageDefinition
+}
+
+export interface DefinedPlane extends DevicePlane {
+  readonly methods: readonly DefinedMethod[]
+}
+
+const MAX_COMMENT = 200
+/** Names that the contract has taken. */
+const BUILT_IN: ReadonlySet<string> = new Set(['system', 'timer', 'heating', 'dhw', 'solar'])
+
+/** Of one device, by the addresses that it answers under and the one that it speaks from. */
+export function definedPlanes(
+  definitions: BusDefinitions | undefined,
+  addresses: readonly number[],
+): readonly DefinedPlane[] {
+  const circuits = new Map<string, Map<string, DefinedMethod>>()
+  for (const message of definitions?.messagesFor(addresses) ?? []) {
+    const methods = circuits.get(message.circuit) ?? new Map<string, DefinedMethod>()
+    circuits.set(message.circuit, methods)
+    const method = definedMethod(message)
+    const known = methods.get(method.name)
+    // Of several with one name the first counts, and what can be asked before what is only heard.
+    if (known === undefined || (known.message.isPassive && !message.isPassive)) methods.set(method.name, method)
+  }
+  return [...circuits].map(([circuit, methods]) => ({
+    name: BUILT_IN.has(circuit) ? `defined_${circuit}` : circuit,
+    routable: true,
+    methods: [...methods.values()].toSorted((left, right) => left.name.localeCompare(right.name)),
+    definedBy: [...methods.values()][0]?.message.source ?? '',
+  }))
+}
+
+function definedMethod(message: MessageDefinition): DefinedMethod {
+  const { name, pb, sb, level, attributes } = message
+  const writes = message.isWrite && !message.isPassive
+  const comment = attributes['comment']
+  return {
+    name: `${writes ? 'set' : 'get'}_${name}`,
+    primary: pb,
+    secondary: sb,
+    readOnly: !writes,
+    mutability: writes ? 'mutating' : 'read_only',
+    danger: writes ? 'dangerous' : 'safe',
+    routable: true,
+    level,
+    ...(comment === undefined ? {} : { comment: visibleText(comment, MAX_COMMENT) }),
+    paramsSchema: () => paramsSchema(message),
+    message,
+  }
+}
+
+/** Fields that a question or a command takes; all of them are needed for a question, any of them for a change. */
+function paramsSchema({ fields, isWrite, isPassive }: MessageDefinition): JsonObject | undefined {
+  const keys = fieldKeys(fields)
+  const taken = fields.flatMap((field, index) =>
+    field.part === 'm' && !isIgnoredField(field) && field.constant === undefined && !isPassive
+      ? [[keys[index] ?? '', fieldSchema(field)] as const]
+      : [],
+  )
+  if (taken.length === 0) return { type: 'object', properties: {}, additionalProperties: false }
+  return {
+    type: 'object',
+    properties: Object.fromEntries(taken),
+    additionalProperties: false,
+    ...(isWrite ? { minProperties: 1 } : { required: taken.map(([key]) => key) }),
+  }
+}
+
+function fieldSchema(field: DefinedField): JsonObject {
+  const { type, values, attributes } = field
+  const words = [attributes['comment'], attributes['unit']].filter((word) => word !== undefined && word !== '')
+  const description = words.length === 0 ? {} : { description: visibleText(words.join(', '), MAX_COMMENT) }
+  if (values !== undefined)
+    return { enum: [...new Set(values.values())].map((name) => visibleText(name, 64)), ...description }
+  if (type.kind !== 'number') return { type: 'string', ...description }
+  const limits = fieldLimits(type)
+  return {
+    type: type.isTemParameter ? 'string' : 'number',
+    ...(limits === undefined ? {} : { minimum: limits.min, maximum: limits.max }),
+    ...description,
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Mapped plane: a plane with what the messages of definition files say beside what the built-in tables read. Where both
+ * know a value the definition's counts, unless it is old.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { MappedField } from './message-map.ts'
+import { MAPPED_ITEMS, MESSAGE_MAP } from './message-map.ts'
+import type { FieldFreshness, Plane } from './plane-reader.ts'
+import { isStale } from './plane-reader.ts'
+import type { HeatingPlane } from './planes.ts'
+
+export interface MappedValue {
+  readonly value: number | string | boolean
+  /** Circuit and name of the message. */
+  readonly message: string
+  /** Wall clock. */
+  readonly atMs: number
+  readonly source: 'poll' | 'passive' | 'cache'
+}
+
+/** What definitions know about a field of the map. */
+export type FindMappedValue = (field: MappedField) => MappedValue | undefined
+
+/** Polled within ebusd's budget, one message in five seconds: a round takes minutes. */
+const STALE_AFTER_MS = 600_000
+
+export const MAP_BY_PLANE: ReadonlyMap<HeatingPlane, readonly MappedField[]> = Map.groupBy(
+  MESSAGE_MAP,
+  ({ plane }) => plane,
+)
+
+interface FoundValue extends MappedValue {
+  readonly field: MappedField
+}
+
+export function addMappedValues(name: HeatingPlane, base: Plane, find: FindMappedValue, nowMs: number): Plane {
+  const found = (MAP_BY_PLANE.get(name) ?? []).flatMap((field): FoundValue[] => {
+    const value = find(field)
+    return value === undefined ? [] : [{ ...value, field }]
+  })
+  if (found.length === 0) return base
+  const fields = new Map(base.fields)
+  const parts = new MutableParts(name, base.data)
+  for (const value of found) {
+    const { field, message, atMs, source } = value
+    const path = field.item === undefined ? field.path : `${field.item}.${field.path}`
+    const freshness: FieldFreshness = { source, atMs, staleAfterMs: STALE_AFTER_MS, invalidated: false, message }
+    const known = fields.get(path)
+    if (known !== undefined && !isStale(known, nowMs) && isStale(freshness, nowMs)) continue
+    fields.set(path, freshness)
+    parts.set(field, value.value)
+  }
+  return { data: parts.json(), fields }
+}
+
+type Part = Record<string, Json>
+
+/** A copy of the plane's data that can be added to. */
+class MutableParts {
+  readonly #name: HeatingPlane
+  readonly #root: Part
+  readonly #items: Part[]
+  readonly #mapped = new Map<string, Part>()
+
+  constructor(name: HeatingPlane, data: Json) {
+    this.#name = name
+    const copy = structuredClone(data)
+    this.#items = Array.isArray(copy) ? (copy as Part[]) : []
+    this.#root = Array.isArray(copy) || copy === null ? emptyPlane(name) : (copy as Part)
+  }
+
+  set({ item, path }: MappedField, value: Json): void {
+    let part = item === undefined ? this.#root : this.#item(item)
+    const steps = path.split('.')
+    for (const step of steps.slice(0, -1)) part = (part[step] ??= {}) as Part
+    part[steps.at(-1) ?? ''] = value
+  }
+
+  json(): Json {
+    return this.#mapped.size > 0 ? [...this.#items, ...this.#mapped.values()] : this.#root
+  }
+
+  #item(id: string): Part {
+    const known = this.#mapped.get(id)
+    if (known !== undefined) return known
+    const index = this.#items.length + this.#mapped.size
+    const item = emptyItem(this.#name, id, index)
+    this.#mapped.set(id, item)
+    return item
+  }
+}
+
+function emptyPlane(name: HeatingPlane): Part {
+  switch (name) {
+    case 'dhw':
+      return { state: {}, config: {} }
+    case 'boiler_status':
+      return { state: {}, config: {}, diagnostics: {} }
+    case 'system':
+      return { state: {}, config: {}, properties: {} }
+    case 'heat_pump':
+      return {
+        state: {},
+        energy: { unit: 'kWh', environment_yield: { heating: {}, hot_water: {}, cooling: {} }, electricity: {} },
+        cop: { heating: {}, hot_water: {} },
+        diagnostics: {},
+      }
+    default:
+      return {}
+  }
+}
+
+function emptyItem(name: HeatingPlane, id: string, index: number): Part {
+  const title = MAPPED_ITEMS[id] ?? id
+  if (name === 'zones') return { id, name: title, state: {}, config: {} }
+  const circuit: JsonObject = {
+    index,
+    name: title,
+    circuit_type: 'heating',
+    has_mixer: id === 'circuit-mc',
+    state: {},
+    config: {},
+    managing_device: { role: 'UNKNOWN' },
+  }
+  return { ...circuit }
+}

@@ -1,0 +1,36 @@
+/** The names in the map are those of ebusd's official files, wherever these lie beside the project. */
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { DefinitionFolder } from '../definitions/definition-folder-store.ts'
+import { DefinitionSet } from '../definitions/definition-set.ts'
+import { MAPPED_ITEMS, MESSAGE_MAP } from './message-map.ts'
+
+const OFFICIAL = fileURLToPath(new URL('../../../../shared/data/ebusd/definitions/en', import.meta.url))
+
+describe('message map', () => {
+  it('names every item of a list', () => {
+    expect(MESSAGE_MAP.filter(({ item }) => item !== undefined && MAPPED_ITEMS[item] === undefined)).toEqual([])
+  })
+
+  it('says one thing about each field', () => {
+    const paths = MESSAGE_MAP.map(({ plane, item = '', path }) => `${plane} ${item} ${path}`)
+    expect(new Set(paths).size).toBe(paths.length)
+  })
+
+  it.skipIf(!existsSync(OFFICIAL))('names messages and fields that the official files have', () => {
+    const folder = new DefinitionFolder(OFFICIAL, 'en')
+    const fields = new Set<string>()
+    for (const file of folder.files()) {
+      const set = new DefinitionSet({ source: folder, mode: 'all', language: 'en' })
+      set.load(file)
+      for (const { source, circuit, name, fields: own } of set.messages)
+        for (const field of own)
+          fields.add([source.split('/').at(-2) ?? '', circuit, name, field.name].join('/').toLowerCase())
+    }
+    const missing = MESSAGE_MAP.flatMap(({ sources }) => sources)
+      .map(({ maker = '', circuit, message, field }) => [maker, circuit, message, field].join('/').toLowerCase())
+      .filter((key) => !fields.has(key))
+    expect(missing).toEqual([])
+  })
+})

@@ -1,0 +1,256 @@
+/**
+ * Message map: which message of which maker's definition files says what in which plane. Data: another maker is another
+ * line. Names of makers, circuits, messages and fields are those of ebusd's official files.
+ *
+ * Pure.
+ */
+import type { HeatingPlane } from './planes.ts'
+
+export interface MessageSource {
+  /** The folder of the definition files; `undefined` for those that are everybody's. */
+  readonly maker: string | undefined
+  readonly circuit: string
+  readonly message: string
+  readonly field: string
+  /** What a number is multiplied with to come to the unit of the value. */
+  readonly factor?: number
+  /** A field of the same message that is added, after its own factor. */
+  readonly plus?: { readonly field: string; readonly factor: number }
+  /** Of a value in words: true where it is one of these. */
+  readonly isTrueFor?: RegExp
+}
+
+export interface MappedField {
+  readonly plane: HeatingPlane
+  /** The item of a plane that is a list; a key of `MAPPED_ITEMS`. */
+  readonly item?: string
+  readonly path: string
+  readonly as: 'number' | 'flag' | 'text'
+  /** The first that is known counts. */
+  readonly sources: readonly MessageSource[]
+}
+
+/** Items of planes that are lists, as they are called where nobody has named them. */
+export const MAPPED_ITEMS: Readonly<Record<string, string>> = {
+  'zone-mc': 'Mixed heating circuit',
+  'zone-excellent': 'Ventilation',
+  'zone-ochsner': 'Heating circuit',
+  'circuit-hc': 'hc',
+  'circuit-mc': 'mc',
+  'circuit-ochsner': 'ochsner',
+}
+
+type Finder = (message: string, field?: string, rest?: Partial<MessageSource>) => MessageSource
+
+const source =
+  (maker: string | undefined, circuit: string, usual: string): Finder =>
+  (message, field = usual, rest = {}) => ({ maker, circuit, message, field, ...rest })
+
+const wolf = source('wolf', 'hc', 'value')
+const wolfMixer = source('wolf', 'mc', 'value')
+const kromschroeder = source('kromschroeder', 'hc', 'value')
+const kromschroederMixer = source('kromschroeder', 'mc', 'value')
+const encon = source('encon', 'excellent', 'value')
+const tem = source('tem', '15', 'temp')
+const ochsner = source('ochsner', '22102', 'temp')
+const hmu = source('vaillant', 'hmu', 'value')
+const ehp = source('vaillant', 'ehp', 'value')
+const omu = source('vaillant', 'omu', 'value')
+const broadcast = source(undefined, 'Broadcast', 'outsidetemp')
+
+/** Both makers' burner controllers speak the same messages. */
+const burner = (message: string, field?: string, rest?: Partial<MessageSource>): readonly MessageSource[] => [
+  wolf(message, field, rest),
+  kromschroeder(message, field, rest),
+]
+const mixer = (message: string, field?: string, rest?: Partial<MessageSource>): readonly MessageSource[] => [
+  wolfMixer(message, field, rest),
+  kromschroederMixer(message, field, rest),
+]
+
+const number = (plane: HeatingPlane, path: string, ...sources: readonly MessageSource[]): MappedField => ({
+  plane,
+  path,
+  as: 'number',
+  sources,
+})
+const flag = (plane: HeatingPlane, path: string, ...sources: readonly MessageSource[]): MappedField => ({
+  ...number(plane, path, ...sources),
+  as: 'flag',
+})
+const text = (plane: HeatingPlane, path: string, ...sources: readonly MessageSource[]): MappedField => ({
+  ...number(plane, path, ...sources),
+  as: 'text',
+})
+const of = (item: string, field: MappedField): MappedField => ({ ...field, item })
+
+const SECONDS_PER_MINUTE = 60
+const KILO = 1_000
+const DEFROSTS = /defrost|deic|abtau/i
+
+export const MESSAGE_MAP: readonly MappedField[] = [
+  of('zone-mc', number('zones', 'state.current_temp_c', ...mixer('Operation', 'roomtemp'))),
+  of('zone-excellent', number('zones', 'state.current_temp_c', encon('InsideTemperature'))),
+  of('zone-excellent', number('zones', 'state.current_humidity_pct', encon('RelativeHumidity'))),
+  of('zone-ochsner', number('zones', 'state.current_temp_c', ochsner('RoomTemp'))),
+  of('zone-ochsner', number('zones', 'state.current_humidity_pct', ochsner('Humidity', 'humidity'))),
+  of('zone-ochsner', number('zones', 'state.wanted_now_c', ochsner('DesiredRoomTemp'))),
+
+  number('dhw', 'state.current_temp_c', ...burner('Hwctemp'), ochsner('HwcTemp'), ochsner('WaterTemp')),
+  number(
+    'dhw',
+    'config.target_temp_c',
+    ...burner('Hwctempdesired'),
+    ...mixer('Operation', 'hwctempdesired'),
+    ochsner('DesiredHwcTemp'),
+  ),
+
+  of('circuit-hc', number('circuits', 'state.flow_temperature_c', ...burner('Flowtemp'))),
+  of('circuit-hc', number('circuits', 'state.flow_setpoint_c', ...burner('Flowtempdesired'))),
+  of('circuit-hc', flag('circuits', 'state.pump_active', ...burner('Pump'))),
+  of('circuit-hc', number('circuits', 'config.flow_temp_max_c', ...burner('Hg08'))),
+  of('circuit-mc', number('circuits', 'state.flow_setpoint_c', ...mixer('Operation', 'hctempdesired'))),
+  of('circuit-ochsner', number('circuits', 'state.flow_temperature_c', ochsner('HcFlowTemp'))),
+  of('circuit-ochsner', number('circuits', 'state.flow_setpoint_c', ochsner('DesiredFlowTemp'))),
+
+  number('boiler_status', 'state.flow_temperature_c', ...burner('Flowtemp')),
+  number('boiler_status', 'state.return_temperature_c', ...burner('Returntemp')),
+  number(
+    'boiler_status',
+    'state.flow_temp_desired_c',
+    ...burner('Flowtempdesired'),
+    ...burner('Operation', 'desiredtemp'),
+  ),
+  flag('boiler_status', 'state.central_heating_pump_active', ...burner('Pump')),
+  number('boiler_status', 'state.fan_speed_rpm', ...burner('Hg74', 'value', { factor: SECONDS_PER_MINUTE })),
+  number('boiler_status', 'state.dhw_temperature_c', ...burner('Hwctemp')),
+  number('boiler_status', 'state.dhw_target_temperature_c', ...burner('Hwctempdesired')),
+  number('boiler_status', 'config.flowset_hc_max_c', ...burner('Hg08')),
+  number('boiler_status', 'diagnostics.burner_hours', ...burner('Hg90')),
+  number('boiler_status', 'diagnostics.burner_starts', ...burner('Hg91')),
+
+  number(
+    'system',
+    'state.outdoor_temperature',
+    ...burner('RcTarget', 'outsidetemp'),
+    encon('OutsideTemperature'),
+    tem('At'),
+    ochsner('OutsideTemp'),
+    broadcast('Datetime'),
+    broadcast('RcTarget'),
+  ),
+  number('system', 'state.outdoor_temperature_avg24h', ochsner('HcOutsideTempAvg')),
+  number('system', 'state.hwc_cylinder_temperature_top', ochsner('StoreTempTop')),
+  number('system', 'state.hwc_cylinder_temperature_bottom', ochsner('StoreTempBottom')),
+
+  number('solar', 'collector_temperature_c', ...mixer('Status', 'collectortemp')),
+  flag('solar', 'pump_active', ...mixer('Status', 'pump', { isTrueFor: /^on$/i })),
+  number('solar', 'current_yield', ...mixer('Yields', 'power')),
+
+  number('energy_totals', 'solar.total.today', ...mixer('Yields', 'yieldday')),
+  number(
+    'energy_totals',
+    'solar.total.all_time',
+    ...mixer('Yields', 'yieldsum', { plus: { field: 'yieldm', factor: KILO } }),
+  ),
+  text(
+    'heat_pump',
+    'state.activity',
+    hmu('RunDataStatuscode'),
+    ehp('CompState'),
+    ochsner('HpStatus', 'status'),
+    tem('Status', 'status'),
+  ),
+  number('heat_pump', 'state.compressor_speed_rps', hmu('RunDataCompressorSpeed')),
+  number('heat_pump', 'state.compressor_utilisation_pct', hmu('CurrentCompressorUtil')),
+  number(
+    'heat_pump',
+    'state.source_inlet_temperature_c',
+    hmu('RunDataAirInletTemp'),
+    hmu('AirIntakeTemp'),
+    ehp('SourceTempInput', 'temp'),
+    ochsner('HpSourceTempIn'),
+    tem('Wq_temp_in'),
+  ),
+  number(
+    'heat_pump',
+    'state.source_outlet_temperature_c',
+    hmu('SourceTempOutput'),
+    ehp('SourceTempOutput', 'temp'),
+    ochsner('HpSourceTempOut'),
+    tem('Wq_temp_out'),
+  ),
+  number(
+    'heat_pump',
+    'state.flow_temperature_c',
+    hmu('RunDataFlowTemp'),
+    hmu('FlowTemp'),
+    ehp('FlowTemp', 'temp'),
+    ochsner('HpFlowTemp'),
+    tem('Vl_temp_ist'),
+  ),
+  number(
+    'heat_pump',
+    'state.return_temperature_c',
+    hmu('RunDataReturnTemp'),
+    ehp('HcReturnTemp', 'temp'),
+    ochsner('HpReturnTemp'),
+    tem('Rl_temp_ist'),
+  ),
+  number('heat_pump', 'state.flow_target_c', hmu('TargetFlowTemp'), ochsner('DesiredHpFlow'), tem('Vl_temp_soll')),
+  number('heat_pump', 'state.circuit_flow_lph', hmu('BuildingCircuitFlow')),
+  number(
+    'heat_pump',
+    'state.electric_power_kw',
+    hmu('CurrentConsumedPower'),
+    hmu('RunDataElectricPowerConsumption', 'value', { factor: 1 / KILO }),
+  ),
+  number('heat_pump', 'state.environment_power_kw', hmu('CurrentYieldPower'), ehp('ActualEnvironmentPower')),
+  flag(
+    'heat_pump',
+    'state.defrost_active',
+    ehp('DeicingActive'),
+    omu('DeicingActive'),
+    hmu('RunDataStatuscode', 'value', { isTrueFor: DEFROSTS }),
+    ochsner('HpStatus', 'status', { isTrueFor: DEFROSTS }),
+    tem('Status', 'status', { isTrueFor: DEFROSTS }),
+  ),
+  text('heat_pump', 'state.backup_heater', hmu('ImmersionHeaterMode', 'onoff'), ehp('Backup')),
+  number('heat_pump', 'energy.electricity.all_time', hmu('ConsumptionTotal')),
+  number(
+    'heat_pump',
+    'energy.environment_yield.all_time',
+    hmu('YieldTotal'),
+    ehp('YieldTotal'),
+    ochsner('HpHeatMwh', 'mwh', { factor: KILO }),
+  ),
+  number('heat_pump', 'energy.environment_yield.heating.today', hmu('YieldHcDay')),
+  number('heat_pump', 'energy.environment_yield.heating.this_month', hmu('YieldHcMonth')),
+  number('heat_pump', 'energy.environment_yield.heating.all_time', hmu('YieldHc')),
+  number('heat_pump', 'energy.environment_yield.hot_water.today', hmu('YieldHwcDay')),
+  number('heat_pump', 'energy.environment_yield.hot_water.this_month', hmu('YieldHwcMonth')),
+  number('heat_pump', 'energy.environment_yield.hot_water.all_time', hmu('YieldHwc')),
+  number('heat_pump', 'energy.environment_yield.cooling.today', hmu('YieldCoolDay')),
+  number('heat_pump', 'cop.heating.this_month', hmu('CopHcMonth')),
+  number('heat_pump', 'cop.heating.all_time', hmu('CopHc')),
+  number('heat_pump', 'cop.hot_water.this_month', hmu('CopHwcMonth')),
+  number('heat_pump', 'cop.hot_water.all_time', hmu('CopHwc')),
+  number(
+    'heat_pump',
+    'diagnostics.compressor_hours',
+    hmu('CompressorHours'),
+    hmu('RunStatsCompressorHours'),
+    ehp('CompHours'),
+    ochsner('HpHours', 'hours'),
+    tem('Bs_1', 'hours'),
+  ),
+  number(
+    'heat_pump',
+    'diagnostics.compressor_starts',
+    hmu('CompressorStarts'),
+    hmu('RunStatsCompressorStarts'),
+    ehp('CompStarts'),
+    ochsner('HpCycles', 'cycles'),
+  ),
+  number('heat_pump', 'diagnostics.backup_heater_hours', ehp('BackupHours')),
+]

@@ -257,7 +257,7 @@ export function createApprovals(options: {
         if (isClosed(approval))
           return fail({ kind: 'conflict', message: `Request ${id} is already ${approval.state}.` })
         expireIn(transaction, approval, 'the caller withdrew it')
-        return ok(withWords(state.approvals.get(id) ?? approval, log))
+        return ok(withWords(state.approvals.get(id) ?? approval, state, log))
       }),
 
     subscribe: (listener) => {

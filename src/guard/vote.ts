@@ -78,8 +78,15 @@ export function isVoteSigned({ body, signature }: SignedVote, key: string): bool
   return true
 }
 
+/** A voter's right is looked at often, and the point behind a key never changes. */
+const goodKeys = new Set<string>()
+
 export function isVoterKey(key: string): boolean {
-  return /^[0-9a-f]{64}$/.test(key) && !isSmall(fromHex(key))
+  if (goodKeys.has(key)) return true
+  if (!/^[0-9a-f]{64}$/.test(key) || isSmall(fromHex(key))) return false
+  if (goodKeys.size >= MAX_CHECKED) goodKeys.clear()
+  goodKeys.add(key)
+  return true
 }
 
 /** Of small order, or no point at all. */

@@ -74,7 +74,7 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
   const served = (offer: Offer): boolean => view.profiles.some((profile) => inProfile(offer, profile))
   const shown = (offer: Offer): boolean => isVisible(offer, view.principal) && served(offer)
 
-  const shownTools = once(() => tools().filter(shown))
+  const shownTools = once(() => tools().filter((offer) => shown(offer) && !isUnlisted(offer)))
   const prompts = once(() => allPrompts().filter(shown))
   const resources = once(() => allResources().filter(shown).flatMap(resourceEntry))
   const listed = (name: string): string => toolNames().listed(name, view.style)
@@ -117,6 +117,10 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
     },
     resource: (uri) => findResource(resources(), uri),
   }
+}
+
+function isUnlisted({ face }: Offer): boolean {
+  return face.kind === 'tool' && face.unlisted === true
 }
 
 function toolEntry(offer: Offer, isInProfile: boolean): ToolEntry {

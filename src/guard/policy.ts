@@ -291,5 +291,6 @@ function hasArgument(value: Json, name: string, wanted: string | number | boolea
   if (Array.isArray(value)) return value.some((each) => hasArgument(each, name, wanted, isNamed))
   if (isJsonObject(value))
     return Object.entries(value).some(([key, each]) => hasArgument(each, name, wanted, isNamed || key === name))
-  return isNamed && matches(String(wanted).toLowerCase(), String(value).trim().toLowerCase())
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return isNamed && matches(String(wanted).toLowerCase(), text.trim().toLowerCase())
 }

@@ -26,6 +26,8 @@ const KINDS = {
   NOT_A_VOTER: 'not-permitted',
   /** A voter said yes and no; both are kept. */
   EQUIVOCATION: 'conflict',
+  /** The caller's epoch is not the ledger's. */
+  EPOCH_MISMATCH: 'conflict',
   // Ours.
   /** Somebody changed the task since the caller read it. */
   ERR_VERSION_CONFLICT: 'conflict',

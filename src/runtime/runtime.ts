@@ -12,6 +12,8 @@ import { runtimeProjection } from './runtime-state.ts'
 import { createSessionStore } from './proofs/session-store.ts'
 import { proofTools } from './proofs/tools.ts'
 import { randomTools } from './random/tools.ts'
+import { Reputation } from './reputation/reputation.ts'
+import { reputationTools } from './reputation/tools.ts'
 import { createSkillRegistry } from './skills/registry.ts'
 import { createSkillScanner } from './skills/skill-folder-store.ts'
 import { skillTools } from './skills/tools.ts'
@@ -88,6 +90,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     sessions: createSessionStore(database.sql),
     leaves: ledger.leaves,
   }
+  const reputation = new Reputation(ledger)
   const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), state)
   const probe = createProbe(records, config.dataDirectory)
   const standing = (): Readonly<Record<string, Check>> => ({
@@ -108,6 +111,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...routerTools(records, bus),
     ...randomTools(vrfSecret),
     ...consensusTools(bus, guard, peers),
+    ...reputationTools(records, reputation),
     ...guideCapabilities(),
   ]
 

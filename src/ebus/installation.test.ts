@@ -551,7 +551,7 @@ describe('the first minutes', () => {
 })
 
 describe('a recorded morning', () => {
-  const wires = vectorRows<RecordedTelegram>('ebus-telegrams').map(([wire]) => fromHex(wire))
+  const wires = (vectorRows('ebus-telegrams') as readonly RecordedTelegram[]).map(([wire]) => fromHex(wire))
 
   it('becomes the planes of the house it was recorded in', () => {
     const heating = installation()

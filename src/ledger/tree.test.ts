@@ -217,7 +217,7 @@ type ProofRow = { readonly path: readonly string[]; readonly valid: boolean; rea
 
 describe('proofs that another program computed', () => {
   it('are accepted and refused as their rows say', () => {
-    const rows = vectorRows<ProofRow>('merkle-proofs')
+    const rows = vectorRows('merkle-proofs') as readonly ProofRow[]
     expect(rows).toHaveLength(213)
     const differing = rows.filter((row) => {
       const path = row.path.map(fromHex)

@@ -206,7 +206,7 @@ describe('decoded telegram', () => {
 })
 
 describe('captured telegrams', () => {
-  const rows = vectorRows<RecordedTelegram>('ebus-telegrams').map(([, meaning, , logical]) => ({
+  const rows = (vectorRows('ebus-telegrams') as readonly RecordedTelegram[]).map(([, meaning, , logical]) => ({
     logical,
     ebusd: /QQ=..: ([^\]]*)\]$/.exec(meaning)?.[1] ?? '',
   }))
@@ -249,7 +249,7 @@ const READ_DEVICES: Readonly<Record<string, Asked>> = {
 }
 
 describe('what ebusd reads in registers', () => {
-  const rows = vectorRows<RegisterReading>('ebus-registers')
+  const rows = vectorRows('ebus-registers') as readonly RegisterReading[]
 
   it('is what we make of the same bytes, wherever we know the register', () => {
     const compared = rows.flatMap(([device, message, request, response, text]) => {

@@ -399,7 +399,7 @@ describe('shadow', () => {
 })
 
 describe('telegrams recorded on real buses', () => {
-  const rows = vectorRows<RecordedTelegram>('ebus-telegrams')
+  const rows = vectorRows('ebus-telegrams') as readonly RecordedTelegram[]
 
   it('say the same to us as to ebusd, register by register', () => {
     let compared = 0

@@ -111,7 +111,7 @@ const DIFFERENCES: readonly {
 ]
 
 describe('data types against a real ebusd', () => {
-  const rows = vectorRows<Row>('ebus-datatypes')
+  const rows = vectorRows('ebus-datatypes') as readonly Row[]
   const excuse = (row: Row): (typeof DIFFERENCES)[number] | undefined => DIFFERENCES.find(({ rows }) => rows(row))
 
   it('are all there', () => {

@@ -108,7 +108,7 @@ describe('line under noise', () => {
 })
 
 describe('captured telegrams', () => {
-  const rows = vectorRows<RecordedTelegram>('ebus-telegrams')
+  const rows = vectorRows('ebus-telegrams') as readonly RecordedTelegram[]
 
   /** What the recorder missed, or what never came: the capture stops early, and ebusd refuses it too. */
   const incomplete = new Map([

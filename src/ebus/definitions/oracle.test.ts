@@ -166,7 +166,7 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
       return set.messages
     })
     const told = [
-      ...vectorRows('ebus-telegrams') as readonly RecordedTelegram[]
+      ...(vectorRows('ebus-telegrams') as readonly RecordedTelegram[])
         .map(([wire, text]) => `${wire}\t${text}`)
         .join('\n')
         .matchAll(CAPTURE),

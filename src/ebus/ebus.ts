@@ -26,6 +26,7 @@ import { HeatingBus } from './heating-bus-client.ts'
 import type { FeatureFlags } from './observe/status.ts'
 import { WARM_UP } from './observe/warm-up.ts'
 import { busTools, watchTools } from './tools/bus-tools.ts'
+import { configTools } from './tools/config-tools.ts'
 import type { DefinitionsOrigin, House } from './tools/house.ts'
 import { messageTools } from './tools/message-tools.ts'
 import { OLD_NAMES } from './tools/old-names.ts'
@@ -172,6 +173,7 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
     ...scheduleTools(house, pause),
     ...settingTools(house, pause),
     ...vaillantTools(house),
+    ...configTools(house),
     ...snapshotTools(house, pause),
     ...rpcTools(house),
     ...messageTools(house),

@@ -241,7 +241,12 @@ describe('the installer’s settings by name', () => {
   it('wait for a person, are read back, and say what they were', async () => {
     const wishes = [
       { tool: SYSTEM, wish: { field: 'hcEmergencyTemperature', value: '45' }, before: expect.any(Number), after: 45 },
-      { tool: SYSTEM, wish: { field: 'adaptive_heating_curve', value: 'off' }, before: expect.any(Boolean), after: false },
+      {
+        tool: SYSTEM,
+        wish: { field: 'adaptive_heating_curve', value: 'off' },
+        before: expect.any(Boolean),
+        after: false,
+      },
       { tool: BOILER, wish: { field: 'flowset_hc_max_c', value: 61.5 }, before: expect.any(Number), after: 61.5 },
     ]
     for (const { tool, wish, before, after } of wishes) {

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Auditor: checks an exported Hearthbus ledger with Python's standard library alone.
+"""Auditor: checks an exported Hearthbus ledger, or an audit packet, with Python's standard library alone.
 
     hearthbus ledger export FOLDER --with-bodies
     python3 examples/auditor.py FOLDER --vkey 'hearthbus.local/attic+0a1b2c3d+AW…'
     python3 examples/auditor.py FOLDER --vkey … --checkpoint kept.txt --task T-1 --session 01J…
+
+    hearthbus ledger bundle FILE --task T-1 --from-size 300
+    python3 examples/auditor.py FILE --vkey … --checkpoint kept.txt
 
 It knows docs/protocols/ledger.md and nothing of Hearthbus itself: formats are those of C2SP (tlog-tiles, signed notes),
 RFC 6962 (tree), RFC 8032 (Ed25519) and RFC 8785 (canonical JSON). It ends with 0 when everything agrees, else with 5.
@@ -284,10 +287,14 @@ def check_bodies(entries, bodies):
                 found(f"args_hash of entry {seq} is not that of its arguments")
 
 
+def places(entries):
+    return entries.items() if isinstance(entries, dict) else enumerate(entries)
+
+
 def check_thoughts(entries, bodies, task):
     """The chain of a task: each thought names the one before it; the first one names 64 zeros."""
     previous, count = "0" * 64, 0
-    for seq, entry in enumerate(entries):
+    for seq, entry in places(entries):
         if entry["kind"] != "thought" or entry["task_id"] != task:
             continue
         count += 1
@@ -303,8 +310,9 @@ def check_thoughts(entries, bodies, task):
 
 
 def check_session(entries, session):
-    hashes = [(seq, e["hash"]) for seq, e in enumerate(entries) if e["kind"] == "thought" and e.get("session_id") == session]
-    seals = [entry for entry in entries if entry["kind"] == "session.final" and entry["session_id"] == session]
+    listed = list(places(entries))
+    hashes = [(seq, e["hash"]) for seq, e in listed if e["kind"] == "thought" and e.get("session_id") == session]
+    seals = [entry for _, entry in listed if entry["kind"] == "session.final" and entry["session_id"] == session]
     if len(seals) != 1:
         found(f"session {session} has {len(seals)} seals")
         return None
@@ -313,19 +321,197 @@ def check_session(entries, session):
     for _, one in sealed:
         tree.append(leaf_hash(bytes.fromhex(one)))
     said = (seals[0]["root"], seals[0]["record_count"], seals[0]["first_index"], seals[0]["last_index"])
-    if len(sealed) != len(hashes) or said != (tree.root().hex(), tree.size, sealed[0][0], sealed[-1][0]):
+    if not sealed or len(sealed) != len(hashes) or said != (tree.root().hex(), tree.size, sealed[0][0], sealed[-1][0]):
         found(f"the seal of session {session} is not that of its records")
     return tree.root().hex()
 
 
+# RFC 6962 § 2.1.1 and § 2.1.2, as RFC 9162 § 2.1.3.2 and § 2.1.4.2 spell the checks.
+def is_included(leaf, index, size, path, root):
+    if index >= size:
+        return False
+    node, at, last = leaf, index, size - 1
+    for sibling in path:
+        if last == 0:
+            return False
+        if at % 2 == 1 or at == last:
+            node = node_hash(sibling, node)
+            while at % 2 == 0 and at != 0:
+                at, last = at // 2, last // 2
+        else:
+            node = node_hash(node, sibling)
+        at, last = at // 2, last // 2
+    return last == 0 and node == root
+
+
+def is_extension(first, first_root, second, second_root, path):
+    if first == second:
+        return not path and first_root == second_root
+    if first == 0:
+        return not path and first_root == sha256(b"")
+    if not path:
+        return False
+    path = list(path) if first & (first - 1) else [first_root, *path]
+    at, last = first - 1, second - 1
+    while at % 2 == 1:
+        at, last = at // 2, last // 2
+    old = new = path[0]
+    for sibling in path[1:]:
+        if last == 0:
+            return False
+        if at % 2 == 1 or at == last:
+            old, new = node_hash(sibling, old), node_hash(sibling, new)
+            while at % 2 == 0 and at != 0:
+                at, last = at // 2, last // 2
+        else:
+            new = node_hash(new, sibling)
+        at, last = at // 2, last // 2
+    return last == 0 and old == first_root and new == second_root
+
+
+# What a packet tells beside its entries follows from them (docs/protocols/ledger.md, "Audit packet").
+def pick(source, *names):
+    return {name: source[name] for name in names if isinstance(source, dict) and name in source}
+
+
+def placed(entry):
+    return {"log_index": entry["seq"], "at": entry["at"]}
+
+
+def grouped(opened, prefix, name, *fields):
+    groups = {}
+    for entry, body in opened:
+        if entry["kind"].startswith(prefix) and isinstance(entry.get(name), str):
+            step = {**placed(entry), "kind": entry["kind"], **pick(entry, *fields)}
+            groups.setdefault(entry[name], []).append(step if body is None else {**step, "body": body})
+    return [{name: one, "steps": steps} for one, steps in groups.items()]
+
+
+def ending(entry, body, *fields):
+    return {**placed(entry), **pick(entry, *fields), **pick(body, "message", "observed", "label")}
+
+
+def changes_of(opened):
+    ends = {entry["call"]: (entry, body) for entry, body in opened if entry["kind"] in ("call.exit", "call.aborted")}
+    lates = {entry["call"]: (entry, body) for entry, body in opened if entry["kind"] == "call.outcome"}
+    changes = []
+    for entry, body in opened:
+        end, end_body = ends.get(entry["seq"], (None, None))
+        effect = (end or {}).get("effect", entry.get("effect"))
+        if entry["kind"] != "call.enter" or effect not in ("writes", "sensitive", "admin"):
+            continue
+        names = ("tool", "principal", "trace_id", "task_id", "session_id")
+        change = {**placed(entry), **pick(entry, *names), **pick(body, "args")}
+        if end is not None:
+            names = ("kind", "outcome", "error_code", "effect", "target", "dry_run", "replayed", "approval", "grant")
+            change["end"] = ending(end, end_body, *names)
+        if isinstance(end_body, dict):
+            change.update(pick(end_body.get("result"), "before", "after"))
+        if entry["seq"] in lates:
+            change["later"] = ending(*lates[entry["seq"]], "outcome", "source")
+        changes.append(change)
+    return changes
+
+
+def description_of(opened):
+    thought = ("id", "type", "task_id", "session_id", "agent_id", "timestamp", "prev_hash", "hash")
+    session = ("session_id", "task_id", "principal", "root", "record_count")
+    consent = ("principal", "tool", "target", "by")
+    return {
+        "tasks": grouped(opened, "task.", "task_id", "from", "to", "principal"),
+        "thoughts": [
+            {**placed(e), **pick(e, *thought), **pick(b, "content")} for e, b in opened if e["kind"] == "thought"
+        ],
+        "sessions": [
+            {**placed(e), "kind": e["kind"], **pick(e, *session), **pick(b, "intent")}
+            for e, b in opened
+            if e["kind"].startswith("session.")
+        ],
+        "changes": changes_of(opened),
+        "approvals": grouped(opened, "approval.", "approval", *consent),
+        "grants": grouped(opened, "grant.", "grant", *consent),
+    }
+
+
+def read_packet_entry(packed, size, root):
+    data = packed["leaf"].encode()
+    entry = json.loads(data)
+    index, opening = packed["index"], packed.get("opening")
+    path = [base64.b64decode(one, validate=True) for one in packed["path"]]
+    if canonical(entry).encode() != data or entry.get("v") != 1 or entry.get("seq") != index:
+        found(f"entry {index} is not one in canonical JSON at its place")
+    if not is_included(leaf_hash(data), index, size, path, root):
+        found(f"entry {index} is not proved to be in the log")
+    if opening is None:
+        return entry, None
+    if sha256(bytes.fromhex(opening["salt"]) + opening["body"].encode()).hex() != entry.get("body_hash"):
+        found(f"the content of entry {index} is not what the entry commits to")
+        return entry, None
+    return entry, json.loads(opening["body"])
+
+
+def check_packet(packet, vkey, kept):
+    if packet.get("format") != "hearthbus-audit-packet/v1":
+        raise ValueError("it is no audit packet")
+    size, root = open_checkpoint(packet["checkpoint"], vkey)
+    if kept is not None:
+        given = packet.get("consistency", {})
+        path = [base64.b64decode(one, validate=True) for one in given.get("path", [])]
+        if kept[0] in (0, size):
+            path = []
+        elif given.get("from_size") != kept[0]:
+            found(f"there is no proof from the {kept[0]} entries that were kept")
+        if not is_extension(kept[0], kept[1], size, root, path):
+            found("the log does not extend the checkpoint that was kept")
+    opened = [read_packet_entry(packed, size, root) for packed in packet["entries"]]
+    if [e["seq"] for e, _ in opened] != sorted({e["seq"] for e, _ in opened}):
+        found("its entries are not in order, each once")
+    erased = {entry["entry"] for entry, _ in opened if entry["kind"] == "body.erased"}
+    for packed, (entry, body) in zip(packet["entries"], opened):
+        if "body_hash" not in entry or body is not None or packed.get("withheld") == "not-shown":
+            continue
+        if packed.get("withheld") != "erased" or entry["seq"] not in erased:
+            found(f"the content of entry {entry['seq']} is missing, and no erasure accounts for it")
+    entries = [entry for entry, _ in opened]
+    bodies = {entry["seq"]: (None, json.dumps(body)) for entry, body in opened if body is not None}
+    by_place = {entry["seq"]: entry for entry in entries}
+    scope = packet.get("scope", {})
+    if "task_id" in scope:
+        check_thoughts(by_place, bodies, scope["task_id"])
+    if "session_id" in scope and any(entry["kind"] == "session.final" for entry in entries):
+        check_session(by_place, scope["session_id"])
+    for name, value in description_of(opened).items():
+        if canonical(packet.get(name)) != canonical(value):
+            found(f"what it tells under {name} is not what its entries say")
+    return f"{len(entries)} entries of {size}, {len(bodies)} with their content, {len(packet['changes'])} changes"
+
+
+def audit_packet(args):
+    try:
+        packet = json.loads(args.folder.read_text(encoding="utf-8"))
+        # As a file, or as the tool answered it.
+        packet = packet["data"] if packet.get("ok") is True else packet
+        kept = None if args.checkpoint is None else open_checkpoint(args.checkpoint.read_text(), args.vkey)
+        said = check_packet(packet, args.vkey, kept)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        print(f"The packet cannot be trusted: {error}.")
+        return 5
+    for sentence in findings:
+        print(f"Found: {sentence}.")
+    print(said + ("." if not findings else f"; {len(findings)} found wrong."))
+    return 5 if findings else 0
+
+
 def main():
-    parser = argparse.ArgumentParser(description="checks an exported Hearthbus ledger")
-    parser.add_argument("folder", type=pathlib.Path)
+    parser = argparse.ArgumentParser(description="checks an exported Hearthbus ledger, or an audit packet")
+    parser.add_argument("folder", type=pathlib.Path, help="a folder that was exported, or the file of a packet")
     parser.add_argument("--vkey", required=True, help="what `hearthbus ledger key` prints")
     parser.add_argument("--checkpoint", type=pathlib.Path, help="one that was kept elsewhere")
     parser.add_argument("--task", help="recompute the chain of a task's thoughts")
     parser.add_argument("--session", help="recompute the root of a finalized session")
     args = parser.parse_args()
+    if args.folder.is_file():
+        return audit_packet(args)
     try:
         size, root = open_checkpoint((args.folder / "checkpoint").read_text(), args.vkey)
         kept = {}

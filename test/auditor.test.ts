@@ -8,9 +8,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkpointText } from '../src/ledger/checkpoint.ts'
+import type { Caller, RecordLateOutcome } from '../src/bus/call.ts'
+import type { Json, JsonObject } from '../src/core/json.ts'
+import { ok } from '../src/core/result.ts'
+import { verifyAuditPacket } from '../src/ledger/audit-packet.ts'
+import { checkpointText, openCheckpoint } from '../src/ledger/checkpoint.ts'
 import { verifyExport } from '../src/ledger/export-store.ts'
 import { formatVerifierKey } from '../src/ledger/note-key.ts'
+import { answering } from './bus-village.ts'
+import { ADMIN } from './guard-house.ts'
 import { plantTasks } from './planted-task.ts'
 import { runtimeRig } from './runtime-rig.ts'
 import type { Rig } from './runtime-rig.ts'
@@ -40,6 +46,7 @@ beforeAll(async () => {
   await rig.data('merkle_finalize', { session_id: sessionId })
   await rig.through('task_create', { title: 'Anna Schmidt <anna@example.org>' })
   await rig.ledger.eraseBody(rig.ledger.size() - 1)
+  await changeHeating()
   await rig.ledger.exportTo(join(folder, 'export'), { withBodies: true })
   await rig.ledger.exportTo(join(folder, 'bare'))
 })
@@ -47,6 +54,26 @@ afterAll(() => {
   rig.close()
   rmSync(folder, { recursive: true })
 })
+
+/** A change for a task, which a person approves, and which comes true later. */
+async function changeHeating(): Promise<void> {
+  let late: RecordLateOutcome | undefined
+  const target = { target: 'heating:living', label: 'Wohnzimmer', reasons: [] }
+  const shown = { name: 'heating.set', title: 'Set a room', effect: 'sensitive' } as const
+  rig.bus.registerCapability(
+    answering({ ...shown, assess: () => ({ effect: 'sensitive', ...target }) }, async ({ recordLateOutcome }) => {
+      late = recordLateOutcome
+      return ok({ data: { before: { celsius: 21 }, after: { celsius: 15 } } })
+    }),
+  )
+  const work = { taskId: 'T-1', sessionId }
+  const asked = await rig.through('heating.set', { celsius: 15 }, { work })
+  const id = asked.ok ? '' : (asked.fault.details?.['approval_id'] as string)
+  await rig.guard.approvals.approve(id, ADMIN)
+  const done = await rig.through('heating.set', { celsius: 15 }, { work })
+  if (!done.ok) throw new Error(done.fault.message)
+  await late?.({ outcome: 'reached', source: 'read', observed: { celsius: 15 } })
+}
 
 function audit(name: string, ...more: readonly string[]): { readonly status: number | null; readonly text: string } {
   const vkey = formatVerifierKey(rig.ledger.verifierKey)
@@ -104,6 +131,97 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
       else bytes.write(other, at)
     })
     expect(outcome).toEqual([5, true])
+  })
+
+  it('agrees with packets about a task, a session and a time, from an earlier checkpoint', async () => {
+    const opened = openCheckpoint(readFileSync(kept), rig.ledger.verifierKey)
+    if (!opened.ok) throw new Error('not kept')
+    const from_size = opened.value.checkpoint.size
+    for (const scope of [{ task_id: 'T-1' }, { session_id: sessionId }, { since: '2000-01-01T00:00:00Z' }]) {
+      const packet = (await rig.data('audit_export', { ...scope, from_size })) as JsonObject
+      expect(packet['changes']).toMatchObject([
+        { end: { outcome: 'denied', approval: expect.any(String) } },
+        {
+          tool: 'heating.set',
+          before: { celsius: 21 },
+          after: { celsius: 15 },
+          end: { outcome: 'ok', label: 'Wohnzimmer', approval: expect.any(String) },
+          later: { outcome: 'reached', observed: { celsius: 15 } },
+        },
+      ])
+      const [approval] = packet['approvals'] as readonly { readonly steps: readonly JsonObject[] }[]
+      expect(approval?.steps.map(({ kind, by }) => [kind, by])).toEqual([
+        ['approval.requested', undefined],
+        ['approval.approved', ADMIN.id],
+        ['approval.used', undefined],
+      ])
+      expect((packet['thoughts'] as readonly JsonObject[]).map(({ content }) => content)).toEqual([
+        'look',
+        'decide — 21.5 °C',
+        'look back',
+      ])
+      writeFileSync(join(folder, 'packet'), JSON.stringify({ ok: true, data: packet }))
+      expect(audit('packet', '--checkpoint', kept)).toMatchObject({ status: 0 })
+      expect(verifyAuditPacket(packet, rig.ledger.verifierKey, opened.value).findings).toEqual([])
+    }
+    // Without that proof it holds by itself, and not against what was kept.
+    const bare = (await rig.data('audit_export', { task_id: 'T-1' })) as JsonObject
+    writeFileSync(join(folder, 'packet'), JSON.stringify(bare))
+    expect([audit('packet').status, audit('packet', '--checkpoint', kept).status]).toEqual([0, 5])
+    expect(verifyAuditPacket(bare, rig.ledger.verifierKey, opened.value).findings).toHaveLength(1)
+  })
+
+  it('finds, like the program, what somebody changed in a packet', async () => {
+    const packet = JSON.stringify(await rig.data('audit_export', { session_id: sessionId }))
+    const without = (place: (entry: JsonObject) => boolean): string => {
+      const { entries, ...rest } = JSON.parse(packet) as { readonly entries: readonly JsonObject[] }
+      return JSON.stringify({ ...rest, entries: entries.filter((entry) => !place(entry)) })
+    }
+    const changed = (change: (entry: JsonObject) => object): string => {
+      const { entries, ...rest } = JSON.parse(packet) as { readonly entries: readonly JsonObject[] }
+      return JSON.stringify({ ...rest, entries: entries.map((entry) => change(entry)) })
+    }
+    const leafOf = ({ leaf }: JsonObject): JsonObject => JSON.parse(leaf as string) as JsonObject
+    const edits = [
+      ...['"celsius":21', 'look back', 'approval.approved', 'heating:living', 'reached'].map((words) =>
+        packet.replace(words, words.replace(/.$/, '7')),
+      ),
+      // In the opening, which is text inside text.
+      packet.replace('\\"celsius\\":21', '\\"celsius\\":22'),
+      packet.replaceAll(`"by":"${ADMIN.id}"`, '"by":"hans"'),
+      without((entry) => leafOf(entry)['kind'] === 'thought' && leafOf(entry)['type'] === 'analysis'),
+      without((entry) => leafOf(entry)['kind'] === 'approval.approved'),
+      changed((entry) =>
+        entry['opening'] === undefined ? entry : { ...entry, opening: undefined, withheld: 'erased' },
+      ),
+      changed((entry) => ({ ...entry, path: [...(entry['path'] as Json[]), 'A'.repeat(43) + '='] })),
+      changed((entry) => ({ ...entry, index: Number(entry['index']) + 1 })),
+      packet.replace('/v1"', '/v2"'),
+      packet.replace('look back', '\\ud800'),
+      '{}',
+      '[1]',
+    ]
+    for (const [number, edit] of edits.entries()) {
+      expect([number, edit === packet]).toEqual([number, false])
+      writeFileSync(join(folder, 'packet'), edit)
+      const { findings } = verifyAuditPacket(JSON.parse(edit) as Json, rig.ledger.verifierKey)
+      expect([number, audit('packet').status, findings.length > 0]).toEqual([number, 5, true])
+    }
+  })
+
+  it('shows a packet of one task to nobody who may not read it, and says how much is left out', async () => {
+    const caller: Caller = { kind: 'principal', id: 'guest', role: 'agent', restrictions: { effects: ['reads'] } }
+    const packet = await rig.data('audit_export', { task_id: 'T-1' }, { caller })
+    expect(packet).toMatchObject({ entries: [], changes: [], left_out: expect.any(Number) })
+    expect(packet['left_out']).toBeGreaterThan(5)
+    expect(await rig.answer('audit_export', { task_id: 'nobody' })).toMatchObject({
+      isError: true,
+      structured: { ok: false, error: { message: expect.stringContaining('Nothing is on record') } },
+    })
+    expect(await rig.answer('audit_export', {})).toMatchObject({ isError: true })
+    expect(await rig.answer('audit_export', { task_id: 'T-1', since: '2026-01-01T00:00:00Z' })).toMatchObject({
+      isError: true,
+    })
   })
 
   it('finds a tile that somebody changed', async () => {

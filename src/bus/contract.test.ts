@@ -270,6 +270,19 @@ describe('where providers of one name disagree', () => {
     expect(judged).toHaveLength(3)
   })
 
+  it('a contract that became stricter is still evaluated in bounded steps', async () => {
+    const { bus, judged, meet } = caller()
+    const list = { type: 'object', properties: { v: { type: 'array', items: { $ref: '#/$defs/a' } } } }
+    const a = { anyOf: Array.from({ length: 300 }, (_, at) => ({ const: `${'x'.repeat(9)}${at}` })) }
+    meet('m', { name: 'x.y', effect: 'reads', requestSchema: { ...list, $defs: { a } } })
+    meet('h', { name: 'x.y', effect: 'writes' })
+    const v = Array.from({ length: 2_000 }, () => 'xxxxxxxxx299')
+    const outcome = await bus.call('x.y', [1, 0], { v }, { ...ME, node: 'm' })
+    expect(judged.at(-1)).toMatchObject({ effect: 'writes', isFromPeer: true })
+    // Ajv would say that it fits: 600,000 comparisons later.
+    expect(outcome).toMatchObject({ fault: { kind: 'invalid-arguments', details: { issues: [{ code: 'cost' }] } } })
+  })
+
   it('the strictest of this node’s own instances counts', async () => {
     const judged: string[] = []
     const bus = node('a', {

@@ -165,7 +165,7 @@ export function peerOffer(capability: PeerCapability, family: Family): Result<Of
     lock: undefined,
     family,
     face: capability.face,
-    isForeign: true,
+    isFromPeer: true,
     ...(capability.matches === undefined ? {} : { matches: capability.matches }),
     ...(capability.anywhere ? { anywhere: true } : {}),
     ...(capability.secrets === undefined ? {} : { secrets: capability.secrets }),

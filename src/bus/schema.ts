@@ -54,7 +54,7 @@ const MAX_EXPLAINED_BYTES = 64 * 1_024
 
 /** Spec 2 § 3.2: a capability whose schemas are no schemas cannot be registered. */
 export function checkSchemas(offer: Offer): Result<void, Fault> {
-  if (isOurOwn(offer) || offer.isForeign === true) return ok(undefined)
+  if (isOurOwn(offer) || offer.isFromPeer === true) return ok(undefined)
   for (const part of PARTS) {
     const schema = offer[part]
     const wrong = schema === undefined ? undefined : (outOfBounds(schema) ?? metaSchemaError(schema))
@@ -68,7 +68,7 @@ export function checkSchemas(offer: Offer): Result<void, Fault> {
  * without what was not given.
  */
 export function validateRequest(offer: Offer, body: JsonObject): Result<JsonObject, Fault> {
-  if (offer.isForeign === true) {
+  if (offer.isFromPeer === true) {
     const accepted = acceptWithoutNulls((given) => fittingStrangers(offer, given), body)
     return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
   }
@@ -123,7 +123,7 @@ function wrongStrangersAnswer(offer: Offer, part: Part, value: unknown): Fault |
 }
 
 function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefined {
-  if (offer.isForeign === true) return wrongStrangersAnswer(offer, part, value)
+  if (offer.isFromPeer === true) return wrongStrangersAnswer(offer, part, value)
   const check = checkOf(offer, part)
   if (check === undefined || (!(check instanceof Error) && passes(check, value))) return undefined
   if (check instanceof CompilerMissing)

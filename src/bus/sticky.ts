@@ -59,7 +59,7 @@ export class Sticky {
   }
 
   release(sessionId: string): void {
-    for (const key of this.#bindings.keys()) if (key.startsWith(`${sessionId}\n`)) this.#bindings.delete(key)
+    for (const key of this.#bindings.keys()) if (sessionIn(key) === sessionId) this.#bindings.delete(key)
   }
 
   sweep(nowMs: number): void {
@@ -77,6 +77,11 @@ export class Sticky {
   }
 }
 
+/** The name first: a peer may put anything into the id of its session, and nothing into a name. */
 function bindingKey(sessionId: string, name: string): string {
-  return `${sessionId}\n${name}`
+  return `${name}\n${sessionId}`
+}
+
+function sessionIn(key: string): string {
+  return key.slice(key.indexOf('\n') + 1)
 }

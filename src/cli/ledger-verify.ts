@@ -22,12 +22,14 @@ import type { TlogProofFault } from '../ledger/tlog-proof.ts'
 import { configOf, dataRootOf, globalOptions, say } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { readKept, readPolicy, readProof, verifierKeyIn, verifyFiles } from './ledger-files-client.ts'
+import { verifyBundle } from './ledger-bundle-client.ts'
 import { EXIT } from './print.ts'
 import type { Answer } from './print.ts'
 
 interface VerifyOptions {
   readonly export?: string
   readonly proof?: string
+  readonly bundle?: string
   readonly entry?: string
   readonly vkey?: string
   readonly policy?: string
@@ -39,16 +41,18 @@ export function addVerifyCommand(ledger: Command): void {
     .command('verify')
     .description('re-derive everything from the stored bytes, or from an exported copy')
     .option('--export <folder>', 'check an exported copy, with no database')
+    .option('--bundle <file>', 'check a packet that `ledger bundle` or audit_export made')
     .option('--proof <file>', 'check a proof, with the entry that it is about')
     .option('--entry <file>', 'that entry, as `ledger entry` prints it')
     .option('--checkpoint <file>', 'one that was kept elsewhere: the log, or the copy, has to extend it')
-    .option('--vkey <key>', 'the log’s public key, for a copy or a proof')
+    .option('--vkey <key>', 'the log’s public key, for a copy, a bundle or a proof')
     .option(
       '--policy <file>',
       'instead of --vkey: which logs are trusted, and who has to have cosigned (C2SP tlog-policy)',
     )
     .action((options: VerifyOptions, command: Command) => {
       if (options.proof !== undefined) return verifyProof(command, options)
+      if (options.bundle !== undefined) return verifyPacket(command, options.bundle, options)
       return options.export === undefined ? verifyHere(command, options) : verifyCopy(command, options.export, options)
     })
 }
@@ -66,6 +70,17 @@ async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Prom
     return say(command, { json: { ok: false, message: report.fault }, text: report.fault, exit: EXIT.integrity })
   const { root: hash } = report.value
   say(command, reportAnswer({ ...report.value, about: hash === undefined ? '' : `, root ${hex(hash)}` }))
+}
+
+async function verifyPacket(command: Command, file: string, { vkey, checkpoint }: VerifyOptions): Promise<void> {
+  const key = parseVerifierKey(vkey ?? '')
+  if (!key.ok)
+    return command.error(`--vkey is needed to check a bundle: the log’s public key. (${key.fault.reason})`, {
+      exitCode: EXIT.usage,
+    })
+  const kept = await keptCheckpoints(checkpoint, key.value)
+  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT.usage })
+  return verifyBundle(command, file, { key: key.value, kept: kept.value[0] })
 }
 
 async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }: VerifyOptions): Promise<void> {

@@ -20,6 +20,7 @@ import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.
 import { findGateway } from './gateway-client.ts'
 import { entryIn, NOTHING_TO_ADOPT, startNewLog, verifierKeyIn, withLedger } from './ledger-files-client.ts'
 import type { LedgerPlace } from './ledger-files-client.ts'
+import { addBundleCommand } from './ledger-bundle-client.ts'
 import { addMonitorCommand } from './ledger-monitor-client.ts'
 import { addVerifyCommand } from './ledger-verify.ts'
 import { EXIT } from './print.ts'
@@ -31,6 +32,7 @@ export function addLedgerCommands(program: Command): void {
   const ledger = program.command('ledger').description('the log of everything that happened')
   addVerifyCommand(ledger)
   addMonitorCommand(ledger)
+  addBundleCommand(ledger)
   ledger
     .command('entry')
     .description('the exact bytes of an entry, which a proof is about')

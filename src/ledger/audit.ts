@@ -14,6 +14,9 @@ export const CALL_ABORTED = 'call.aborted'
 /** What became known about a call after it had ended. */
 const CALL_OUTCOME = 'call.outcome'
 
+/** Of calls that change something, as `effect` names them. */
+export const CHANGING_EFFECTS: ReadonlySet<unknown> = new Set(['writes', 'sensitive', 'admin'])
+
 /** Whether the entry at that place began a call. */
 export type IsCall = (seq: number) => boolean
 

@@ -17,6 +17,7 @@ import type { Clock } from '../core/clock.ts'
 import { alteredSchema } from '../core/database-schema-store.ts'
 import type { Database, Journal } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
+import type { WorkReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -44,7 +45,7 @@ import { entriesOfKinds } from './kind-reader.ts'
 import { setTablesSize, tablesSize } from './ledger-store.ts'
 import { LogStore } from './log-store.ts'
 import type { LeafRow } from './log-store.ts'
-import { LookupStore } from './lookup-store.ts'
+import { erasureOf, LookupStore } from './lookup-store.ts'
 import type { ChangeQuery, EndedCall } from './lookup-store.ts'
 import { tailFault, unsignedTail } from './unsigned-tail.ts'
 import type { UnsignedTail } from './unsigned-tail.ts'
@@ -377,11 +378,22 @@ export class Ledger {
    * it.
    */
   entriesOfTrace(traceId: string): readonly LedgerEntry[] {
-    const found = this.#lookup
-      .ofTrace(traceId)
-      .flatMap(({ seq, ended }) => (ended === undefined ? [seq] : [seq, ended]))
-    const seqs = [...new Set(found)].toSorted((one, other) => one - other)
-    return seqs.flatMap((seq) => this.entry(seq)?.entry ?? [])
+    return this.#readAll(this.#lookup.ofTrace(traceId))
+  }
+
+  /** What is on record for a task or a session: what bears its id, and what ended the calls among it. */
+  entriesOfWork(work: WorkReference): readonly LedgerEntry[] {
+    return this.#readAll(this.#lookup.ofWork(work))
+  }
+
+  /** What is on record about an approval or a grant, or about the content of an entry that was erased. */
+  entriesAbout(subject: string | number): readonly LedgerEntry[] {
+    return this.#readAll(this.#lookup.about(typeof subject === 'number' ? erasureOf(subject) : subject))
+  }
+
+  #readAll(calls: readonly EndedCall[]): readonly LedgerEntry[] {
+    const seqs = new Set(calls.flatMap(({ seq, ended, late }) => [seq, ended ?? seq, late ?? seq]))
+    return [...seqs].toSorted((one, other) => one - other).flatMap((seq) => this.entry(seq)?.entry ?? [])
   }
 
   /** What changed something or was to: calls with what ended them, and what people did; newest first by the clock. */

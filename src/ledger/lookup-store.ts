@@ -10,10 +10,11 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
+import { BODY_ERASED } from './body.ts'
 import type { WorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import type { Json } from '../core/json.ts'
-import { CALL_ENTER, closedCall, lateCall } from './audit.ts'
+import { CALL_ENTER, CHANGING_EFFECTS, closedCall, lateCall } from './audit.ts'
 
 /** What people do to the node itself, and to calls that wait for them; those of calls are told by their effect. */
 const DEEDS: ReadonlySet<string> = new Set([
@@ -28,7 +29,6 @@ const DEEDS: ReadonlySet<string> = new Set([
   'token.created',
   'token.revoked',
 ])
-const CHANGING_EFFECTS: ReadonlySet<unknown> = new Set(['writes', 'sensitive', 'admin'])
 /** Kinds that an audit lists beside calls. */
 const LISTED = /^(?:call\.enter|change\..*|approval\..*)$/
 /** A client may do everything it ever does under one trace id. */
@@ -61,7 +61,7 @@ export interface LookupRow {
   readonly trace_id: string | null
   readonly task_id: string | null
   readonly session_id: string | null
-  /** The approval or grant that the entry speaks of. */
+  /** The approval, grant or erased entry that the entry speaks of. */
   readonly about: string | null
   readonly changed_at: string | null
   readonly ended: number | null
@@ -91,8 +91,14 @@ export function lookupRow(seq: number, at: string, event: LedgerEvent | LedgerEn
   }
 }
 
+/** What `about` is of the erasure of an entry's content. */
+export function erasureOf(seq: number): string {
+  return `entry:${seq}`
+}
+
 function aboutIn(event: LedgerEvent | LedgerEntry): Json | undefined {
   if (event.kind.startsWith('approval.')) return event['approval']
+  if (event.kind === BODY_ERASED) return erasureOf(Number(event['entry']))
   return event.kind.startsWith('grant.') ? event['grant'] : undefined
 }
 

@@ -12,6 +12,8 @@ import { runtimeProjection } from './runtime-state.ts'
 import { createSessionStore } from './proofs/session-store.ts'
 import { proofTools } from './proofs/tools.ts'
 import { randomTools } from './random/tools.ts'
+import { Reputation } from './reputation/reputation.ts'
+import { reputationTools } from './reputation/tools.ts'
 import { createSkillRegistry } from './skills/registry.ts'
 import { createSkillScanner } from './skills/skill-folder-store.ts'
 import { skillTools } from './skills/tools.ts'
@@ -23,6 +25,7 @@ import type { AskedBus, AskedGuard } from './system/change-tools.ts'
 import { ledgerCheck, overall, queueCheck, spelt } from './system/health.ts'
 import type { Check, Queue } from './system/health.ts'
 import { ledgerFacts } from './system/ledger-facts.ts'
+import { exportTools } from './system/export-tools.ts'
 import { ledgerProver, ledgerTools } from './system/ledger-tools.ts'
 import { createProbe } from './system/probe-store.ts'
 import { routerTools } from './system/router-tools.ts'
@@ -82,6 +85,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     sessions: createSessionStore(database.sql),
     leaves: ledger.leaves,
   }
+  const reputation = new Reputation(ledger)
   const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), state)
   const probe = createProbe(records, config.dataDirectory)
   const standing = (): Readonly<Record<string, Check>> => ({
@@ -96,10 +100,12 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...agentKeyTools(records, state),
     ...proofTools(records, stores, ledgerProver(ledger)),
     ...ledgerTools(ledger),
+    ...exportTools(ledger),
     ...changeTools(records, bus, guard),
     ...busTools(bus, guard),
     ...routerTools(records, bus),
     ...randomTools(vrfSecret),
+    ...reputationTools(records, reputation),
     ...guideCapabilities(),
   ]
 

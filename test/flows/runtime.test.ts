@@ -41,6 +41,7 @@ const TOOLS = [
   'bus_stats',
   'bus_topology',
   'bus_traces',
+  'audit_export',
   'ledger_changes',
   'ledger_checkpoint',
   'ledger_consistency',

@@ -35,7 +35,7 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
       // A caller that changes nothing at all is shown what was signed before.
       const latest = mayRecord(caller) ? undefined : ledger.latestCheckpoint()
       const signed = latest === undefined && mayRecord(caller) ? await ledger.checkpoint() : ok(latest)
-      if (!signed.ok) return fail(toFault(signed.fault))
+      if (!signed.ok) return fail(toLedgerFault(signed.fault))
       if (signed.value === undefined)
         return fail(fault('ERR_OUT_OF_RANGE', 'Nothing is signed yet, and this credential does not have it signed.'))
       const { origin, size, root } = signed.value.checkpoint
@@ -52,8 +52,8 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
 
     ledgerProof.handledBy(async ({ log_index: index, with_body: withBody }, { caller }) => {
       const under = mayRecord(caller) ? undefined : 'existing'
-      const proof = await ledger.proofText(index, { withBody: withBody && mayOpen(ledger, index, caller), under })
-      if (!proof.ok) return fail(toFault(proof.fault))
+      const proof = await ledger.proofText(index, { withBody: withBody && mayOpenEntry(ledger, index, caller), under })
+      if (!proof.ok) return fail(toLedgerFault(proof.fault))
       const entry = ledger.entry(index)
       // The bytes as text: whoever checks must hash what was hashed, not what a parser made of it.
       const leaf = entry && fromUtf8(entry.bytes)
@@ -86,7 +86,7 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
 
     ledgerConsistency.handledBy(async ({ from_size: from, to_size: to }) => {
       const consistency = ledger.consistency(from, to)
-      if (!consistency.ok) return fail(toFault(consistency.fault))
+      if (!consistency.ok) return fail(toLedgerFault(consistency.fault))
       const { fromRoot, toRoot, path } = consistency.value
       return answer({
         from_size: from,
@@ -120,7 +120,7 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
 }
 
 /** Whether the caller may see what an entry commits to: its own words, and those of changes that it may read about. */
-function mayOpen(ledger: Ledger, seq: number, caller: Caller): boolean {
+export function mayOpenEntry(ledger: Ledger, seq: number, caller: Caller): boolean {
   const entry = ledger.entry(seq)?.entry
   if (entry === undefined || caller.kind === 'peer') return false
   const enter = typeof entry['call'] === 'number' ? ledger.entry(entry['call'])?.entry : entry
@@ -144,12 +144,19 @@ function readableEntries(entries: readonly LedgerEntry[], caller: Caller): reado
   return entries.filter(({ seq, call }) => own.has(seq) || (typeof call === 'number' && own.has(call)))
 }
 
+/** The same for one entry, whoever asks for which others. */
+export function mayReadEntry(ledger: Ledger, entry: LedgerEntry, caller: Caller): boolean {
+  if (!isNarrowed(caller)) return true
+  const enter = typeof entry['call'] === 'number' ? ledger.entry(entry['call'])?.entry : entry
+  return enter?.['principal'] === callerKey(caller)
+}
+
 /** For merkle_finalize: signs if need be, and takes the checkpoint out of the proof that it is part of. */
 export function ledgerProver(ledger: Ledger): Prover {
   return {
     proofOf: async (logIndex) => {
       const proof = await ledger.proofText(logIndex)
-      if (!proof.ok) return fail(toFault(proof.fault))
+      if (!proof.ok) return fail(toLedgerFault(proof.fault))
       const parsed = parseTlogProof(proof.value)
       if (!parsed.ok) throw new Error('the ledger gave a proof that cannot be read')
       return ok({ checkpoint: parsed.value.checkpoint, proof: proof.value })
@@ -172,7 +179,7 @@ async function verify(
 }
 
 /** Only numbers that do not exist are the caller's fault; all else is the ledger's state. */
-function toFault(reason: ProofFault | SigningFault): Fault {
+export function toLedgerFault(reason: ProofFault | SigningFault): Fault {
   switch (reason.kind) {
     case 'no-such-entry':
       return fault('ERR_OUT_OF_RANGE', `The ledger has ${reason.size} entries; there is no entry ${reason.seq}.`)

@@ -1,0 +1,146 @@
+/**
+ * Ledger bundle: the commands that write an audit packet to a file, and check one without a gateway.
+ *
+ * Does I/O.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { jsonIn, isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { thrownMessage } from '../core/thrown.ts'
+import { verifyAuditPacket } from '../ledger/audit-packet.ts'
+import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { VerifierKey } from '../ledger/note-key.ts'
+import { collectAuditPacket, packetFaultSentence } from '../ledger/packet-collection.ts'
+import { refusalSentence } from '../ledger/refusal.ts'
+import type { CallView } from '../web/api.ts'
+import { sinceTime } from './changes.ts'
+import { configOf, dataRootOf, globalOptions, heard, say } from './command-client.ts'
+import { findGateway } from './gateway-client.ts'
+import { withLedger } from './ledger-files-client.ts'
+import { EXIT, harmless } from './print.ts'
+import type { Answer } from './print.ts'
+import { callAnswer } from './remote.ts'
+import { wholeNumber } from './whole-number.ts'
+
+interface BundleOptions {
+  readonly task?: string
+  readonly session?: string
+  readonly since?: string
+  readonly fromSize?: number
+}
+
+export function addBundleCommand(ledger: Command): void {
+  ledger
+    .command('bundle <file>')
+    .description('one file about a task, a session or a time, with proofs: for whoever takes over, and for an auditor')
+    .option('--task <id>', 'everything on record about this task')
+    .option('--session <id>', 'everything on record about this audit session')
+    .option('--since <time>', 'everything but reads from then on: 90m, 12h, 7d, or a date and time', (text) =>
+      sinceTime(text, Date.now()),
+    )
+    .option('--from-size <n>', 'the size of a checkpoint that the reader kept', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .action((file: string, options: BundleOptions, command: Command) => writeBundle(command, file, options))
+}
+
+async function writeBundle(command: Command, file: string, options: BundleOptions): Promise<void> {
+  const { task, session, since, fromSize } = options
+  if ([task, session, since].filter((each) => each !== undefined).length !== 1)
+    return command.error('Give exactly one of --task, --session and --since.', { exitCode: EXIT.usage })
+  const scope = {
+    ...(task === undefined ? {} : { task_id: task }),
+    ...(session === undefined ? {} : { session_id: session }),
+    ...(since === undefined ? {} : { since }),
+  }
+  const packet = findGateway(globalOptions(command).data).ok
+    ? await askForPacket(command, { ...scope, ...(fromSize === undefined ? {} : { from_size: fromSize }) })
+    : await packetHere(command, (ledger) =>
+        collectAuditPacket(ledger, scope, { fromSize, mayRead: () => true, mayOpen: () => true }),
+      )
+  if (packet === undefined) return
+  try {
+    // It may hold what people said and what their house is called.
+    await writeFile(file, `${JSON.stringify(packet, undefined, 1)}\n`, { mode: 0o600 })
+  } catch (error) {
+    const text = `${file} cannot be written: ${thrownMessage(error)}`
+    return say(command, { json: { ok: false, message: text }, text, exit: EXIT.failed })
+  }
+  say(command, writtenAnswer(file, packet))
+}
+
+function writtenAnswer(file: string, packet: JsonObject): Answer {
+  const [entries, leftOut] = [(packet['entries'] as readonly Json[]).length, Number(packet['left_out'])]
+  const { verifier_key: vkey } = packet as { readonly verifier_key: string }
+  const more = leftOut === 0 ? '' : ` ${leftOut} more belong to it and are not shown to this credential.`
+  const text = `${entries} entries in ${file}.${more}\nAnybody can check it with:\n  hearthbus ledger verify --bundle ${file} --vkey ${vkey}`
+  return { json: { ok: true, file, entries, left_out: leftOut, vkey }, text: harmless(text) }
+}
+
+async function askForPacket(command: Command, body: JsonObject): Promise<JsonObject | undefined> {
+  const question = { tool: 'audit_export', arguments: body }
+  const value = await heard(command, {
+    method: 'POST',
+    path: '/api/call',
+    body: question,
+    asOwner: true,
+    mayTakeLong: true,
+  })
+  if (value === undefined) return undefined
+  const view = value as unknown as CallView
+  const { data } = isJsonObject(view.structured) ? view.structured : {}
+  if (view.outcome === 'ok' && isJsonObject(data)) return data
+  say(command, callAnswer(view))
+  return undefined
+}
+
+async function packetHere(
+  command: Command,
+  collect: (ledger: Ledger) => ReturnType<typeof collectAuditPacket>,
+): Promise<JsonObject | undefined> {
+  const config = configOf(command)
+  if (config === undefined) return undefined
+  const here = { dataRoot: dataRootOf(command), config, state: 'sound', rooms: 'all' } as const
+  const done = await withLedger(here, collect)
+  const failed = (text: string, exit: NonNullable<Answer['exit']>): undefined => {
+    say(command, { json: { ok: false, message: text }, text, exit })
+  }
+  if (!done.ok) return failed(done.fault, EXIT.integrity)
+  if (done.value.ok) return done.value.value
+  const { fault } = done.value
+  const isAskedWrongly = fault.kind === 'nothing-found' || fault.kind === 'nothing-signed' || fault.kind === 'too-many'
+  return failed(isAskedWrongly ? packetFaultSentence(fault) : refusalSentence(fault), EXIT.failed)
+}
+
+/** `kept` has been opened with the same key. */
+export async function verifyBundle(
+  command: Command,
+  file: string,
+  { key, kept }: { readonly key: VerifierKey; readonly kept: SignedCheckpoint | undefined },
+): Promise<void> {
+  const packet = await readPacket(file)
+  if (!packet.ok) return command.error(packet.fault, { exitCode: EXIT.usage })
+  const { size, entries, opened, findings } = verifyAuditPacket(packet.value, key, kept)
+  const isSound = findings.length === 0
+  const from = kept === undefined ? '' : `, which extends the ${kept.checkpoint.size} that were kept`
+  const said = `${entries} entries, ${opened} with their content, of ${key.name} as it was signed at ${size}${from}`
+  const text = isSound ? `Sound: ${said}.` : [...findings, `Not sound: ${said}.`].join('\n')
+  say(command, {
+    json: { ok: isSound, size, entries, opened, findings: [...findings] },
+    text: harmless(text),
+    exit: isSound ? EXIT.ok : EXIT.integrity,
+  })
+}
+
+/** As the command wrote it, or as the tool answered it. */
+async function readPacket(file: string): Promise<Result<Json, string>> {
+  try {
+    const value = jsonIn(await readFile(file, 'utf8'))
+    if (value === undefined) return fail(`${file} is no JSON.`)
+    return ok(isJsonObject(value) && value['ok'] === true ? (value['data'] ?? null) : value)
+  } catch (error) {
+    return fail(thrownMessage(error))
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Audit packet: one file about a task, a session or a span of time: the entries with their proofs and openings, one
+ * signed checkpoint over all of them, and the same told in words that a person or another agent can read.
+ *
+ *   entries   { index, leaf, path, opening | withheld }       each is proved under `checkpoint` (RFC 6962 § 2.1.1)
+ *   tasks, thoughts, sessions, changes, approvals             follow from the entries; whoever checks derives them again
+ *   consistency { from_size, path }                           from a checkpoint that the reader kept (RFC 6962 § 2.1.2)
+ *
+ * What is in it is proved. That nothing is missing is its author's word, but for two things: the thoughts of a task name
+ * the one before, and a sealed session says how many records it has and their root.
+ *
+ * Pure.
+ */
+import { base64, fromBase64, utf8 } from '../core/bytes.ts'
+import { canonicalJson, isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { thrownMessage } from '../core/thrown.ts'
+import { checkpointFaultReason, openCheckpoint } from './checkpoint.ts'
+import type { SignedCheckpoint } from './checkpoint.ts'
+import { BODY_ERASED } from './body.ts'
+import { decodeEntry } from './entry.ts'
+import type { VerifierKey } from './note-key.ts'
+import { verifyOpening } from './opening.ts'
+import type { BodyOpening } from './opening.ts'
+import { describeEntries } from './packet-description.ts'
+import type { OpenedEntry, PacketScope } from './packet-description.ts'
+import { findTrailFaults } from './packet-trail.ts'
+import { leafHash, verifyConsistency, verifyInclusion } from './tree.ts'
+
+export const PACKET_FORMAT = 'hearthbus-audit-packet/v1'
+
+export interface PacketEntry {
+  readonly index: number
+  /** The exact bytes of the entry. */
+  readonly leaf: string
+  readonly path: readonly string[]
+  readonly opening?: BodyOpening
+  /** Why the content that the entry commits to is not here. */
+  readonly withheld?: 'erased' | 'not-shown'
+}
+
+export interface PacketParts {
+  readonly scope: PacketScope
+  readonly origin: string
+  readonly verifierKey: string
+  readonly checkpoint: string
+  readonly consistency?: { readonly from_size: number; readonly path: readonly string[] }
+  readonly entries: readonly PacketEntry[]
+  /** Entries that belong to it and are not shown to whoever asked, or are not signed yet. */
+  readonly leftOut: number
+}
+
+export function formatAuditPacket(parts: PacketParts): JsonObject {
+  const { scope, origin, verifierKey, checkpoint, consistency, entries, leftOut } = parts
+  return {
+    format: PACKET_FORMAT,
+    scope: { ...scope },
+    origin,
+    verifier_key: verifierKey,
+    checkpoint,
+    ...(consistency === undefined ? {} : { consistency: { ...consistency, path: [...consistency.path] } }),
+    left_out: leftOut,
+    ...describeEntries(entries.flatMap((entry) => openedEntry(entry) ?? [])),
+    entries: entries.map((entry) => ({ ...entry })) as unknown as Json,
+  }
+}
+
+export interface PacketReport {
+  readonly size: number
+  readonly entries: number
+  readonly opened: number
+  /** Sentences; empty when all of it is proved. */
+  readonly findings: readonly string[]
+}
+
+const NOTHING_READ = { size: 0, entries: 0, opened: 0 }
+
+/** `kept`: a checkpoint from elsewhere that the packet's has to extend. */
+export function verifyAuditPacket(packet: Json, key: VerifierKey, kept?: SignedCheckpoint): PacketReport {
+  try {
+    return packetReport(packet, key, kept)
+  } catch (error) {
+    // Half a character, or a number too large: JSON that nobody could have signed.
+    return { ...NOTHING_READ, findings: [`It cannot be read: ${thrownMessage(error)}`] }
+  }
+}
+
+function packetReport(packet: Json, key: VerifierKey, kept: SignedCheckpoint | undefined): PacketReport {
+  if (!isJsonObject(packet) || packet['format'] !== PACKET_FORMAT)
+    return { ...NOTHING_READ, findings: [`It is no ${PACKET_FORMAT}.`] }
+  const { checkpoint: text } = packet
+  const checkpoint = openCheckpoint(typeof text === 'string' ? text : '', key)
+  if (!checkpoint.ok)
+    return {
+      ...NOTHING_READ,
+      findings: [`Its checkpoint cannot be trusted: ${checkpointFaultReason(checkpoint.fault)}.`],
+    }
+  const findings: string[] = []
+  const signed = checkpoint.value
+  if (kept !== undefined) findings.push(...extensionFaults(packet['consistency'], signed, kept))
+  const opened = readEntries(packet['entries'], signed, findings)
+  findings.push(...unexplained(opened), ...findTrailFaults(opened, scopeIn(packet['scope'])))
+  for (const [name, value] of Object.entries(describeEntries(opened)))
+    if (canonicalJson(packet[name] ?? null) !== canonicalJson(value))
+      findings.push(`What it tells under "${name}" is not what its entries say.`)
+  return {
+    size: signed.checkpoint.size,
+    entries: opened.length,
+    opened: opened.filter(({ body }) => body !== undefined).length,
+    findings,
+  }
+}
+
+function scopeIn(scope: Json | undefined): PacketScope {
+  return isJsonObject(scope) ? scope : {}
+}
+
+function readEntries(list: Json | undefined, signed: SignedCheckpoint, findings: string[]): readonly OpenedEntry[] {
+  if (!Array.isArray(list)) findings.push('It has no list of entries.')
+  const opened: OpenedEntry[] = []
+  let before = -1
+  for (const item of Array.isArray(list) ? (list as readonly Json[]) : []) {
+    const packed = item as unknown as PacketEntry
+    const read = isJsonObject(item) && typeof packed.leaf === 'string' ? openedEntry(packed) : undefined
+    if (read === undefined || read.entry.seq !== packed.index || packed.index <= before) {
+      findings.push(`Entry ${JSON.stringify(isJsonObject(item) ? (item['index'] ?? null) : null)} cannot be read.`)
+      continue
+    }
+    before = packed.index
+    if (!isIncluded(packed, signed)) findings.push(`Entry ${packed.index} is not proved to be in the log.`)
+    if (packed.opening !== undefined && read.body === undefined)
+      findings.push(`The content of entry ${packed.index} is not what the entry commits to.`)
+    opened.push(read)
+  }
+  return opened
+}
+
+function isIncluded({ index, leaf, path }: PacketEntry, { checkpoint }: SignedCheckpoint): boolean {
+  const hashes = hashesIn(path)
+  if (hashes === undefined) return false
+  const { size, root } = checkpoint
+  return verifyInclusion({ leaf: leafHash(utf8(leaf)), index, size, path: hashes, root })
+}
+
+function openedEntry({ leaf, opening, withheld }: PacketEntry): OpenedEntry | undefined {
+  const bytes = utf8(leaf)
+  const decoded = decodeEntry(bytes)
+  if (!decoded.ok) return undefined
+  const body = opening === undefined ? undefined : verifyOpening(utf8(canonicalJson({ ...opening })), bytes)
+  return { entry: decoded.value, ...(body?.ok === true ? { body: body.value } : {}), ...(withheld && { withheld }) }
+}
+
+/** Content that is not there has to be erased, and the erasure to be an entry, or the author says that it is not shown. */
+function unexplained(opened: readonly OpenedEntry[]): readonly string[] {
+  const erased = new Set(opened.flatMap(({ entry }) => (entry.kind === BODY_ERASED ? [entry['entry']] : [])))
+  return opened.flatMap(({ entry, body, withheld }) => {
+    if (entry['body_hash'] === undefined || body !== undefined || withheld === 'not-shown') return []
+    return withheld === 'erased' && erased.has(entry.seq)
+      ? []
+      : [`The content of entry ${entry.seq} is missing, and no erasure accounts for it.`]
+  })
+}
+
+function extensionFaults(
+  consistency: Json | undefined,
+  { checkpoint }: SignedCheckpoint,
+  kept: SignedCheckpoint,
+): readonly string[] {
+  const { size: from, root: fromRoot } = kept.checkpoint
+  const { size: to, root: toRoot } = checkpoint
+  if (from > to) return [`It is signed at ${to} entries; the checkpoint that was kept has ${from}.`]
+  const given = isJsonObject(consistency) ? consistency : {}
+  if (from !== to && from !== 0 && given['from_size'] !== from)
+    return [`It has no proof from ${from} entries on, which is what was kept: ask for one with from_size ${from}.`]
+  const path = from === to || from === 0 ? [] : hashesIn(given['path'])
+  if (path !== undefined && verifyConsistency({ from, to, fromRoot, toRoot, path })) return []
+  return ['Its log does not extend the checkpoint that was kept: it is another one.']
+}
+
+function hashesIn(path: Json | undefined): Uint8Array[] | undefined {
+  if (!Array.isArray(path)) return undefined
+  const hashes = (path as readonly Json[]).map((hash) => (typeof hash === 'string' ? fromBase64(hash) : undefined))
+  return hashes.every((hash) => hash !== undefined) ? hashes : undefined
+}
+
+/** A path as the packet has it. */
+export function packetPath(path: readonly Uint8Array[]): readonly string[] {
+  return path.map(base64)
+}

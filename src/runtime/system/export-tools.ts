@@ -1,0 +1,94 @@
+/**
+ * Export tools: audit_export, one packet about a task, a session or a span of time, for another agent that takes over
+ * and for an auditor who checks it offline.
+ *
+ * Reads through the ledger.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail } from '../../core/result.ts'
+import { mayRecord } from '../../guard/authority.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { collectAuditPacket, packetFaultSentence } from '../../ledger/packet-collection.ts'
+import type { PacketFault } from '../../ledger/packet-collection.ts'
+import { answer, RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+import { fault } from '../faults.ts'
+import { id } from '../text.ts'
+import { mayOpenEntry, mayReadEntry, toLedgerFault } from './ledger-tools.ts'
+
+const SCOPES = ['task_id', 'session_id', 'since'] as const
+const list = z.array(z.record(z.string(), z.unknown()))
+
+const auditExport = defineTool({
+  family: runtimeFamily,
+  lock: RUNTIME_LOCK,
+  effect: 'reads',
+  name: 'audit_export',
+  title: 'A packet for handover or audit',
+  description:
+    'Returns everything on record about one task, one audit session or a span of time as one packet: tasks, thoughts, sessions, changes with what was before and after, approvals and who gave them; and every entry behind it with its proof, the content it commits to, and the signed checkpoint. Hand it to the agent that takes over, or to an auditor: `hearthbus ledger verify --bundle FILE` and examples/auditor.py check it offline. With `from_size` it also proves that the ledger extends an earlier checkpoint of that size, which the reader kept. Give exactly one of `task_id`, `session_id` and `since`.',
+  input: z.strictObject({
+    task_id: id().exactOptional().describe('The task, and what its callers said was for it.'),
+    session_id: id().exactOptional().describe('From audit_session_start, with the tasks that it was about.'),
+    since: z.iso
+      .datetime({ offset: true })
+      .transform((time) => new Date(time).toISOString())
+      .exactOptional()
+      .describe('Everything but reads from then on; ISO 8601.'),
+    from_size: z
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .exactOptional()
+      .describe('The size of a checkpoint that the reader kept.'),
+  }),
+  output: z.object({
+    format: z.string(),
+    scope: z.record(z.string(), z.unknown()),
+    origin: z.string(),
+    verifier_key: z.string(),
+    checkpoint: z.string(),
+    consistency: z.object({ from_size: z.int(), path: z.array(z.string()) }).exactOptional(),
+    left_out: z
+      .int()
+      .describe('Entries that belong to it and that this caller may not read, or that are not signed yet.'),
+    tasks: list,
+    thoughts: list,
+    sessions: list,
+    changes: list,
+    approvals: list,
+    grants: list,
+    entries: list.describe('Each with `leaf`, `path` and `opening`; `withheld` says why there is no opening.'),
+  }),
+})
+
+export function exportTools(ledger: Ledger): readonly Capability[] {
+  return [
+    auditExport.handledBy(async ({ from_size: fromSize, ...scope }, { caller }) => {
+      if (SCOPES.filter((name) => scope[name] !== undefined).length !== 1)
+        return fail({ kind: 'invalid-arguments', message: 'Give exactly one of task_id, session_id and since.' })
+      const packet = await collectAuditPacket(ledger, scope, {
+        fromSize,
+        mayRead: (entry) => mayReadEntry(ledger, entry, caller),
+        mayOpen: (entry) => mayOpenEntry(ledger, entry.seq, caller),
+        under: mayRecord(caller) ? undefined : 'existing',
+      })
+      return packet.ok ? answer(packet.value) : fail(packetFault(packet.fault))
+    }),
+  ]
+}
+
+function packetFault(reason: PacketFault): Fault {
+  switch (reason.kind) {
+    case 'nothing-found':
+      return fault('ERR_NOT_FOUND', packetFaultSentence(reason))
+    case 'nothing-signed':
+    case 'too-many':
+      return fault('ERR_OUT_OF_RANGE', packetFaultSentence(reason))
+    default:
+      return toLedgerFault(reason)
+  }
+}

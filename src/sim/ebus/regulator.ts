@@ -29,7 +29,7 @@ const EMPTY = new Uint8Array()
 const CIRCUITS = 0x02
 const ZONES = 0x03
 /** Of the first three of each; the third is there and not used. */
-const INSTALLED: readonly number[] = [0, 1]
+const INSTALLED: ReadonlySet<number> = new Set([0, 1])
 /** Ten-minute steps end at 8F. */
 const NO_TIME = 0x90
 /** Says that a value is of no interest. */
@@ -83,7 +83,7 @@ function answerExtended(plant: Plant, family: RegulatorFamily, data: Uint8Array)
     return unused === undefined ? EMPTY : Uint8Array.from([UNUSED, group, low, high, ...unused])
   if (verb === 0x00) {
     const value = register.read(plant, instance)
-    const isAbsent = value === undefined && group >= CIRCUITS && !INSTALLED.includes(instance)
+    const isAbsent = value === undefined && group >= CIRCUITS && !INSTALLED.has(instance)
     if (isAbsent && unused !== undefined) return Uint8Array.from([UNUSED, group, low, high, ...unused])
     // Floats have a pattern for "nothing"; whole numbers of something that is not there are not answered at all.
     if (value === undefined && register.type !== F32) return EMPTY

@@ -244,6 +244,10 @@ export function lamps(count: number, name: (index: number) => string): Service {
         const to = from + (typeof limit === 'number' ? limit : 100)
         return { total: count, items: items.slice(from, to), nextCursor: to < count ? String(to) : null }
       }),
+      reading('hs4.classes.list', homeseerFamily, () => ({
+        kinds: ['lock', HOSTILE],
+        devices: [{ ref: 1, name: name(0), kind: 'lock', asks: true, because: [HOSTILE], corrected: true }],
+      })),
       reading('hs4.events.list', homeseerFamily, () => ({ items: [{ id: 1, group: name(0), name: name(0) }] })),
       reading('hs4.cameras.list', homeseerFamily, () => ({ cameras: [{ camId: 1, name: name(0) }] })),
     ],

@@ -70,7 +70,8 @@ export interface Offer extends CapabilityDescriptor {
 
 /** Where models meet it. Every face is the same capability behind the same five stages. */
 export type Face =
-  | { readonly kind: 'tool' }
+  /** `unlisted`: called by name as any other, and in no list while it would only fail. */
+  | { readonly kind: 'tool'; readonly unlisted?: boolean }
   | {
       readonly kind: 'resource'
       /** A URI, or an RFC 6570 template whose variables become the body. */
@@ -113,7 +114,7 @@ export interface Family {
    * The MCP output schema: what `success`, and a failure that is not `isError`, can look like. Its root is an object.
    * Absent: the family's tools are listed without one, because every answer is a sentence with a few fields.
    */
-  readonly outputSchema?: (offer: Offer) => JsonSchema
+  readonly outputSchema?: (offer: Offer) => JsonSchema | undefined
 }
 
 /** What a family makes of one call before anything is decided: guard, approver and handler read the same value. */

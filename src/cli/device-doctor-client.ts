@@ -12,7 +12,7 @@ import type { Command } from 'commander'
 import { examine } from '../devices/enrol/doctor-client.ts'
 import type { CallView } from '../web/api.ts'
 import { heard, say } from './command-client.ts'
-import { refusedAnswer } from './devices-text.ts'
+import { isCalled, refusedAnswer } from './devices-text.ts'
 import type { EnrolmentView } from './devices-text.ts'
 import { EXIT, harmless } from './print.ts'
 
@@ -27,13 +27,13 @@ const MARKS = { good: '✓', doubt: '!', problem: '✗' } as const
 export async function deviceDoctor(command: Command, { device, ota }: DoctorVisit): Promise<void> {
   const enrolment = await enrolmentOf(command, { needed: device !== undefined || ota === undefined })
   if (enrolment === undefined) return
-  const known = enrolment.devices.find(({ device: slug, id }) => slug === device || id === device)
+  const known = enrolment.devices.find((each) => device !== undefined && isCalled(each, device))
   if (device !== undefined && known === undefined) {
     command.error(`There is no device ${device}. \`hearthbus devices list\` says which there are.`, {
       exitCode: EXIT.usage,
     })
   }
-  const otaUrl = ota ?? (enrolment.local_only ? enrolment.ota : fromTheNetwork(enrolment.ota))
+  const otaUrl = ota ?? (enrolment.local_only || enrolment.public_url ? enrolment.ota : fromTheNetwork(enrolment.ota))
   const identity = known === undefined ? strangerIdentity() : { deviceId: known.id, clientId: known.client_id }
   const { told, findings, healthy } = await examine({ otaUrl, identity })
   const lines = [
@@ -54,7 +54,7 @@ async function enrolmentOf(
   command: Command,
   { needed }: { readonly needed: boolean },
 ): Promise<EnrolmentView | undefined> {
-  if (!needed) return { pending: [], devices: [], refused: [], ota: '', local_only: false }
+  if (!needed) return { pending: [], devices: [], refused: [], ota: '', local_only: false, public_url: false }
   const body = { tool: 'devices.enrolment.list', arguments: {} }
   const value = await heard(command, { method: 'POST', path: '/api/call', body, asOwner: true })
   if (value === undefined) return undefined

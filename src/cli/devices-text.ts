@@ -41,6 +41,8 @@ export interface EnrolmentView {
   }[]
   readonly ota: string
   readonly local_only: boolean
+  /** The owner said where devices reach us (devices.publicUrl). */
+  readonly public_url: boolean
 }
 
 interface Definition {
@@ -92,7 +94,7 @@ export function devicesTable(
   const parts = [
     rows.length === 0
       ? `No devices yet. ${whereToGo(door, fromTheNetwork)}`
-      : table(['device', 'state', 'transport', 'board', 'id', ''], rows),
+      : `${table(['device', 'state', 'transport', 'board', 'id', ''], rows)}\n\n${whereToGo(door, fromTheNetwork)}`,
     ...(waiting.length === 0
       ? []
       : [`Waiting (hearthbus devices approve CODE):\n${table(['code', 'board', 'id', 'from', ''], waiting)}`]),
@@ -102,10 +104,10 @@ export function devicesTable(
 }
 
 function whereToGo(
-  { ota, local_only: isLocal }: Pick<EnrolmentView, 'ota' | 'local_only'>,
+  { ota, local_only: isLocal, public_url: isPublic }: Pick<EnrolmentView, 'ota' | 'local_only' | 'public_url'>,
   fromTheNetwork: (url: string) => string,
 ): string {
-  if (!isLocal) return `Type this into one: ${fromTheNetwork(ota)}`
+  if (!isLocal) return `Type this into one: ${isPublic ? ota : fromTheNetwork(ota)}`
   return `Only this machine can reach the listener, at ${ota}: set devices.host to 0.0.0.0 for real ones.`
 }
 
@@ -134,6 +136,17 @@ export function enrolledSentence(view: JsonObject, done: string): string {
   const { device, id } = view
   const name = typeof device === 'string' && device !== '' ? device : id
   return harmless(`${typeof name === 'string' ? name : 'It'} ${done}.`)
+}
+
+/** Firmware opens a WebSocket only to be spoken to; over MQTT it is connected from its boot on. */
+export function letInSentence({ transport }: JsonObject): string {
+  if (transport !== 'websocket') return 'is let in. It connects within seconds; its tools are then on the bus'
+  return 'is let in. It connects when somebody wakes it, by voice or button; its tools are then on the bus'
+}
+
+/** By short name, MAC address, or the name that people gave it. */
+export function isCalled(device: { device: string; id: string; name: string }, given: string): boolean {
+  return [device.device, device.id, device.name].some((name) => name.toLowerCase() === given.trim().toLowerCase())
 }
 
 /** The sentence alone for a person; the whole answer stays in `json`. */

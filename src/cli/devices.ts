@@ -9,7 +9,15 @@ import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
 import { heard, say } from './command-client.ts'
-import { devicesTable, enrolledSentence, refusedAnswer, revokedSentence, toolsText } from './devices-text.ts'
+import {
+  devicesTable,
+  enrolledSentence,
+  isCalled,
+  letInSentence,
+  refusedAnswer,
+  revokedSentence,
+  toolsText,
+} from './devices-text.ts'
 import type { EnrolmentView, ToolsView } from './devices-text.ts'
 
 const TRANSPORTS = ['websocket', 'mqtt', 'mqtt-broker'] as const
@@ -30,7 +38,7 @@ export function addDevicesCommands(program: Command): void {
       const enrolment = await called(command, 'devices.enrolment.list', {})
       if (enrolment === undefined) return
       const { devices: known } = enrolment.structured as unknown as EnrolmentView
-      const revoked = known.find((each) => each.state === 'revoked' && (each.device === device || each.id === device))
+      const revoked = known.find((each) => each.state === 'revoked' && isCalled(each, device))
       if (revoked !== undefined) say(command, { json: { ...revoked }, text: revokedSentence(revoked.device) })
       else await tell(command, 'devices.tools.list', { device }, (view) => toolsText(view as ToolsView))
     })
@@ -41,7 +49,7 @@ export function addDevicesCommands(program: Command): void {
     .addOption(new Option('--transport <transport>', 'how it is to connect').choices(TRANSPORTS))
     .action((code: string, options: { name?: string; transport?: string }, command: Command) =>
       tell(command, 'devices.enrolment.approve', { code, ...options }, (view) =>
-        enrolledSentence(view as JsonObject, 'is let in. It connects within seconds; its tools are then on the bus'),
+        enrolledSentence(view as JsonObject, letInSentence(view as JsonObject)),
       ),
     )
   addLeaving(devices)

@@ -95,9 +95,11 @@ export const devicesSection = z
       .describe('A call to a device that is not connected: `fail` at once, or `queue` until it is.'),
     waitSeconds: z.int().min(1).max(3_600).default(60).describe('How long a queued call waits.'),
     offlineTools: z
-      .enum(['listed', 'hidden'])
-      .default('listed')
-      .describe('Tools of a device that is not connected: listed as offline, or not at all.'),
+      .enum(['listed', 'unlisted', 'hidden'])
+      .default('unlisted')
+      .describe(
+        'Tools of a device that is not connected: `unlisted`, callable by name and in no list; `listed` as offline; or `hidden`, not there at all.',
+      ),
     toolSeconds: z
       .record(z.string().min(1).max(256), z.int().min(1).max(3_600))
       .default({})

@@ -175,6 +175,8 @@ class Doors {
       toolTimes: toolTimes(config),
       whenAsleep: config.whenAsleep,
       waitMs: config.waitSeconds * 1_000,
+      bootedAtMs: (deviceId) => registrar.device(deviceId)?.bootedAtMs,
+      now: clock.now,
     })
     const roster = new Roster({
       fleet,
@@ -195,6 +197,7 @@ class Doors {
       refused: () => this.#doorLog.list(clock.now()),
       otaUrl: otaUrl(config, gateway.httpPort),
       localOnly: isLocalOnly(config),
+      publicUrl: config.publicUrl !== undefined,
     }
   }
 

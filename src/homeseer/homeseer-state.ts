@@ -1,8 +1,9 @@
 /**
- * HomeSeer state: the names that people confirmed, and the acts of administration that can be taken back, as the log
- * says it.
+ * HomeSeer state: the names that people confirmed, what the owner says that devices are, and the acts of administration
+ * that can be taken back, as the log says it.
  *
  *   alias.learned ─▶ alias.forgotten, or replaced by the next one
+ *   class.corrected ─▶ class.withdrawn, or replaced by the next one
  *   rollback.kept ─▶ rollback.used ─▶ rollback.given-back
  *
  * A name is the body of the entry that learned it; one that was erased is no name any more.
@@ -13,6 +14,8 @@ import type { LedgerEntry } from '../ledger/entry.ts'
 import { numberField, textField } from '../ledger/entry-field.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
+import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
+import type { DeviceKind } from './catalog/classify.ts'
 import type { AdminDomain } from './tools/rules.ts'
 import type { AliasKind } from './resolve/alias.ts'
 
@@ -37,7 +40,15 @@ export interface KeptRollback {
   readonly argsHash: string
 }
 
+export interface CorrectedClass {
+  readonly ref: number
+  readonly kind: DeviceKind
+  readonly by: string
+}
+
 export interface HomeseerState {
+  /** By the ref of the device. */
+  readonly classes: StateTable<CorrectedClass>
   /** By the number of the entry. */
   readonly aliases: StateTable<LearnedAlias>
   readonly rollbacks: StateTable<KeptRollback>
@@ -71,6 +82,22 @@ const aliasEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
   },
 }
 
+const classEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
+  'class.corrected': ({ classes }, entry) => {
+    const [ref, by] = [numberField(entry, 'ref'), textField(entry, 'by')]
+    const kind = HOMESEER_DEVICE_KINDS.find((known) => known === entry['class'])
+    if (ref === undefined || by === undefined || kind === undefined) return INCOMPLETE
+    classes.set(String(ref), { ref, kind, by })
+    return undefined
+  },
+  'class.withdrawn': ({ classes }, entry) => {
+    const ref = String(numberField(entry, 'ref'))
+    if (!classes.has(ref)) return 'nobody had said what this device is'
+    classes.delete(ref)
+    return undefined
+  },
+}
+
 const rollbackEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
   'rollback.kept': ({ rollbacks }, entry) => {
     const text = (field: string): string | undefined => textField(entry, field)
@@ -89,8 +116,12 @@ const rollbackEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
 
 export const homeseerProjection: Projection<HomeseerState> = {
   name: 'homeseer',
-  initial: (journal) => ({ aliases: new StateTable(journal), rollbacks: new StateTable(journal) }),
-  apply: { ...aliasEntries, ...rollbackEntries },
+  initial: (journal) => ({
+    aliases: new StateTable(journal),
+    classes: new StateTable(journal),
+    rollbacks: new StateTable(journal),
+  }),
+  apply: { ...aliasEntries, ...classEntries, ...rollbackEntries },
 }
 
 function moveRollback(

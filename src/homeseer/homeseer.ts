@@ -22,12 +22,13 @@ import { adminTools, rollbackTool } from './admin/admin-tools.ts'
 import { createCapabilityCache } from './admin/capability-cache.ts'
 import { createRollbacks } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
-import type { DeviceKind } from './catalog/classify.ts'
 import { exposureOf } from './catalog/house.ts'
 import { EventAdapterClient } from './catalog/event-adapter-client.ts'
 import { EventFileStore, type EventDefinitionSource } from './catalog/event-file-store.ts'
 import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
+import { ClassStore } from './catalog/class-store.ts'
+import { classTools } from './tools/class-tools.ts'
 import { ResolverClient } from './resolve/resolver-client.ts'
 import { startAnnouncing } from './tools/announce-client.ts'
 import { allowNumbers } from './tools/allow-list.ts'
@@ -192,6 +193,7 @@ function laterLink(make: () => Link): { readonly link: Link; readonly open: () =
 function assemble(options: HomeseerOptions, link: Link, configuredAliases: readonly Alias[]): Homeseer {
   const { config, clock, database, bus, guard, ledger } = options
   const learned = config.learnAliases ? new AliasStore(database, ledger) : undefined
+  const classes = new ClassStore(database, ledger, config)
   const catalog = new CatalogClient({
     get json() {
       return link.json
@@ -200,7 +202,7 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
       return link.mirror
     },
     clock,
-    ownerKinds: ownerKinds(config),
+    ownerKinds: () => classes.kinds,
     ...HOLDS,
   })
   const none: readonly never[] = []
@@ -221,6 +223,7 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
     learned,
     eventFiles: eventSource(config, link, clock),
     arrivals: new Arrivals(),
+    classes,
     exposes,
     bus,
     guard,
@@ -238,10 +241,6 @@ function eventSource(config: HomeseerConfig, link: Link, clock: Clock): EventDef
   if (config.eventsFrom === 'files') return new EventFileStore({ events, groups, knownMembers })
   const json = { call: ((exchange, signal) => link.json.call(exchange, signal)) as Link['json']['call'] }
   return new EventAdapterClient({ json, clock, scriptPage, key: config.admin.adapterKey, knownMembers })
-}
-
-function ownerKinds({ classes }: HomeseerConfig): ReadonlyMap<number, DeviceKind> {
-  return new Map(Object.entries(classes).map(([ref, kind]) => [Number(ref), kind]))
 }
 
 function capabilitiesOf(
@@ -282,6 +281,7 @@ function capabilitiesOf(
     ...tools.map(withIgnoredArguments),
     ...RESOURCES.map((definition) => resource(homeseer, definition)),
     ...adminResources(homeseer, users, cache),
+    ...classTools(homeseer),
     ...prompts(),
   ]
 }

@@ -35,6 +35,8 @@ export interface View {
   /** More than one when a token is narrowed to several: then their union. */
   readonly profiles: readonly Profile[]
   readonly style: NameStyle
+  /** The list of everything is short; a part of it is complete. */
+  readonly isSlim?: boolean
   /** Who offers a tool; where there are several, its arguments show how to name one. */
   readonly nodesOffering?: (name: string) => readonly string[]
 }
@@ -74,7 +76,7 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
   const served = (offer: Offer): boolean => view.profiles.some((profile) => inProfile(offer, profile))
   const shown = (offer: Offer): boolean => isVisible(offer, view.principal) && served(offer)
 
-  const shownTools = once(() => tools().filter(shown))
+  const shownTools = once(() => tools().filter((offer) => shown(offer) && !isUnlisted(offer)))
   const prompts = once(() => allPrompts().filter(shown))
   const resources = once(() => allResources().filter(shown).flatMap(resourceEntry))
   const listed = (name: string): string => toolNames().listed(name, view.style)
@@ -84,6 +86,7 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
       tool: listed,
       prompt: (name) => promptNames().listed(name, view.style),
       nodes: view.nodesOffering ?? (() => []),
+      isSlim: view.isSlim ?? false,
     },
   )
   const entries = new Map<string, ToolEntry>()
@@ -117,6 +120,10 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
     },
     resource: (uri) => findResource(resources(), uri),
   }
+}
+
+function isUnlisted({ face }: Offer): boolean {
+  return face.kind === 'tool' && face.unlisted === true
 }
 
 function toolEntry(offer: Offer, isInProfile: boolean): ToolEntry {
@@ -165,6 +172,7 @@ interface Spelling {
   readonly tool: (canonical: string) => string
   readonly prompt: (canonical: string) => string
   readonly nodes: (canonical: string) => readonly string[]
+  readonly isSlim: boolean
 }
 
 interface Shown {
@@ -176,13 +184,13 @@ interface Shown {
 /** Made when first asked for: schemas are lazy, and most views never see most lists. */
 function listsOf(
   { tools, prompts, resources }: Shown,
-  { tool, prompt, nodes }: Spelling,
+  { tool, prompt, nodes, isSlim }: Spelling,
 ): Readonly<Record<ListMethod, () => JsonObject>> {
   const fixed = (): readonly ResourceEntry[] => resources().filter(({ template }) => template === undefined)
   const templates = (): readonly ResourceEntry[] => resources().filter(({ template }) => template !== undefined)
   return {
     'tools/list': once(() => ({
-      tools: tools().map((offer) => listedTool(offer, tool(offer.name), nodes(offer.name))),
+      tools: tools().map((offer) => listedTool(offer, tool(offer.name), nodes(offer.name), isSlim)),
     })),
     'prompts/list': once(() => ({ prompts: prompts().map((offer) => listedPrompt(offer, prompt(offer.name))) })),
     'resources/list': once(() => ({ resources: fixed().map((entry) => ({ uri: entry.uri, ...described(entry) })) })),
@@ -260,6 +268,7 @@ export function createCatalogues({ bus, profiles, families }: CataloguesOptions)
     const made = buildCatalogue(door.node === undefined ? offers : bus.offers(door.node), {
       principal,
       profileName: names.join('+'),
+      isSlim: names.includes('all'),
       profiles: served,
       style: door.style,
       ...(door.node === undefined ? { nodesOffering: (name: string) => bus.nodesOffering(name) } : {}),

@@ -19,6 +19,8 @@ const KINDS = {
   ERR_NOT_FINALIZED: 'conflict',
   /** A key that nobody has, or that is none (§ 6.3, in the message). */
   INVALID_KEY: 'invalid-arguments',
+  /** The caller's epoch is not the ledger's. */
+  EPOCH_MISMATCH: 'conflict',
   // Ours.
   /** Somebody changed the task since the caller read it. */
   ERR_VERSION_CONFLICT: 'conflict',

@@ -12,6 +12,8 @@ import { runtimeProjection } from './runtime-state.ts'
 import { createSessionStore } from './proofs/session-store.ts'
 import { proofTools } from './proofs/tools.ts'
 import { randomTools } from './random/tools.ts'
+import { Reputation } from './reputation/reputation.ts'
+import { reputationTools } from './reputation/tools.ts'
 import { createSkillRegistry } from './skills/registry.ts'
 import { createSkillScanner } from './skills/skill-folder-store.ts'
 import { skillTools } from './skills/tools.ts'
@@ -83,6 +85,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     sessions: createSessionStore(database.sql),
     leaves: ledger.leaves,
   }
+  const reputation = new Reputation(ledger)
   const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), state)
   const probe = createProbe(records, config.dataDirectory)
   const standing = (): Readonly<Record<string, Check>> => ({
@@ -102,6 +105,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...busTools(bus, guard),
     ...routerTools(records, bus),
     ...randomTools(vrfSecret),
+    ...reputationTools(records, reputation),
     ...guideCapabilities(),
   ]
 

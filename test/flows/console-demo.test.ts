@@ -114,6 +114,23 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     expect(traces.find(({ capability }) => capability === 'hs4.devices.set')).toMatchObject({ caller: 'console' })
   })
 
+  it('lists what devices are taken for, and takes the owner’s correction in one step', async () => {
+    await walkTo(page, 'homeseer')
+    const classes = page.getByRole('region', { name: 'What devices are taken for' })
+    const kitchen = classes.getByLabel('What Kitchen Lamp (Kitchen, Ground) is')
+    await kitchen.waitFor()
+    expect(await kitchen.inputValue()).toBe('light')
+    await kitchen.selectOption('door')
+    await expect
+      .poll(() => classes.getByRole('row').filter({ hasText: 'Kitchen Lamp' }).textContent())
+      .toContain('asks')
+    const lock = classes.getByRole('row').filter({ hasText: 'Front Door Lock' }).first()
+    expect(await lock.textContent()).toMatch(/asks/)
+    await kitchen.selectOption('as recognised')
+    await expect.poll(() => kitchen.inputValue()).toBe('light')
+    await picture(page, 'homeseer')
+  })
+
   it('asks a person before an agent unlocks a door, does it once, and can prove it', async () => {
     const asked = await unlock()
     expect([asked.outcome, asked.fault?.kind]).toEqual(['denied', 'approval-required'])

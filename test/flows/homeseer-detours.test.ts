@@ -309,6 +309,46 @@ describe('administration', () => {
   })
 })
 
+describe('what a device is', () => {
+  const OWNER_OF_HOUSE: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
+
+  it('is for the owner to say, and holds at once', async () => {
+    const opened = await openWith('readable', demoEvents())
+    await using house = await openHouse(opened)
+    const lock = { ref: 141, kind: 'light' }
+    const narrowed: Caller = { kind: 'principal', id: 'part', role: 'admin', restrictions: { devices: ['homeseer:*'] } }
+    for (const caller of [AGENT, { ...AGENT, role: 'approver' as const }, narrowed])
+      expect(
+        await reachedBy(
+          house,
+          opened,
+          { how: 'a lock named a lamp', tool: 'hs4.classes.correct', args: lock, caller },
+          [LOCK_TARGET],
+        ),
+      ).toEqual([])
+    const unlock = { ref: 141, value: 0, ...CLAIMS }
+    expect(at(await house.call('hs4.devices.set', unlock), 'error', 'code')).toBe('POLICY_DENY')
+    const asked = await house.call('hs4.devices.set', { ref: 120, value: 255, ...CLAIMS, dryRun: true })
+    expect(at(asked, 'result', 'approvalNeeded')).toBe(false)
+    const said = await house.call('hs4.classes.correct', { ref: 120, kind: 'door' }, OWNER_OF_HOUSE)
+    expect(said).toMatchObject({ result: { ref: 120, kind: 'door', asks: true, corrected: true } })
+    const after = await house.call('hs4.devices.set', { ref: 120, value: 255, ...CLAIMS, dryRun: true })
+    expect(at(after, 'result', 'approvalNeeded')).toBe(true)
+    const list = await house.call('hs4.classes.list', {}, OWNER_OF_HOUSE)
+    expect(at(list, 'result', 'devices')).toContainEqual(
+      expect.objectContaining({
+        ref: 141,
+        kind: 'lock',
+        asks: true,
+        because: expect.arrayContaining([expect.any(String)]),
+      }),
+    )
+    await house.call('hs4.classes.correct', { ref: 120 }, OWNER_OF_HOUSE)
+    const withdrawn = await house.call('hs4.devices.set', { ref: 120, value: 255, ...CLAIMS, dryRun: true })
+    expect(at(withdrawn, 'result', 'approvalNeeded')).toBe(false)
+  })
+})
+
 describe('what a change reaches', () => {
   it('is named to the person who is asked, and in the ledger', async () => {
     const opened = await openWith('readable', eventsBy({ ref: 199, kind: 'equals', value: 255 }))

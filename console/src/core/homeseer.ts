@@ -3,6 +3,7 @@
  *
  * Does I/O.
  */
+import { ask } from './ask.ts'
 import { gatewayMs } from './clock.ts'
 import { isObject, listAt, numberAt, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
@@ -58,6 +59,49 @@ function deviceOf(item: Json): HomeseerDevice {
       return isObject(pair) && value !== undefined ? [{ label: line(stringAt(pair, 'label') ?? '', 40), value }] : []
     }),
   }
+}
+
+/** What a device is taken for, and what that was recognised by. */
+export interface DeviceClass {
+  readonly ref: number
+  readonly name: string
+  readonly kind: string
+  readonly asks: boolean
+  readonly because: string
+  readonly corrected: boolean
+}
+
+export interface DeviceClasses {
+  readonly kinds: readonly string[]
+  readonly devices: readonly DeviceClass[]
+}
+
+const CLASSES_TOOL = 'hs4.classes.list'
+const CORRECT_TOOL = 'hs4.classes.correct'
+
+export async function readClasses(): Promise<DeviceClasses> {
+  const { data } = await ask(CLASSES_TOOL)
+  return {
+    kinds: listAt(data, 'kinds').flatMap((kind) => (typeof kind === 'string' ? [line(kind, 40)] : [])),
+    devices: listAt(data, 'devices').map((item) => ({
+      ref: numberAt(item, 'ref') ?? -1,
+      name: line(stringAt(item, 'name') ?? '', 80),
+      kind: line(stringAt(item, 'kind') ?? '', 40),
+      asks: isObject(item) && item['asks'] === true,
+      because: line(
+        listAt(item, 'because')
+          .filter((reason) => typeof reason === 'string')
+          .join('; '),
+        300,
+      ),
+      corrected: isObject(item) && item['corrected'] === true,
+    })),
+  }
+}
+
+/** Without a kind, the device is again what it is recognised as. */
+export async function correctClass(ref: number, kind: string | undefined): Promise<void> {
+  await ask(CORRECT_TOOL, kind === undefined ? { ref } : { ref, kind })
 }
 
 /** HomeSeer's base guard asks for these; a person at the console is the reason. */

@@ -10,7 +10,7 @@ import { DEVICES_TOOL, readDevices } from '../core/homeseer.ts'
 import type { HomeseerDevice } from '../core/homeseer.ts'
 import { listAt, numberAt, stringAt } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import { toolNames } from '../core/live.ts'
+import { isAdmin, toolNames } from '../core/live.ts'
 import { useLoad } from '../core/load.ts'
 import { line } from '../core/text.ts'
 import { useTool } from '../core/tool.ts'
@@ -22,6 +22,7 @@ import { Outcome } from '../parts/outcome.tsx'
 import { Source } from '../parts/reading.tsx'
 import { Empty, Shown } from '../parts/states.tsx'
 import { Table } from '../parts/table.tsx'
+import { DeviceClassesSection } from './homeseer-classes.tsx'
 import { ToolRunner } from '../parts/tool-runner.tsx'
 import { Age, Badge, Words } from '../parts/words.tsx'
 
@@ -42,6 +43,7 @@ export function HomeseerPage(): JSX.Element {
   return (
     <Page title="HomeSeer">
       <Devices />
+      {isAdmin.value ? <DeviceClassesSection /> : null}
       <Events />
       <Cameras />
     </Page>

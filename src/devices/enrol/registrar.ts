@@ -79,6 +79,7 @@ class NodeRegistrar implements Registrar {
       {
         code: () => String(randomInt(1_000_000)).padStart(6, '0'),
         challenge: () => base64url(randomBytes(24)),
+        token: () => base64url(randomBytes(32)),
       },
       options.waitingRoom,
       options.onWaiting,
@@ -88,7 +89,9 @@ class NodeRegistrar implements Registrar {
   readonly device = (deviceId: string) => this.#store.device(deviceId)
   readonly devices = () => this.#store.devices()
   readonly pending = () =>
-    this.#waiting.list(this.#clock.now()).map(({ challenge: _challenge, approved: _approved, ...rest }) => rest)
+    this.#waiting
+      .list(this.#clock.now())
+      .map(({ challenge: _challenge, token: _token, approved: _approved, ...rest }) => rest)
 
   readonly ota = async (request: OtaRequest, asked: Asked): Promise<OtaSettings> => {
     const known = this.#known(request)
@@ -107,7 +110,8 @@ class NodeRegistrar implements Registrar {
   readonly preview = (request: OtaRequest, asked: Asked): OtaSettings => {
     const known = this.#known(request)
     if (known?.state === 'revoked') return { kind: 'nothing' }
-    if (known === undefined) return { kind: 'activation', activation: { code: '', challenge: '', message: '' } }
+    if (known === undefined)
+      return { kind: 'activation', activation: { code: '', challenge: '', message: '' }, websocket: undefined }
     const settings = this.#settings(known, asked, '')
     return settings.kind === 'mqtt' ? { ...settings, mqtt: { ...settings.mqtt, password: '' } } : settings
   }
@@ -148,6 +152,8 @@ class NodeRegistrar implements Registrar {
       this.#waiting.approve(waiting, false)
       throw error
     })
+    // A client that asked once has this token and no other, however it is to connect after its next boot.
+    await this.#store.boot(device, hashOf(waiting.token))
     // Who has a code is never who is enrolled: the same address with the same UUID would have got credentials.
     this.#options.onNewcomer?.(deviceId)
     return ok(device)
@@ -179,15 +185,17 @@ class NodeRegistrar implements Registrar {
     return device?.clientId === clientId ? device : undefined
   }
 
-  #codeFor(request: OtaRequest, { remoteAddress }: Asked): OtaSettings {
+  #codeFor(request: OtaRequest, { remoteAddress, localAddress }: Asked): OtaSettings {
     const { deviceId, clientId, board, firmware } = request
     const replaces = this.#store.device(deviceId) !== undefined
-    const { code, challenge } = this.#waiting.enter(
+    const { code, challenge, token } = this.#waiting.enter(
       { deviceId, clientId, board, firmware, remoteAddress, replaces },
       this.#clock.now(),
     )
     const message = `${this.#options.greeting ?? 'Hearthbus'}\n${code}`
-    return { kind: 'activation', activation: { code, challenge, message } }
+    const url = webSocketUrl(this.#options.addresses(), localAddress)
+    const websocket = url === undefined ? undefined : { url, token }
+    return { kind: 'activation', activation: { code, challenge, message }, websocket }
   }
 
   #settings(device: EnrolledDevice, { localAddress }: Asked, token: string): OtaSettings {
@@ -225,7 +233,7 @@ class NodeRegistrar implements Registrar {
 
   #admitToken({ deviceId, clientId, token }: Extract<Claim, { kind: 'token' }>): DeviceIdentity | undefined {
     const device = this.#known({ deviceId, clientId })
-    if (device?.state !== 'approved' || device.transport !== 'websocket') return undefined
+    if (device?.state !== 'approved') return undefined
     const hash = hashOf(token)
     const found = this.#store.hasToken(deviceId, hash)
     if (found === undefined) return undefined

@@ -11,7 +11,7 @@
  */
 import type { OnRefused } from '../session/refusal.ts'
 import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
-import type { Part } from '../wire/multipart.ts'
+import { mediaType } from '../wire/media-type.ts'
 import { decodeMultipart, multipartBoundary } from '../wire/multipart.ts'
 import type { HttpHandler, HttpRequest } from './http-exchange.ts'
 import { jsonAnswer, textAnswer } from './http-exchange.ts'
@@ -52,21 +52,13 @@ export function visionHandler(desk: VisionCounter, onRefused: OnRefused): HttpHa
     const boundary = multipartBoundary(headers['content-type'])
     const parts = boundary === undefined ? undefined : decodeMultipart(boundary, body)
     const file = parts?.ok === true ? parts.value.find(({ name }) => name === 'file') : undefined
-    const mimeType = file === undefined ? undefined : imageType(file)
+    const type = file === undefined ? undefined : mediaType(file.bytes)
+    const mimeType = type?.startsWith('image/') === true ? type : undefined
     if (file === undefined || mimeType === undefined)
-      return jsonAnswer(415, { success: false, message: 'a JPEG, PNG or WebP picture is expected' })
+      return jsonAnswer(415, { success: false, message: 'a JPEG, PNG, GIF or WebP picture is expected' })
     const receipt = deposit({ bytes: file.bytes, mimeType })
     if (receipt === undefined)
       return jsonAnswer(410, { success: false, message: 'nobody waits for this picture any more' })
     return jsonAnswer(200, { success: true, text: TOLD, receipt })
   }
-}
-
-/** By the first bytes; what the form says about itself is a stranger's word. */
-function imageType({ bytes }: Part): string | undefined {
-  const head = Buffer.from(bytes.subarray(0, 12)).toString('latin1')
-  if (head.startsWith('\u00FF\u00D8\u00FF')) return 'image/jpeg'
-  if (head.startsWith('\u0089PNG\r\n\u001A\n')) return 'image/png'
-  if (head.startsWith('RIFF') && head.endsWith('WEBP')) return 'image/webp'
-  return undefined
 }

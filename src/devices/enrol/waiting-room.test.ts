@@ -4,7 +4,11 @@ import { WaitingRoom } from './waiting-room.ts'
 
 function room(codes: readonly string[] = []) {
   let next = 0
-  const chance = { code: () => codes[next++] ?? String(100_000 + next), challenge: () => `c${next}` }
+  const chance = {
+    code: () => codes[next++] ?? String(100_000 + next),
+    challenge: () => `c${next}`,
+    token: () => `t${next}`,
+  }
   return new WaitingRoom(chance, { places: 4, placesPerAddress: 2, stayMs: 1_000 })
 }
 

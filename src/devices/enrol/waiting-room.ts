@@ -11,6 +11,8 @@ import type { PendingDevice } from './enrolment.ts'
 
 export interface WaitingDevice extends PendingDevice {
   readonly challenge: string
+  /** Good from the approval on, for clients that ask only once. */
+  readonly token: string
   readonly approved: boolean
 }
 
@@ -28,6 +30,7 @@ export interface Chance {
   /** Six digits. */
   readonly code: () => string
   readonly challenge: () => string
+  readonly token: () => string
 }
 
 export class WaitingRoom {
@@ -59,6 +62,7 @@ export class WaitingRoom {
       ...newcomer,
       code: this.#freshCode(),
       challenge: this.#chance.challenge(),
+      token: this.#chance.token(),
       sinceMs: nowMs,
       expiresAtMs: nowMs + this.#settings.stayMs,
       approved: false,

@@ -32,6 +32,7 @@ export const ANSWER_SCHEMA: JsonSchema = {
       description: 'What it answered: the JSON in its text, or the text itself. `false` means that it refused.',
     },
     images: { type: 'integer', description: 'How many pictures are in the content.' },
+    evidence: { type: 'object', description: 'What shows that it was done, where the device cannot say so.' },
   },
   required: ['device', 'value'],
 }

@@ -7,7 +7,13 @@ import { DeviceCalls } from './device-call.ts'
 function callsTo(phase: Phase, online: boolean): DeviceCalls {
   const view = { phase, online } as DeviceView
   const fleet = { device: () => view, call: () => Promise.reject(new Error('nobody is asked')) }
-  return new DeviceCalls(fleet, { toolTimes: DEFAULT_TOOL_TIMES, whenAsleep: 'fail', waitMs: 0 })
+  return new DeviceCalls(fleet, {
+    toolTimes: DEFAULT_TOOL_TIMES,
+    whenAsleep: 'fail',
+    waitMs: 0,
+    bootedAtMs: () => undefined,
+    now: () => 0,
+  })
 }
 
 describe('whoever waited in vain', () => {

@@ -5,18 +5,21 @@
  *   greeting ▸ waits until it has listed
  *   ready    ▸ still the tool that was approved? ▸ asked ▸ answer
  *
- * Pure, given its fleet.
+ * A tool that restarts the device is never answered: that the device boots afterwards is what is told.
+ *
+ * Pure, given its fleet, apart from waiting.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { accountKey } from '../../bus/caller.ts'
 import type { Effect } from '../../bus/capability.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
-import { fail } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
-import { faultSentence } from '../session/device-fault.ts'
+import { faultSentence, mayHaveActed } from '../session/device-fault.ts'
 import type { DeviceView, Fleet } from '../session/fleet.ts'
 import type { ToolTimes } from '../session/tool-time.ts'
-import { toolTimeMs } from '../session/tool-time.ts'
+import { isRestartTool, toolTimeMs } from '../session/tool-time.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { faultOf, outcomeOf } from './answer.ts'
 import { definitionHash } from './definition.ts'
@@ -27,6 +30,9 @@ export interface PatienceRules {
   /** What a call to a sleeping device gets that does not say what it wants. */
   readonly whenAsleep: 'fail' | 'queue'
   readonly waitMs: number
+  /** When a device last asked where to connect, which it does at every boot. */
+  readonly bootedAtMs: (deviceId: string) => number | undefined
+  readonly now: () => number
 }
 
 export interface AskedTool {
@@ -38,6 +44,9 @@ export interface AskedTool {
 
 /** For its turn behind other calls; the tool's own time begins when the device is asked. */
 const TURN_MS = 60_000
+/** From the last sign of a device that restarts to its first question after it. */
+const RESTART_MS = 60_000
+const LOOK_MS = 200
 
 export class DeviceCalls {
   readonly #fleet: Pick<Fleet, 'device' | 'call'>
@@ -58,7 +67,23 @@ export class DeviceCalls {
     if (now !== undefined && definitionHash(now) !== definitionHash(tool)) return fail(changedTool(slug, tool.name))
     const timeoutMs = toolTimeMs(tool.name, this.#rules.toolTimes)
     const options = { signal: call.signal, waitMs: TURN_MS, timeoutMs }
-    return outcomeOf(await this.#fleet.call(deviceId, tool.name, call.body, options), { slug, effect })
+    const askedAtMs = this.#rules.now()
+    const result = await this.#fleet.call(deviceId, tool.name, call.body, options)
+    if (!result.ok && isRestartTool(tool.name) && mayHaveActed(result.fault)) {
+      const bootedAtMs = await this.#bootAfter(deviceId, askedAtMs, call.signal)
+      if (bootedAtMs !== undefined) return restarted(slug, askedAtMs, bootedAtMs)
+    }
+    return outcomeOf(result, { slug, effect })
+  }
+
+  /** When the device asked where to connect after this moment; `undefined` if it did not in time. */
+  async #bootAfter(deviceId: string, atMs: number, signal: AbortSignal): Promise<number | undefined> {
+    for (let waitedMs = 0; waitedMs <= RESTART_MS && !signal.aborted; waitedMs += LOOK_MS) {
+      const bootedAtMs = this.#rules.bootedAtMs(deviceId)
+      if (bootedAtMs !== undefined && bootedAtMs >= atMs) return bootedAtMs
+      await delay(LOOK_MS, undefined, { ref: false })
+    }
+    return undefined
   }
 
   /** Why the device cannot be asked now either; `undefined` as soon as it can. */
@@ -92,7 +117,10 @@ export class DeviceCalls {
   /** The longest that a call of this tool can take, with everything it may have to wait for. */
   timeoutSeconds(tool: string): number {
     const { toolTimes, whenAsleep, waitMs } = this.#rules
-    return Math.ceil((toolTimeMs(tool, toolTimes) + TURN_MS + (whenAsleep === 'queue' ? waitMs : 0)) / 1_000)
+    const restartMs = isRestartTool(tool) ? RESTART_MS : 0
+    return Math.ceil(
+      (toolTimeMs(tool, toolTimes) + restartMs + TURN_MS + (whenAsleep === 'queue' ? waitMs : 0)) / 1_000,
+    )
   }
 
   /** Something happened to the device. */
@@ -123,6 +151,13 @@ export class DeviceCalls {
   #phase(deviceId: string): DeviceView['phase'] {
     return this.#fleet.device(deviceId)?.phase ?? 'asleep'
   }
+}
+
+function restarted(slug: string, askedAtMs: number, bootedAtMs: number): Outcome {
+  const booted_at = new Date(bootedAtMs).toISOString()
+  const seconds = Math.round((bootedAtMs - askedAtMs) / 100) / 10
+  const text = `The device restarted: ${seconds} s after it was told to, it booted and asked where to connect.`
+  return ok({ data: { device: slug, value: true, evidence: { booted_at } }, content: [{ type: 'text', text }] })
 }
 
 export function changedTool(slug: string, tool: string): Fault {

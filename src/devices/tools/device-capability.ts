@@ -37,6 +37,7 @@ export interface ToolOffer {
   /** For descriptions that refer to other tools. */
   readonly rename: Rename
   readonly online: boolean
+  readonly listed: boolean
   readonly timeoutSeconds: number
   readonly urls: readonly UrlRule[]
   /** Why a sensitive call need not be asked about: the device cannot be reached anyway. */
@@ -71,7 +72,7 @@ export function deviceCapability(given: ToolOffer): Capability | undefined {
     effect,
     lock: `device:${given.deviceId}`,
     family: devicesFamily,
-    face: { kind: 'tool' },
+    face: { kind: 'tool', ...(given.listed ? {} : { unlisted: true }) },
     accept: (body) => {
       const checked = checkArguments(tool, body)
       return checked.ok ? checked : fail(checked.fault.problems.map((problem) => issueOf(problem, tool)))

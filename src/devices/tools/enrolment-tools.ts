@@ -77,6 +77,7 @@ const list = defineTool({
     refused: z.array(refusedView),
     ota: z.string().describe('What to type into a device.'),
     local_only: z.boolean().describe('Whether nothing but this machine can reach that address.'),
+    public_url: z.boolean().describe('Whether that address is the owner’s (devices.publicUrl).'),
   }),
 })
 
@@ -91,7 +92,8 @@ const approve = (parts: EnrolmentParts) =>
     ...decision,
     name: 'devices.enrolment.approve',
     title: 'Let a device in',
-    description: 'Approves the device that shows this code. It gets its credentials the next time it asks, in seconds.',
+    description:
+      'Approves the device that shows this code. It gets its credentials the next time it asks, in seconds. Over MQTT it then connects; over WebSocket it connects when somebody wakes it.',
     input: approveInput,
     output: enrolledView,
     plan: ({ code, name }) => {
@@ -180,7 +182,7 @@ async function approved(
 
 async function changed({ house, call }: Around, kind: 'revoke' | 'rotate' | 'forget', name: string) {
   const { registrar, fleet } = house.gateway
-  const deviceId = parseDeviceId(name) ?? house.store.deviceOf(name)
+  const deviceId = parseDeviceId(name) ?? house.store.deviceOf(name) ?? house.roster.find(name)?.enrolled.deviceId
   if (deviceId === undefined) return fail(unknownDevice(name))
   const slug = slugOf(house, deviceId)
   const result = await registrar[kind](deviceId, callerKey(call.caller))
@@ -217,6 +219,7 @@ function listJson(house: OpenHouse): JsonObject {
     refused: refusedJson(house),
     ota: house.otaUrl,
     local_only: house.localOnly,
+    public_url: house.publicUrl,
   }
 }
 

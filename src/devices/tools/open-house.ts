@@ -26,6 +26,8 @@ export interface OpenHouse {
   readonly otaUrl: string
   /** Nothing but this machine can reach the listener. */
   readonly localOnly: boolean
+  /** The address is the owner's, not one of this machine. */
+  readonly publicUrl: boolean
 }
 
 export interface ToolParts {

@@ -59,7 +59,13 @@ beforeEach(async () => {
     fleet,
     registrar: { device: (id) => enrolled.device(id), devices: () => enrolled.devices() },
     store: new PinStore(database, ledger),
-    calls: new DeviceCalls(fleet, { toolTimes: DEFAULT_TOOL_TIMES, whenAsleep: 'fail', waitMs: 0 }),
+    calls: new DeviceCalls(fleet, {
+      toolTimes: DEFAULT_TOOL_TIMES,
+      whenAsleep: 'fail',
+      waitMs: 0,
+      bootedAtMs: () => undefined,
+      now: () => 0,
+    }),
     bus: {
       registerCapability: (capability) => {
         registered.push(capability)

@@ -40,7 +40,7 @@ export interface RosterRules {
   readonly urls: readonly UrlRule[]
   /** User-only tools that agents may see and ask for, too. */
   readonly userToolsForAgents: readonly string[]
-  readonly offlineTools: 'listed' | 'hidden'
+  readonly offlineTools: 'listed' | 'unlisted' | 'hidden'
 }
 
 export interface RosterBus {
@@ -106,9 +106,15 @@ export class Roster {
     return [...this.#devices.values()]
   }
 
-  /** By slug or by MAC address. */
+  /** By slug, by MAC address, or by the name that people gave it, if only one has it. */
   find(name: string): RosterDevice | undefined {
-    return this.#devices.get(this.#bySlug.get(name) ?? parseDeviceId(name) ?? '')
+    return this.#devices.get(this.#bySlug.get(name) ?? parseDeviceId(name) ?? '') ?? this.#named(name)
+  }
+
+  #named(name: string): RosterDevice | undefined {
+    const wanted = name.trim().toLowerCase()
+    const named = this.devices().filter(({ enrolled }) => enrolled.name.trim().toLowerCase() === wanted)
+    return named.length === 1 ? named[0] : undefined
   }
 
   async syncAll(): Promise<void> {
@@ -238,6 +244,7 @@ export class Roster {
           forPeople,
           rename,
           online,
+          listed: online || rules.offlineTools === 'listed',
           urls: rules.urls,
           timeoutSeconds: calls.timeoutSeconds(tool.name),
           unreachable: () => calls.unreachable(deviceId, slug),
@@ -252,7 +259,7 @@ export class Roster {
     }
     this.#devices.set(deviceId, { ...facts, tools, problems })
     this.#bySlug.set(slug, deviceId)
-    const shown: typeof offers = online || rules.offlineTools === 'listed' ? offers : new Map()
+    const shown: typeof offers = online || rules.offlineTools !== 'hidden' ? offers : new Map()
     this.#withdraw(deviceId, shown)
     this.#register(deviceId, shown)
   }

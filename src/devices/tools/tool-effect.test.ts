@@ -15,10 +15,20 @@ describe('the effect of a tool', () => {
   it.each([
     ['self.get_device_status', 'reads'],
     ['self.otto.get_status', 'reads'],
-    // Looks like reading, and nobody vouches for it.
-    ['self.get_everything', 'writes'],
+    ['self.get_everything', 'reads'],
+    // Getters of boards in the firmware's repository, and of py-xiaozhi.
+    ['self.chassis.get_light_mode', 'reads'],
+    ['self.application.list_running', 'reads'],
+    ['self.get_and_reset_counter', 'writes'],
+    ['self.getaway', 'writes'],
+    ['self.application.launch', 'sensitive'],
+    ['self.application.kill', 'sensitive'],
+    ['take_screenshot', 'sensitive'],
+    ['self.room.startRecording', 'sensitive'],
+    ['self.get_photo', 'sensitive'],
+    ['self.camera.set_camera_flipped', 'writes'],
     ['self.audio_speaker.set_volume', 'writes'],
-    ['self.camera.take_photo', 'writes'],
+    ['self.camera.take_photo', 'sensitive'],
     ['weather.today', 'reads'],
     ['self.door.unlock', 'sensitive'],
     // Whoever lists these, and to whomever.

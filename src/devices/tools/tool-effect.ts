@@ -1,10 +1,12 @@
 /**
  * Tool effect: what calling a device's tool means for the house. A device's own word for it does not count.
  *
- *   user-only, or on the sensitive list ▸ sensitive      on the safe list, without arguments ▸ reads      else ▸ writes
+ *   user-only, or on the sensitive list ▸ sensitive
+ *   looks, listens, starts or ends programs ▸ sensitive
+ *   a getter by name that takes nothing ▸ reads      else ▸ writes
  *
- * A name that looks like reading is no proof: only names on a list are believed, and only while the tool takes nothing
- * that it could act upon. The owner's own list may name tools with arguments.
+ * A name that looks like reading is believed only while the tool takes nothing that it could act upon, and no other word
+ * of it is one for doing. The owner's own list may name tools with arguments.
  *
  * Pure.
  */
@@ -20,21 +22,20 @@ export interface EffectRules {
   readonly sensitiveTools: readonly string[]
 }
 
-/** Getters of stock firmware and of its boards (facts, 3.6 to 3.8). */
-const READS: ReadonlySet<string> = new Set([
-  'self.get_device_status',
-  'self.get_system_info',
-  'self.screen.get_info',
-  'self.battery.get_level',
-  'self.lamp.get_state',
-  'self.light.get_power',
-  'self.led_strip.get_brightness',
-  'self.chassis.get_light_mode',
-  'self.camera.get_ir_filter_state',
-  'self.otto.get_status',
-  'self.otto.get_trims',
-  'self.otto.get_ip',
-])
+/** The verb that a getter's last word begins with: `self.battery.get_level`, `self.application.list_running`. */
+const GETTER = /(?:^|[._])(?:get|list|query|read|is|has)(?:_[a-z0-9_]*)?$/
+/** In whose company a getter is none: `get_and_clear`, `get_set_mode`. */
+const DOING: ReadonlySet<string> = new Set(
+  'and or set reset clear delete remove write toggle turn open close unlock lock start stop move play send update enable disable'.split(
+    ' ',
+  ),
+)
+/** Letting a room or a screen be seen or heard, and running programs: as grave as what leaves a house by them. */
+const LOOKS_LISTENS_RUNS: ReadonlySet<string> = new Set(
+  'photo photos photograph picture selfie snapshot screenshot screencap capture video record recording listen microphone mic eavesdrop transcribe launch kill execute exec shell terminal command script install uninstall'.split(
+    ' ',
+  ),
+)
 
 /** Restarting, flashing, cutting off, and letting pictures of a screen leave: whoever lists them, and to whomever. */
 const SENSITIVE =
@@ -44,7 +45,17 @@ export function effectOfTool(tool: DeviceTool, rules: EffectRules): Effect {
   const { name, userOnly } = tool
   if (userOnly || SENSITIVE.test(name) || matchesAny(rules.sensitiveTools, name)) return 'sensitive'
   if (matchesAny(rules.readTools, name)) return 'reads'
-  return READS.has(name) && takesNothing(tool) ? 'reads' : 'writes'
+  const words = nameWords(name)
+  if (words.some((word) => LOOKS_LISTENS_RUNS.has(word))) return 'sensitive'
+  const isGetter = GETTER.test(name) && !words.some((word) => DOING.has(word))
+  return isGetter && takesNothing(tool) ? 'reads' : 'writes'
+}
+
+function nameWords(name: string): readonly string[] {
+  return name
+    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
 }
 
 function takesNothing({ inputSchema }: DeviceTool): boolean {

@@ -22,7 +22,7 @@ function open() {
     clock: { now: Date.now },
   })
   const room: WaitingRoom = new WaitingRoom(
-    { code: () => String(code++), challenge: () => 'c' },
+    { code: () => String(code++), challenge: () => 'c', token: () => 't' },
     settings,
     notice.changed,
   )

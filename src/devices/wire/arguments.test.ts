@@ -124,4 +124,17 @@ describe('arguments', () => {
       }),
     )
   })
+
+  it('refuses a NUL, also inside of lists and keys, and takes the six characters that only look like one', () => {
+    const tool = {
+      name: 't',
+      inputSchema: { type: 'object', properties: { text: { type: 'string' }, list: { type: 'array' } } },
+    }
+    for (const given of [{ text: 'a\0b' }, { list: ['a', { '\0': 1 }] }])
+      expect(checkArguments(tool, given)).toMatchObject({
+        ok: false,
+        fault: { problems: [expect.stringContaining('NUL')] },
+      })
+    expect(checkArguments(tool, { text: '\\u0000' }).ok).toBe(true)
+  })
 })

@@ -51,7 +51,10 @@ export function checkArguments(
     if (!checked.some(([taken]) => taken === name) && !problems.some((text) => text.startsWith(`${name} `)))
       problems.push(`${name} is required`)
   const result = Object.fromEntries(checked)
-  const bytes = Buffer.byteLength(JSON.stringify(result))
+  const written = JSON.stringify(result)
+  // In the firmware's strings a NUL is the end: it would act on less than was looked at.
+  if (/(?<!\\)(?:\\\\)*\\u0000/.test(written)) problems.push('a text with a NUL character is not sent')
+  const bytes = Buffer.byteLength(written)
   if (bytes > MAX_ARGUMENT_BYTES) problems.push(`arguments take ${bytes} bytes, ${MAX_ARGUMENT_BYTES} allowed`)
   return problems.length === 0 ? ok(result) : fail({ kind: 'invalid-arguments', problems })
 }

@@ -35,16 +35,27 @@ describe('content', () => {
     expect(content(...items)).toMatchObject({ value: { content: items } })
   })
 
+  it('calls a picture what its bytes say it is', () => {
+    const png = { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'text/html' }
+    expect(content(png)).toMatchObject({ value: { content: [{ ...png, mimeType: 'image/png' }] } })
+  })
+
   it('shows as text what no client could show as a picture', () => {
     const items: Json[] = [
       { type: 'image', data: 'not base64!', mimeType: 'image/jpeg' },
-      { type: 'image', data: '/9j/2Q==', mimeType: 'text/html' },
+      // "<svg/>" and "<html>", whatever they call themselves.
+      { type: 'image', data: 'PHN2Zy8+', mimeType: 'image/svg+xml' },
+      { type: 'image', data: 'PGh0bWw+', mimeType: 'image/jpeg' },
+      // A sound that says it is a picture.
+      { type: 'image', data: 'T2dnUw==', mimeType: 'image/png' },
+      { type: 'image', data: `/9j/${'A'.repeat(6_000_000)}`, mimeType: 'image/jpeg' },
       { type: 'image', image: 'nonsense' },
       { type: 'resource', uri: 'x' },
       7,
     ]
     const told = content(...items)
-    expect(told.ok && told.value.content.map((item) => item.type)).toEqual(['text', 'text', 'text', 'text', 'text'])
+    expect(told.ok && told.value.content.map((item) => item.type)).toEqual(items.map(() => 'text'))
+    expect(JSON.stringify(told).length).toBeLessThan(2_000)
   })
 
   it('passes the error flag that some devices set', () => {

@@ -9,6 +9,7 @@
  * Pure.
  */
 import { fromBase64 } from '../../core/bytes.ts'
+import { mediaType } from './media-type.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
@@ -29,7 +30,8 @@ export interface ToolResult {
 export type ContentFault = { readonly kind: 'bad-content'; readonly problem: string }
 
 const MAX_ITEMS = 64
-const MIME = /^(?:image|audio)\/[\w.+-]{1,64}$/
+/** Models take pictures up to 5 MB; the largest of a board has some hundred kilobytes. */
+const MAX_MEDIA_BYTES = 4 * 1_048_576
 
 export function decodeToolResult(result: Json): Result<ToolResult, ContentFault> {
   if (!isJsonObject(result) || !Array.isArray(result['content']))
@@ -52,12 +54,23 @@ function standardItem(entry: Json): ContentItem {
   return asText(entry)
 }
 
-/** Only what a client can really show: a media type of its kind and base64 that decodes. */
+/** The type is that of the bytes: what the device calls them is a stranger's word. No SVG, which is a program. */
 function media(entry: JsonObject, type: 'image' | 'audio'): ContentItem | undefined {
-  const { data, mimeType } = entry
-  if (typeof data !== 'string' || typeof mimeType !== 'string') return undefined
-  if (!MIME.test(mimeType) || !mimeType.startsWith(type) || fromBase64(data) === undefined) return undefined
+  const { data } = entry
+  if (typeof data !== 'string') return undefined
+  if (data.length > (MAX_MEDIA_BYTES * 4) / 3 + 4) return leftOut(type, 'too large')
+  const bytes = fromBase64(data)
+  const mimeType = bytes === undefined ? undefined : mediaType(bytes)
+  if (mimeType?.startsWith(type) !== true) return leftOut(type, 'of a kind that is not shown')
   return { type, data, mimeType }
+}
+
+/** Said instead of it, so that nobody takes a missing picture for none. */
+function leftOut(type: 'image' | 'audio', why: string): ContentItem {
+  return {
+    type: 'text',
+    text: `[The device sent ${type === 'image' ? 'a picture' : 'a sound'} that is ${why}; it was left out.]`,
+  }
 }
 
 /** What has no standard shape stays readable. */

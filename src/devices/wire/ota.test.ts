@@ -66,7 +66,7 @@ describe('OTA answer', () => {
 
   it('writes a code and no credentials for a stranger', () => {
     const activation = { code: '123456', challenge: 'c', message: 'hearthbus\n123456' }
-    expect(encodeOtaAnswer({ kind: 'activation', activation }, TIME)).toEqual({
+    expect(encodeOtaAnswer({ kind: 'activation', activation, websocket: undefined }, TIME)).toEqual({
       server_time: { timestamp: 1_767_225_600_000, timezone_offset: 120 },
       activation: { message: 'hearthbus\n123456', code: '123456', challenge: 'c', timeout_ms: 30_000 },
     })

@@ -60,7 +60,12 @@ interface ActivationSettings {
 export type OtaSettings =
   | { readonly kind: 'websocket'; readonly websocket: WebSocketSettings }
   | { readonly kind: 'mqtt'; readonly mqtt: MqttSettings }
-  | { readonly kind: 'activation'; readonly activation: ActivationSettings }
+  /** The WebSocket section is for clients that ask once: its token is good from the approval on. */
+  | {
+      readonly kind: 'activation'
+      readonly activation: ActivationSettings
+      readonly websocket: WebSocketSettings | undefined
+    }
   /** Known and turned away: the time and nothing else. */
   | { readonly kind: 'nothing' }
 
@@ -109,7 +114,12 @@ export function encodeOtaAnswer(
   }
   if (settings.kind === 'activation') {
     const { code, challenge, message } = settings.activation
-    return { server_time, activation: { message, code, challenge, timeout_ms: 30_000 } }
+    const { websocket } = settings
+    return {
+      server_time,
+      activation: { message, code, challenge, timeout_ms: 30_000 },
+      ...(websocket === undefined ? {} : { websocket: { ...websocket, version: 1 } }),
+    }
   }
   const { endpoint, clientId, username, password, publishTopic, subscribeTopic } = settings.mqtt
   const topics = { publish_topic: publishTopic, subscribe_topic: subscribeTopic }

@@ -16,6 +16,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { isRetriable } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import { visibleJson } from '../../core/stranger-text.ts'
 import { canonicalJson, isJsonObject } from '../../core/json.ts'
 
 /** The name under which clients know these shapes. */
@@ -136,8 +137,14 @@ export function dataHash(data: Json): string {
   return hash('sha256', canonicalJson(data))
 }
 
-function envelope({ data, ...meta }: Answered, error: JsonObject | null): JsonObject {
-  return { meta: { contract: CONTRACT, ...meta, data_hash: dataHash(data) }, data, error }
+/** Names and texts come from devices and definition files; the hash is over what is shown. */
+function envelope({ data: given, ...meta }: Answered, error: JsonObject | null): JsonObject {
+  const data = visibleJson(given)
+  return {
+    meta: { contract: CONTRACT, ...meta, data_hash: dataHash(data) },
+    data,
+    error: error === null ? null : visibleJson(error),
+  }
 }
 
 function stamped(data: Json): Answered {

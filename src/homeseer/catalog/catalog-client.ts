@@ -26,7 +26,7 @@ export interface CatalogOptions extends ControlsOptions {
   /** How long lists of events, cameras and plug-ins hold. */
   readonly listsHoldMs: number
   /** What the owner says that devices are. */
-  readonly ownerKinds?: ReadonlyMap<number, DeviceKind>
+  readonly ownerKinds?: () => ReadonlyMap<number, DeviceKind>
 }
 
 interface Kept<Value> {
@@ -43,7 +43,14 @@ export class CatalogClient {
   readonly #asking = new Map<string, Promise<Result<unknown, LinkFault>>>()
   #renewableMs = 0
   readonly #controls: ControlsClient
-  #built: { readonly house: House; readonly structure: number; readonly controls: ControlMap } | undefined
+  #built:
+    | {
+        readonly house: House
+        readonly structure: number
+        readonly controls: ControlMap
+        readonly kinds: ReadonlyMap<number, DeviceKind> | undefined
+      }
+    | undefined
 
   constructor(options: CatalogOptions) {
     this.#options = options
@@ -67,12 +74,15 @@ export class CatalogClient {
     }
     const controls = await this.#once('controls', () => this.#controls.all())
     if (!controls.ok) return controls
-    if (this.#built?.structure !== mirror.structure || this.#built.controls !== controls.value) {
-      const records = [...mirror.entries.values()].map((entry) => entry.record)
-      const house = buildHouse(records, controls.value, this.#options.ownerKinds)
-      this.#built = { house, structure: mirror.structure, controls: controls.value }
-    }
-    return ok(this.#built.house)
+    const kinds = this.#options.ownerKinds?.()
+    const { structure } = mirror
+    const built = this.#built
+    if (built?.structure === structure && built.controls === controls.value && built.kinds === kinds)
+      return ok(built.house)
+    const records = [...mirror.entries.values()].map((entry) => entry.record)
+    const house = buildHouse(records, controls.value, kinds)
+    this.#built = { house, structure, controls: controls.value, kinds }
+    return ok(house)
   }
 
   /**

@@ -12,6 +12,7 @@ import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { GuardServices } from '../../guard/guard.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
+import type { ClassStore } from '../catalog/class-store.ts'
 import type { Exposes } from '../catalog/house.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventDefinitionSource } from '../catalog/event-file-store.ts'
@@ -41,6 +42,8 @@ export interface Homeseer {
   readonly learned: AliasStore | undefined
   readonly eventFiles: EventDefinitionSource
   readonly arrivals: Arrivals
+  /** What the owner says that devices are. */
+  readonly classes: ClassStore
   /** Which devices exist for callers; `undefined`: all. */
   readonly exposes: Exposes | undefined
   readonly bus: OfferingBus

@@ -11,6 +11,7 @@
 import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { visibleJson } from '../../core/stranger-text.ts'
 import { HINT, isHs4Code, NEXT, nextJson, type Hs4Code, type NextCall } from './faults.ts'
 
 /** For faults that the chain or the guard says, which know nothing of the family's ten codes. */
@@ -56,9 +57,11 @@ const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
 
 export const homeseerFamily: Family = {
   name: 'homeseer',
-  success: (data) => ({ result: data }),
+  // Names, states and events are the words of whoever set up the house; event files are not cleaned where they are read,
+  // because a rollback restores what it found.
+  success: (data) => ({ result: visibleJson(data) }),
   failure: (fault, offer, listed = (tool) => tool) => ({
-    structured: { error: errorJson(fault, offer, listed) },
+    structured: visibleJson({ error: errorJson(fault, offer, listed) }),
     isError: true,
   }),
   outputSchema,

@@ -138,6 +138,10 @@ function userTools({ systemInfo, reboot }: Surroundings): readonly Tool[] {
       properties: [{ name: 'url', type: 'string', default: 'The address of the firmware image' }],
       userOnly: true,
       run: ({ url }) => {
+        if (/^https?:.*\.bin$/.test(String(url))) {
+          reboot()
+          return true
+        }
         throw new ToolFailed(`cannot download "${String(url)}"`)
       },
     },

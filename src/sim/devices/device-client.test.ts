@@ -218,11 +218,12 @@ describe('a simulated device', () => {
     await expect.poll(() => backend.heard.filter((text) => text === 'binary 3')).toHaveLength(2)
   })
 
-  it('reboots when told to, after saying so', async () => {
+  // Seen of firmware 2.4.2 (run ws-life-v1): no answer, and TCP is closed about a second later.
+  it('reboots when told to, without an answer', async () => {
     const device = await start({ timing: { rebootMs: 10 } })
     await device.wake()
     backend.call(7, 'self.reboot')
-    await expect.poll(() => backend.payloads()).toHaveLength(1)
     await expect.poll(() => device.connected()).toBe(false)
+    expect(backend.payloads()).toEqual([])
   })
 })

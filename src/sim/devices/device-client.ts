@@ -68,6 +68,7 @@ class DeviceClient implements SimulatedDevice {
   #sessionId = ''
   #greeted = false
   #failed = false
+  #rebooting = false
   #lastDataMs = 0
   #greeting: ((answered: boolean) => void) | undefined
   /** From the configuration, never negotiated. */
@@ -285,7 +286,7 @@ class DeviceClient implements SimulatedDevice {
     this.#greeting?.(false)
     this.#closeAudio()
     // A sleeping WebSocket device is not connected and does not want to be.
-    if (this.#mqtt !== undefined || this.#options.awake === true) void this.#comeBack()
+    if (!this.#rebooting && (this.#mqtt !== undefined || this.#options.awake === true)) void this.#comeBack()
   }
 
   async #comeBack(): Promise<void> {
@@ -297,10 +298,20 @@ class DeviceClient implements SimulatedDevice {
     }
   }
 
+  /** The answer to whoever asked for it is queued behind the restart, and so never sent. */
   async #reboot(): Promise<void> {
+    const { signal } = this.#stopping
+    this.#task.loop.halt()
     await delay(this.#timing.rebootMs, undefined, { ref: false })
-    this.#task.loop.clear()
-    this.cut()
+    this.#rebooting = true
+    this.#voice.reset()
+    this.#closeAudio()
+    this.#hangUp()
+    this.#greeted = false
+    this.#task.loop.resume()
+    if (!signal.aborted) await this.start().catch(() => undefined)
+    this.#rebooting = false
+    if (this.#line === undefined && (this.#mqtt !== undefined || this.#options.awake === true)) void this.#comeBack()
   }
 
   #hangUp(): void {

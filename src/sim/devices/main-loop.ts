@@ -11,8 +11,10 @@ export type Task = () => void | Promise<void>
 export class MainLoop {
   readonly #tasks: Task[] = []
   #running = false
+  #halted = false
 
   schedule(task: Task): void {
+    if (this.#halted) return
     this.#tasks.push(task)
     if (this.#running) return
     this.#running = true
@@ -22,6 +24,17 @@ export class MainLoop {
   /** Forgets what is left to do, as a restart does. */
   clear(): void {
     this.#tasks.length = 0
+  }
+
+  /** A restart has begun: what would be done after it is never done. */
+  halt(): void {
+    this.#halted = true
+    this.clear()
+  }
+
+  /** Booted again. */
+  resume(): void {
+    this.#halted = false
   }
 
   async #run(): Promise<void> {

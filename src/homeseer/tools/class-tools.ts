@@ -1,0 +1,104 @@
+/**
+ * Class tools: what every device is taken for and why, and the owner's correction in one step, which holds at once.
+ *
+ *   hs4.classes.list · hs4.classes.correct
+ *
+ * On the bus for the console; no model sees them, and nobody but an admin may use them: a lock that counts as a lamp
+ * would ask nobody.
+ *
+ * Reads and writes through the link and the ledger.
+ */
+import { z } from 'zod'
+import type { Caller } from '../../bus/call.ts'
+import { callerKey } from '../../bus/caller.ts'
+import type { Assessment, Capability } from '../../bus/capability.ts'
+import { defineChange, defineTool } from '../../bus/capability-definition.ts'
+import { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
+import type { Fault, Reason } from '../../core/fault.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { administrationFlaw } from '../../guard/authority.ts'
+import type { Device } from '../catalog/device.ts'
+import { answer, type Homeseer } from './dependencies.ts'
+import { refArgument } from './device-arguments.ts'
+import { homeseerFamily } from './envelope.ts'
+import { readFault } from './faults.ts'
+import { deviceTarget } from './homeseer-change.ts'
+import { deviceLabel, noDevice } from './house-client.ts'
+
+const common = { family: homeseerFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
+
+const classView = z.object({
+  ref: z.int(),
+  name: z.string(),
+  kind: z.enum(HOMESEER_DEVICE_KINDS),
+  asks: z.boolean().describe('Whether a change of it waits for a person.'),
+  because: z.array(z.string()).describe('What it was recognised by.'),
+  corrected: z.boolean().describe('The owner said so.'),
+})
+
+export function classTools(homeseer: Homeseer): readonly Capability[] {
+  return [listTool(homeseer), correctTool(homeseer)]
+}
+
+function listTool(homeseer: Homeseer): Capability {
+  return defineTool({
+    ...common,
+    effect: 'reads',
+    assess: (_input, { caller }): Assessment => ({ effect: 'reads', reasons: ownerReasons(caller) }),
+    name: 'hs4.classes.list',
+    title: 'What devices are taken for',
+    description: 'Lists every device of HomeSeer with its kind, whether a change of it asks a person, and why.',
+    input: z.strictObject({}),
+    output: z.object({ kinds: z.array(z.string()), devices: z.array(classView) }),
+  }).handledBy(async () => {
+    const house = await homeseer.catalog.house()
+    if (!house.ok) return fail(readFault(house.fault, 'reading the devices'))
+    const devices = house.value.devices.map((device) => classJson(homeseer, device))
+    return answer({ kinds: [...HOMESEER_DEVICE_KINDS], devices })
+  })
+}
+
+function correctTool(homeseer: Homeseer): Capability {
+  return defineChange({
+    ...common,
+    effect: 'admin',
+    idempotent: false,
+    name: 'hs4.classes.correct',
+    title: 'Say what a device is',
+    description: 'Says what a device is, from now on. Without a kind, it is again what it is recognised as.',
+    input: z.strictObject({ ref: refArgument, kind: z.enum(HOMESEER_DEVICE_KINDS).exactOptional() }),
+    output: classView,
+    plan: ({ ref }) => findListed(homeseer, ref),
+    assess: (device, _input, { caller }) => ({
+      effect: 'admin',
+      target: deviceTarget(device.ref),
+      label: deviceLabel(device),
+      reasons: ownerReasons(caller),
+    }),
+    assessMistake: (_input, { caller }) => ({ reasons: ownerReasons(caller) }),
+    act: async ({ ref }, { kind }, { caller }) => {
+      await homeseer.classes.correct(ref, kind, callerKey(caller))
+      const renewed = await findListed(homeseer, ref)
+      return renewed.ok ? answer(classJson(homeseer, renewed.value)) : renewed
+    },
+  })
+}
+
+/** Also a device that is hidden from agents: the owner sees all of them. */
+async function findListed({ catalog }: Homeseer, ref: number): Promise<Result<Device, Fault>> {
+  const house = await catalog.house()
+  if (!house.ok) return fail(readFault(house.fault, 'reading the devices'))
+  const device = house.value.byRef.get(ref)
+  return device === undefined ? fail(noDevice(ref)) : ok(device)
+}
+
+function classJson({ classes }: Homeseer, device: Device): z.output<typeof classView> {
+  const { ref, kind, sensitivity, evidence } = device
+  const corrected = classes.kinds.has(ref)
+  return { ref, name: deviceLabel(device), kind, asks: sensitivity.length > 0, because: [...evidence], corrected }
+}
+
+function ownerReasons(caller: Caller): readonly Reason[] {
+  const flaw = administrationFlaw(caller)
+  return flaw === undefined ? [] : [{ rule: 'admin-only', message: 'What a device is, is for the owner to say.' }]
+}

@@ -82,6 +82,13 @@ const listenSection = z
       .enum(['agent', 'observer', 'off'])
       .default('agent')
       .describe('Role of a local program that shows no token; `off` demands a token of everybody.'),
+    tokenHash: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'SHA-256 in hex')
+      .exactOptional()
+      .describe(
+        'SHA-256 of a token that was made elsewhere, with which agents come in beside those of `hearthbus token create`.',
+      ),
     allowedHosts: z
       .array(z.string())
       .default([])

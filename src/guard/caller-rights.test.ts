@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../bus/call.ts'
 import type { Effect } from '../bus/capability.ts'
-import { callerReasons } from './policy.ts'
+import { callerReasons } from './caller-rights.ts'
 
 const narrowed: Caller = { kind: 'principal', id: 'lamp-bot', role: 'agent', restrictions: { devices: ['lamp:*'] } }
 

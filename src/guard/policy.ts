@@ -11,13 +11,17 @@
  *
  * Pure.
  */
-import type { Caller, Role, TrustLevel } from '../bus/call.ts'
+import type { Caller } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'
-import type { Assessment, Effect, Offer, CapabilityDescriptor } from '../bus/capability.ts'
+import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
+import { callerReasons, isEffect } from './caller-rights.ts'
 import type { LimitVerdict } from './limits.ts'
-import { matches, matchesAny } from './pattern.ts'
-import type { GuardConfig } from './config.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { matches } from './pattern.ts'
+import { defaultNeed } from './round.ts'
+import type { QuorumRequest } from './rounds-store.ts'
 
 /** Whether this node changes anything at all. The owner sets it in the configuration; no argument does. */
 export type Mode = 'full' | 'readonly'
@@ -29,7 +33,7 @@ export function isMode(value: unknown): value is Mode {
 }
 
 export interface PolicyInput {
-  readonly offer: Pick<Offer, 'name' | 'effect' | 'trustRequired'>
+  readonly offer: Pick<Offer, 'name' | 'effect' | 'trustRequired' | 'forApprovers'>
   readonly assessment: Assessment
   readonly caller: Caller
   readonly mode: Mode
@@ -41,6 +45,9 @@ export interface PolicyInput {
   readonly inProfile: boolean
   readonly limits: LimitVerdict
   readonly approval: ApprovalStanding
+  /** The call is before voters, whether or not it would need anybody's yes. */
+  readonly proposed?: boolean
+  readonly body?: JsonObject
   /** The same key was let through before: nothing will act, so neither budget nor approval is asked for. */
   readonly repeat: boolean
 }
@@ -72,13 +79,14 @@ export function decide(input: PolicyInput): Decision {
   const effect = effectOf(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
   const { target, touches, mayTouch } = assessment
-  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches, mayTouch })
+  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches, mayTouch, body: input.body })
   const standing = {
     effect,
     trustRequired: offer.trustRequired,
     target,
     reached: [...(touches ?? []), ...(mayTouch ?? [])],
     inProfile: input.inProfile,
+    forApprovers: offer.forApprovers,
   }
   const reasons = [
     ...assessmentReasons(input, effect),
@@ -90,18 +98,22 @@ export function decide(input: PolicyInput): Decision {
   const dryRun = assessment.dryRun === true
   // A plan wears nothing out, so a device that rests may be planned for.
   const limited = input.repeat || dryRun || input.limits.ok ? [] : input.limits.reasons
-  const needsApproval = !dryRun && !input.repeat && approvalNeeded(effect, word)
+  const needsApproval = !dryRun && !input.repeat && (approvalNeeded(effect, word) || input.proposed === true)
   if (needsApproval) reasons.push(...approvalReasons(input.approval))
   if (reasons.length > 0) return { verdict: 'deny', reasons: [...reasons, ...limited] }
   // A person is asked before any budget is: an approval that waits for a quiet minute is still worth having.
   if (needsApproval && !isApproved(input.approval))
     return {
       verdict: 'approval-required',
-      reasons: [{ rule: 'approval', message: `A person has to approve ${assessment.label ?? offer.name} first.` }],
+      reasons: [{ rule: 'approval', message: `${whoApproves(word, input)} ${assessment.label ?? offer.name} first.` }],
     }
   if (!input.limits.ok && limited.length > 0)
     return { verdict: 'deny', reasons: limited, retryAfterMs: input.limits.retryAfterMs }
   return dryRun ? { verdict: 'rehearse' } : { verdict: 'allow', effect, needsApproval }
+}
+
+function whoApproves(word: OwnerWord | undefined, { proposed }: PolicyInput): string {
+  return word === 'quorum' || proposed === true ? 'Several have to approve' : 'A person has to approve'
 }
 
 /**
@@ -117,7 +129,7 @@ export function effectOf(declared: Effect, assessed: Effect): Effect | undefined
 
 export function approvalNeeded(effect: Effect, word: OwnerWord | undefined): boolean {
   if (effect === 'reads' || effect === 'records') return false
-  if (word === 'ask') return true
+  if (word === 'ask' || word === 'quorum') return true
   return effect === 'sensitive' && word !== 'trust'
 }
 
@@ -176,6 +188,7 @@ function isApproved(approval: ApprovalStanding): boolean {
 //
 //   trust   a sensitive call needs no approval
 //   ask     a change needs approval, sensitive or not
+//   quorum  a change needs the yes of several
 //   forbid  never
 
 export interface OwnerRule {
@@ -183,13 +196,19 @@ export interface OwnerRule {
   readonly tool?: string
   /** A device as assessments name it, or the beginning of one followed by `*`. */
   readonly target?: string
+  /** Arguments by name, each a value or the beginning of a text followed by `*`. */
+  readonly arguments?: Readonly<Record<string, string | number | boolean>>
   readonly says: OwnerWord
+  /** With `quorum`: how many of whom, and whether one no is a no. */
+  readonly need?: number
+  readonly voters?: readonly string[]
+  readonly veto?: boolean
 }
 
-export type OwnerWord = 'trust' | 'ask' | 'forbid'
+export type OwnerWord = 'trust' | 'ask' | 'quorum' | 'forbid'
 
 /** The strictest word wins, so that the order of the rules cannot open anything. */
-const STRICTEST_FIRST: readonly OwnerWord[] = ['forbid', 'ask', 'trust']
+const STRICTEST_FIRST: readonly OwnerWord[] = ['forbid', 'quorum', 'ask', 'trust']
 
 /** One call, as rules name it. */
 export interface RuledCall {
@@ -198,134 +217,80 @@ export interface RuledCall {
   /** Devices that it reaches beside its target, or might. */
   readonly touches?: readonly string[] | undefined
   readonly mayTouch?: readonly string[] | undefined
+  readonly body?: JsonObject | undefined
 }
 
 /** `undefined`: the owner said nothing about this. A word that nobody knows counts as `forbid`. */
 export function ownerWord(
   rules: readonly OwnerRule[],
-  { tool, target, touches = [], mayTouch = [] }: RuledCall,
+  { tool, target, touches = [], mayTouch = [], body = {} }: RuledCall,
 ): OwnerWord | undefined {
   const words = [
-    ...wordsAbout(rules, tool, target),
+    ...wordsAbout(rules, { tool, target, body }),
     // Trust in a lamp is no trust in whatever else switches it.
     ...[...touches, ...mayTouch]
-      .flatMap((device) => wordsAbout(rules, tool, device))
+      .flatMap((device) => wordsAbout(rules, { tool, target: device, body }))
       .filter((word) => word !== 'trust'),
   ]
   if (words.some((word) => !STRICTEST_FIRST.includes(word))) return 'forbid'
   return STRICTEST_FIRST.find((word) => words.includes(word))
 }
 
-function wordsAbout(rules: readonly OwnerRule[], tool: string, target: string | undefined): readonly OwnerWord[] {
-  return rules.filter((rule) => applies(rule, tool, target)).map((rule) => rule.says)
+/** Who has to agree, where a rule says `quorum`. Where several rules do, everybody whom they name. */
+export function ownerQuorum(
+  rules: readonly OwnerRule[],
+  { tool, target, touches = [], mayTouch = [], body = {} }: RuledCall,
+): QuorumRequest | undefined {
+  const asking = rules.filter(
+    (rule) =>
+      rule.says === 'quorum' &&
+      [target, ...touches, ...mayTouch].some((device) => applies(rule, { tool, target: device, body })),
+  )
+  const [first, ...more] = asking
+  if (first === undefined || more.length === 0)
+    return first && { need: first.need, voters: first.voters, veto: first.veto }
+  const voters = [...new Set(asking.flatMap((rule) => rule.voters ?? []))]
+  return { need: voters.length, voters, veto: asking.some(({ veto }) => veto === true) }
+}
+
+interface NamedCall {
+  readonly tool: string
+  readonly target: string | undefined
+  readonly body: JsonObject
+}
+
+function wordsAbout(rules: readonly OwnerRule[], call: NamedCall): readonly OwnerWord[] {
+  return rules.filter((rule) => applies(rule, call)).map((rule) => rule.says)
 }
 
 /** What is wrong with a rule, or `undefined`. The node refuses to start with such a rule. */
 export function ownerRuleFlaw(rule: OwnerRule): string | undefined {
   if (!STRICTEST_FIRST.includes(rule.says)) return `the owner's word ${rule.says} means nothing`
   if (rule.tool === undefined && rule.target === undefined) return 'an owner rule names a tool or a target'
+  const { voters = [], need = defaultNeed(voters.length) } = rule
+  if (rule.says === 'quorum' && (new Set(voters).size < voters.length || need < 1 || need > voters.length))
+    return `a rule that says quorum names its voters once each, and needs 1 to ${voters.length} of them`
+  if (rule.says === 'trust' && rule.arguments !== undefined) return 'trust depends on no argument'
   if (rule.says === 'trust' && [rule.tool, rule.target].every((pattern) => pattern === undefined || pattern === '*'))
     return 'an owner rule that trusts everything would leave nothing to approve'
   return undefined
 }
 
-function applies(rule: OwnerRule, tool: string, target: string | undefined): boolean {
+function applies(rule: OwnerRule, { tool, target, body }: NamedCall): boolean {
   if (rule.tool === undefined && rule.target === undefined) return false
+  if (!Object.entries(rule.arguments ?? {}).every(([name, wanted]) => hasArgument(body, name, wanted))) return false
   if (rule.tool !== undefined && !matches(rule.tool, tool)) return false
   return rule.target === undefined || (target !== undefined && matches(rule.target, target))
 }
 
-// Caller rights: which effects a caller may ever ask for, by role, by trust level, and by what its credential was
-// narrowed to. What is not listed here is refused, an unheard-of role or level included.
-
-const ROLE_EFFECTS: Readonly<Record<Role, readonly Effect[]>> = {
-  observer: ['reads'],
-  // Decides about the acts of others; if it could act itself, it could approve what it asked for under another name.
-  approver: ['reads'],
-  agent: EFFECTS,
-  admin: EFFECTS,
-}
-
-/** Spec 2's order; `self` is no level and no peer has it. */
-const LEVELS: readonly TrustLevel[] = ['unknown', 'member', 'trusted', 'anchor']
-
-/** What a peer must at least be, however little the capability itself asks for. */
-const PEER_FLOOR: Readonly<Record<Effect, TrustLevel>> = {
-  reads: 'member',
-  records: 'member',
-  writes: 'trusted',
-  sensitive: 'trusted',
-  admin: 'anchor',
-}
-
-export function isEffect(value: unknown): value is Effect {
-  return EFFECTS.some((effect) => effect === value)
-}
-
-export interface Standing {
-  readonly effect: Effect
-  readonly trustRequired: CapabilityDescriptor['trustRequired']
-  /** The actuator, when the call names one. */
-  readonly target: string | undefined
-  /** Other actuators that the call moves, or might move. */
-  readonly reached?: readonly string[]
-  /**
-   * Whether the tool is in one of the profiles that the credential was narrowed to; `true` when it was not narrowed.
-   */
-  readonly inProfile: boolean
-}
-
-export function callerReasons(caller: Caller, standing: Standing): readonly Reason[] {
-  switch (caller.kind) {
-    case 'principal':
-      return [...roleReasons(caller.role, standing.effect), ...restrictionReasons(caller, standing)]
-    case 'peer':
-      return peerReasons(caller.level, standing)
-    case 'service':
-      // Our own code, acting on its own behalf. Acting for somebody, it passes that caller on.
-      return []
-    default:
-      return [{ rule: 'caller', message: 'Nobody knows what kind of caller this is.' }]
-  }
-}
-
-function roleReasons(role: Role, effect: Effect): readonly Reason[] {
-  const may: readonly Effect[] = Object.hasOwn(ROLE_EFFECTS, role) ? ROLE_EFFECTS[role] : []
-  if (may.includes(effect)) return []
-  return [{ rule: 'role', message: `The role ${role} does not cover what ${effect}.` }]
-}
-
-function restrictionReasons(caller: Caller & { readonly kind: 'principal' }, standing: Standing): readonly Reason[] {
-  const { effect, target, reached = [], inProfile } = standing
-  const { effects, devices, profiles } = caller.restrictions ?? {}
-  const reasons: Reason[] = []
-  if (effects !== undefined && !effects.includes(effect))
-    reasons.push({ rule: 'token-effects', message: `This credential is narrowed to what ${effects.join(', ')}.` })
-  if (profiles !== undefined && !inProfile)
-    reasons.push({ rule: 'token-profiles', message: 'This tool is in none of the profiles of this credential.' })
-  // Reading a list, or writing into our own records, names no device and needs none; acting without one does.
-  const actsOnDevices = effect !== 'reads' && effect !== 'records'
-  if (devices !== undefined && (target === undefined ? actsOnDevices : !matchesAny(devices, target)))
-    reasons.push({ rule: 'token-devices', message: `This credential does not cover ${target ?? 'unnamed devices'}.` })
-  // A credential for one lamp is none for what the lamp sets off.
-  const beyond = devices === undefined ? undefined : reached.find((each) => !matchesAny(devices, each))
-  if (beyond !== undefined)
-    reasons.push({ rule: 'token-devices', message: `This credential does not cover ${beyond}, which this reaches.` })
-  return reasons
-}
-
-function peerReasons(level: TrustLevel, { effect, trustRequired }: Standing): readonly Reason[] {
-  if (trustRequired === 'self') return [{ rule: 'trust', message: 'Only this node itself may call this.' }]
-  const needed = Math.max(LEVELS.indexOf(trustRequired), LEVELS.indexOf(PEER_FLOOR[effect]))
-  // A requirement that nobody has heard of is met by nobody.
-  const known = LEVELS.includes(trustRequired) && LEVELS.includes(level)
-  if (known && LEVELS.indexOf(level) >= needed) return []
-  const wanted = LEVELS[needed] ?? 'anchor'
-  return [{ rule: 'trust', message: `A peer must be at least ${wanted} for this; the caller is ${level}.` }]
-}
-
-/** Whether the tool is in one of the profiles that the caller's credential was narrowed to, if it was. */
-export function holdsTool({ profileHolds }: Pick<GuardConfig, 'profileHolds'>, caller: Caller, offer: Offer): boolean {
-  const profiles = caller.kind === 'principal' ? caller.restrictions?.profiles : undefined
-  return profiles === undefined || profiles.some((profile) => profileHolds?.(profile, offer) === true)
+/**
+ * An argument by its name, wherever it stands in the arguments and however it is spelt: a rule must not be walked around
+ * by nesting or by capitals.
+ */
+function hasArgument(value: Json, name: string, wanted: string | number | boolean, isNamed = false): boolean {
+  if (Array.isArray(value)) return value.some((each) => hasArgument(each, name, wanted, isNamed))
+  if (isJsonObject(value))
+    return Object.entries(value).some(([key, each]) => hasArgument(each, name, wanted, isNamed || key === name))
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return isNamed && matches(String(wanted).toLowerCase(), text.trim().toLowerCase())
 }

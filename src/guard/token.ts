@@ -10,7 +10,7 @@ import { ROLES } from '../bus/call.ts'
 import type { Restrictions, Role } from '../bus/call.ts'
 import { base64url } from '../core/bytes.ts'
 import { TARGET_FORM, TARGET_PATTERN } from '../core/target.ts'
-import { isEffect } from './policy.ts'
+import { isEffect } from './caller-rights.ts'
 
 export interface TokenRecord {
   /** The principal's id. One live token has it at a time. */

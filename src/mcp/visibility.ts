@@ -8,7 +8,7 @@
  * Pure.
  */
 import type { Offer } from '../bus/capability.ts'
-import { callerReasons } from '../guard/policy.ts'
+import { callerReasons } from '../guard/caller-rights.ts'
 import { matchesAny } from '../guard/pattern.ts'
 import type { Principal } from './face-bus.ts'
 

@@ -1,0 +1,107 @@
+/**
+ * Caller rights: which effects a caller may ever ask for, by role, by trust level, and by what its credential was
+ * narrowed to. What is not listed here is refused, an unheard-of role or level included.
+ *
+ * Pure.
+ */
+import type { Caller, Role, TrustLevel } from '../bus/call.ts'
+import { EFFECTS } from '../bus/capability.ts'
+import type { CapabilityDescriptor, Effect, Offer } from '../bus/capability.ts'
+import type { Reason } from '../core/fault.ts'
+import type { GuardConfig } from './config.ts'
+import { matchesAny } from './pattern.ts'
+
+const ROLE_EFFECTS: Readonly<Record<Role, readonly Effect[]>> = {
+  observer: ['reads'],
+  // Decides about the acts of others; if it could act itself, it could approve what it asked for under another name.
+  approver: ['reads'],
+  agent: EFFECTS,
+  admin: EFFECTS,
+}
+
+/** Spec 2's order; `self` is no level and no peer has it. */
+const LEVELS: readonly TrustLevel[] = ['unknown', 'member', 'trusted', 'anchor']
+
+/** What a peer must at least be, however little the capability itself asks for. */
+const PEER_FLOOR: Readonly<Record<Effect, TrustLevel>> = {
+  reads: 'member',
+  records: 'member',
+  writes: 'trusted',
+  sensitive: 'trusted',
+  admin: 'anchor',
+}
+
+export function isEffect(value: unknown): value is Effect {
+  return EFFECTS.some((effect) => effect === value)
+}
+
+export interface Standing {
+  readonly effect: Effect
+  readonly trustRequired: CapabilityDescriptor['trustRequired']
+  /** The actuator, when the call names one. */
+  readonly target: string | undefined
+  /** Other actuators that the call moves, or might move. */
+  readonly reached?: readonly string[]
+  /**
+   * Whether the tool is in one of the profiles that the credential was narrowed to; `true` when it was not narrowed.
+   */
+  readonly inProfile: boolean
+  readonly forApprovers?: boolean | undefined
+}
+
+export function callerReasons(caller: Caller, standing: Standing): readonly Reason[] {
+  switch (caller.kind) {
+    case 'principal':
+      return [...roleReasons(caller.role, standing), ...restrictionReasons(caller, standing)]
+    case 'peer':
+      return peerReasons(caller.level, standing)
+    case 'service':
+      // Our own code, acting on its own behalf. Acting for somebody, it passes that caller on.
+      return []
+    default:
+      return [{ rule: 'caller', message: 'Nobody knows what kind of caller this is.' }]
+  }
+}
+
+function roleReasons(role: Role, { effect, forApprovers = false }: Standing): readonly Reason[] {
+  // To vote is to decide: it acts on nothing.
+  if (role === 'approver' && forApprovers && effect === 'records') return []
+  const may: readonly Effect[] = Object.hasOwn(ROLE_EFFECTS, role) ? ROLE_EFFECTS[role] : []
+  if (may.includes(effect)) return []
+  return [{ rule: 'role', message: `The role ${role} does not cover what ${effect}.` }]
+}
+
+function restrictionReasons(caller: Caller & { readonly kind: 'principal' }, standing: Standing): readonly Reason[] {
+  const { effect, target, reached = [], inProfile } = standing
+  const { effects, devices, profiles } = caller.restrictions ?? {}
+  const reasons: Reason[] = []
+  if (effects !== undefined && !effects.includes(effect))
+    reasons.push({ rule: 'token-effects', message: `This credential is narrowed to what ${effects.join(', ')}.` })
+  if (profiles !== undefined && !inProfile)
+    reasons.push({ rule: 'token-profiles', message: 'This tool is in none of the profiles of this credential.' })
+  // Reading a list, or writing into our own records, names no device and needs none; acting without one does.
+  const actsOnDevices = effect !== 'reads' && effect !== 'records'
+  if (devices !== undefined && (target === undefined ? actsOnDevices : !matchesAny(devices, target)))
+    reasons.push({ rule: 'token-devices', message: `This credential does not cover ${target ?? 'unnamed devices'}.` })
+  // A credential for one lamp is none for what the lamp sets off.
+  const beyond = devices === undefined ? undefined : reached.find((each) => !matchesAny(devices, each))
+  if (beyond !== undefined)
+    reasons.push({ rule: 'token-devices', message: `This credential does not cover ${beyond}, which this reaches.` })
+  return reasons
+}
+
+function peerReasons(level: TrustLevel, { effect, trustRequired }: Standing): readonly Reason[] {
+  if (trustRequired === 'self') return [{ rule: 'trust', message: 'Only this node itself may call this.' }]
+  const needed = Math.max(LEVELS.indexOf(trustRequired), LEVELS.indexOf(PEER_FLOOR[effect]))
+  // A requirement that nobody has heard of is met by nobody.
+  const known = LEVELS.includes(trustRequired) && LEVELS.includes(level)
+  if (known && LEVELS.indexOf(level) >= needed) return []
+  const wanted = LEVELS[needed] ?? 'anchor'
+  return [{ rule: 'trust', message: `A peer must be at least ${wanted} for this; the caller is ${level}.` }]
+}
+
+/** Whether the tool is in one of the profiles that the caller's credential was narrowed to, if it was. */
+export function holdsTool({ profileHolds }: Pick<GuardConfig, 'profileHolds'>, caller: Caller, offer: Offer): boolean {
+  const profiles = caller.kind === 'principal' ? caller.restrictions?.profiles : undefined
+  return profiles === undefined || profiles.some((profile) => profileHolds?.(profile, offer) === true)
+}

@@ -3,8 +3,8 @@
  *
  *   gateway started with --inspect ─▶ counters to zero ▸ the call ▸ counters read      × several
  *
- * A file counts when one of its functions ran in every one of the calls and does not run by itself: what timers do in the
- * same time without a call is measured first and left out. The simulated house is in another process.
+ * A file counts when one of its functions ran in every one of the calls: what timers do beside one of them is left out.
+ * The simulated house is in another process.
  *
  * Does I/O.
  */
@@ -77,9 +77,8 @@ function functionsOf(url: string, functions: readonly FunctionCount[]): readonly
     .map(({ functionName, ranges: [whole] }) => `${file} ${functionName || whole?.startOffset}`)
 }
 
-/** The files whose functions ran in each of the calls, without those that run by themselves. */
-export function filesInAll(calls: readonly Executed[], idle: Executed): readonly string[] {
+export function filesInAll(calls: readonly Executed[]): readonly string[] {
   const [first = new Set<string>(), ...others] = calls
-  const always = [...first].filter((ran) => !idle.has(ran) && others.every((other) => other.has(ran)))
+  const always = [...first].filter((ran) => others.every((other) => other.has(ran)))
   return [...new Set(always.map((ran) => ran.slice(0, ran.indexOf(' '))))].toSorted()
 }

@@ -92,7 +92,8 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
     view,
     isOffered: (name) => byName().has(name),
     list: (method) => lists[method](),
-    canonicalTool: (given) => toolNames().canonical(given),
+    // Most callers say the name that a tool really has: nothing has to be spelt for them.
+    canonicalTool: (given) => (byName().get(given)?.face.kind === 'tool' ? given : toolNames().canonical(given)),
     listed,
     tool: (canonical) => {
       const known = entries.get(canonical)

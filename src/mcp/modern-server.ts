@@ -62,6 +62,7 @@ async function answered(
   const wanted = readRequest(asked.method, asked.params)
   if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: misshapen(asked.method) } }
   const { principal, door, catalogue, request, response } = visit
+  const traceGiven = asked.meta['traceparent'] ?? request.headers['traceparent']
   const mismatch = wanted.method === 'tools/call' ? headerMismatch(wanted, catalogue, request.headers) : undefined
   if (mismatch !== undefined) return { error: mismatch }
   return answer(serving, wanted, {
@@ -70,7 +71,7 @@ async function answered(
     channel: 'mcp-http',
     era: 'modern',
     signal: withdrawal(response),
-    trace: parseTraceparent(asked.meta['traceparent'] ?? request.headers['traceparent']),
+    trace: traceGiven === undefined ? undefined : parseTraceparent(traceGiven),
     node: nodeIn(asked.meta, door.node),
     work: workIn(asked.meta),
     interaction: { ...speaking(asked), ...asked.asked },

@@ -2,7 +2,6 @@
  * One `hs4.devices.set`, from the POST of a real MCP client to the wire of the simulated HomeSeer and back, runs through
  * few files, and enters its family through one visible sequence.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '@modelcontextprotocol/client'
 import { filesInAll, Inspector } from '../executed-files.ts'
@@ -45,13 +44,19 @@ describe('hs4.devices.set from POST to wire and back', () => {
   it(`executes at most ${MOST_FILES} files`, async () => {
     expect(await set(255)).toMatchObject({ structuredContent: { result: { applied: true } } })
     await set(0)
-    const idle = await inspector.executedBy(() => pause(3_000))
     const calls = []
-    for (const value of [255, 0, 255, 0]) calls.push(await inspector.executedBy(() => set(value)))
-    const files = filesInAll(calls, idle)
+    for (const value of [255, 0, 255, 0, 255, 0])
+      calls.push(
+        await inspector.executedBy(async () => {
+          expect(await set(value)).toMatchObject({ structuredContent: { result: { applied: true } } })
+        }),
+      )
+    const files = filesInAll(calls)
+    process.stderr.write(`hs4.devices.set executes ${files.length} files\n`)
     // The sequence that can be read: stages, steps of the decision, the family's plan and act.
     for (const file of ['call/chain.ts', 'call/dispatch.ts', 'bus/dispatch.ts', 'homeseer/tools/device-set.ts'])
       expect(files).toContain(file)
-    expect(files.length, files.join('\n')).toBeLessThanOrEqual(MOST_FILES)
+    // Beyond the most, all of them are shown.
+    expect(files.length > MOST_FILES ? files : []).toEqual([])
   })
 })

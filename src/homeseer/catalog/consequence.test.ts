@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { buildEventGraph, followConsequences, type Consequences } from './consequence.ts'
+import { buildEventGraph, followConsequences, type Consequences } from './house.ts'
 import { decodeDefinitions } from './event-definition.ts'
 
 const DEVICE_VALUE = 'Scheduler.Classes.EvTrig_DEVICE_VALUE, Scheduler'

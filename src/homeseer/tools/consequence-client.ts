@@ -18,10 +18,11 @@ import {
   type ConsequenceDoubt,
   type Consequences,
   type EventGraph,
-} from '../catalog/consequence.ts'
+  rootRef,
+  type House,
+} from '../catalog/house.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventFiles } from '../catalog/event-file-store.ts'
-import { rootRef, type House } from '../catalog/house.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import type { Homeseer } from './dependencies.ts'
 import { deviceLabel } from './house-client.ts'

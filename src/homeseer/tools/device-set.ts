@@ -36,7 +36,7 @@ import {
   touchedBy,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import { answer, type Homeseer } from './dependencies.ts'
+import type { Homeseer } from './dependencies.ts'
 import { refArgument } from './device-arguments.ts'
 import { deviceLabel, findDevice, noDevice, seenNow } from './house-client.ts'
 import { hs4Fault, readFault, writeFault, type NextCall } from './faults.ts'
@@ -194,7 +194,7 @@ async function control(homeseer: Homeseer, act: Act, path: SetPath & { readonly 
   // HomeSeer said no, or was never reached: then nothing moved and nothing has to be looked for.
   if (!sent.ok && !mayHaveActed(sent.fault)) return fail(refused(device, sent.fault))
   if (sent.ok && !wish.verify)
-    return answer(success(act, { path, rawBefore: sent.value.shown?.raw, verification: { performed: false } }))
+    return ok({ data: success(act, { path, rawBefore: sent.value.shown?.raw, verification: { performed: false } }) })
   const { value: told } = path.choice
   const { arrivals } = homeseer
   const learned = told === undefined ? undefined : arrivals.shownFor(device.ref, told)
@@ -218,12 +218,12 @@ async function control(homeseer: Homeseer, act: Act, path: SetPath & { readonly 
     rawBefore: sent.ok ? sent.value.shown?.raw : undefined,
     verification,
   }
-  if (checked.matched) return answer(success(act, done))
+  if (checked.matched) return ok({ data: success(act, done) })
   const untilMs = homeseer.clock.now() + patience.windowMs
   // Not there yet is not a failure, and no success either: the caller hears which, and until when it may still come.
   if (checked.outcome === 'still_moving' || checked.outcome === 'unreported')
-    return answer({ ...success(act, done), ...pendingJson(checked.outcome, untilMs) })
-  if (showsNothing(act)) return answer({ ...success(act, done), note: SHOWS_NOTHING })
+    return ok({ data: { ...success(act, done), ...pendingJson(checked.outcome, untilMs) } })
+  if (showsNothing(act)) return ok({ data: { ...success(act, done), note: SHOWS_NOTHING } })
   return fail(notThere(act, { executedMode: 'control_value', verification }))
 }
 
@@ -301,12 +301,12 @@ async function store(homeseer: Homeseer, act: Act, path: SetPath & { readonly ki
     call.signal,
   )
   if (!sent.ok) return fail(writeFault(sent.fault, `writing the status of ${device.name}`, lookNext(device.ref)))
-  if (!wish.verify) return answer(success(act, { path, verification: { performed: false } }))
+  if (!wish.verify) return ok({ data: success(act, { path, verification: { performed: false } }) })
   const expected = storedExpectation(path)
   const patience = { waitMs: usualWaitMs(homeseer), windowMs: 0, slow: false }
   const checked = await look(homeseer, act, { expected, patience })
   const verification = verificationJson(checked, { wanted: storedJson(path), before: act.before })
-  if (checked.matched) return answer(success(act, { path, verification }))
+  if (checked.matched) return ok({ data: success(act, { path, verification }) })
   return recover(homeseer, act, { path, verification })
 }
 

@@ -42,6 +42,7 @@ import { nodeKeyIn } from './main/node-key-store.ts'
 import { originIn } from './main/origin-store.ts'
 import { recordCaches, recordContents, recordProjections } from './main/record-projections.ts'
 import { everyMs } from './main/regular-job-client.ts'
+import type { ConsensusPeers } from './runtime/consensus/tools.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
 import { votingFor } from './main/voting.ts'
@@ -151,6 +152,7 @@ async function build(
     if (!signed.ok) throw new Error(ledgerFaultSentence(signed.fault))
   })
   const reporters: Pick<Service, 'name' | 'health' | 'examine'>[] = []
+  let gossip: ConsensusPeers | undefined
   const families = await createFamilies({
     config,
     version,
@@ -160,6 +162,7 @@ async function build(
     logger,
     key,
     reporters: () => reporters,
+    peers: () => gossip,
   })
   if (!families.ok) return families
   const services = [...families.value, ...(await modelsServices(config, logger)), ...(options.services?.(spine) ?? [])]
@@ -176,6 +179,7 @@ async function build(
     stopping.abort()
   })
   // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.
+  undo.push(everyMs(COSIGN_MS, () => spine.guard.quorums.finalize(ledger.cosignedSize()), logger))
   const cosign = createCosigning(config, ledger, logger)
   if (!cosign.ok) return cosign
   undo.push(everyMs(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
@@ -184,7 +188,9 @@ async function build(
   // Once more, later in the list: it has to say goodbye while the rest still runs.
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   if (meshed !== undefined) {
+    gossip = meshed.value.gossip
     undo.push(everyMs(COSIGN_MS, meshed.value.cosign, logger))
+    undo.push(everyMs(COSIGN_MS, meshed.value.gossip.tick, logger))
     reporters.push(meshed.value.reporter)
   }
 

@@ -210,7 +210,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
 
   async function exchange(peer: string, since: number): Promise<{ sent: number; received: number; conflicts: number }> {
     const events = ownEvents(peer, since)
-    const answer = await mesh.ask(peer, GOSSIP_QUESTION, { events: events as Json as JsonObject[] }, ASK_MS)
+    const answer = await mesh.ask(peer, GOSSIP_QUESTION, { events }, ASK_MS)
     const parsed = answer.ok ? gossipBody.safeParse(answer.value) : undefined
     if (parsed?.success !== true) return { sent: 0, received: 0, conflicts: 0 }
     const conflicts = await receive(peer, parsed.data.events)
@@ -238,7 +238,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
     answer: async (peer, body) => {
       const parsed = gossipBody.safeParse(body)
       if (parsed.success) await receive(peer, parsed.data.events)
-      return { events: ownEvents(peer, 0) as Json as JsonObject[] }
+      return { events: ownEvents(peer, 0) }
     },
 
     voteElsewhere: async (roundId, { digest, decision, caller }) => {

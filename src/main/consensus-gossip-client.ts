@@ -10,7 +10,7 @@
  */
 import { z } from 'zod'
 import type { Clock } from '../core/clock.ts'
-import type { Json, JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { hex } from '../core/bytes.ts'
 import type { Guard } from '../guard/guard.ts'

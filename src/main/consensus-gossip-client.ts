@@ -233,6 +233,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
   }
 
   return {
+    members: () => [...(mesh.community?.members.keys() ?? [])],
     gossip,
 
     answer: async (peer, body) => {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connectHttp, connectStdio } from '../gateway-process.ts'
 import { call, cli, closeAll, formCommunity, startAgain, until } from '../mesh-house.ts'
 import type { CallAnswer, MeshNode } from '../mesh-house.ts'
 
@@ -146,6 +147,43 @@ describe('three gateways and three people', () => {
     expect([await open(5), await level(round)]).toEqual(['denied', 'SOFT'])
   })
 
+  it.each(['modern', 'legacy'] as const)('answer a %s MCP client over HTTP and stdio', async (era) => {
+    const [anna, agent, near] = [
+      await connectHttp(at(0).url, era, '/mcp/runtime', tokens.get('anna')),
+      await connectHttp(at(0).url, era, '/mcp/runtime'),
+      await connectStdio(at(0).home, era, ['--profile', 'runtime']),
+    ]
+    const x = era === 'modern' ? 10 : 11
+    const names = (tools: { name: string }[]): string[] =>
+      tools.map(({ name }) => name).filter((name) => name.startsWith('consensus_'))
+    const all = ['consensus_finality', 'consensus_gossip', 'consensus_propose', 'consensus_vote']
+    expect(names((await near.listTools()).tools).toSorted()).toEqual(all)
+    // An approver sees what is for approvers.
+    expect(names((await anna.listTools()).tools).toSorted()).toEqual(['consensus_finality', 'consensus_vote'])
+    const data = (answer: { structuredContent?: unknown }): Record<string, unknown> =>
+      (answer.structuredContent as { data: Record<string, unknown> }).data
+    const proposed = await near.callTool({
+      name: 'consensus_propose',
+      arguments: { tool: 'test.door.cellar', arguments: { x }, voters: ['anna'], need: 1 },
+    })
+    const { round_id, digest } = data(proposed)
+    const said = { name: 'consensus_vote', arguments: { round_id, digest, vote: 'yes' } }
+    expect((await agent.callTool(said)).isError).toBe(true)
+    expect(data(await anna.callTool(said))).toMatchObject({ vote_signed: true, level: 'QUORUM' })
+    expect(data(await near.callTool({ name: 'consensus_finality', arguments: { round_id } }))).toMatchObject({
+      votes: [{ voter: 'anna', vote: 'yes' }],
+    })
+    expect(data(await agent.callTool({ name: 'consensus_gossip', arguments: {} }))).toMatchObject({ conflicts: 0 })
+    expect(await agent.callTool({ name: 'consensus_finality', arguments: { round_id: 'none' } })).toMatchObject({
+      isError: true,
+      structuredContent: {
+        ok: false,
+        error: { code: 'HANDLER_ERROR', message: expect.stringMatching(/^ROUND_NOT_FOUND: /) },
+      },
+    })
+    for (const client of [anna, agent, near]) await client.close()
+  })
+
   it('are proven by a stranger from what they export', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'hearthbus-consensus-'))
     try {
@@ -153,7 +191,7 @@ describe('three gateways and three people', () => {
       cli(at(0).home, 'ledger', 'export', out, '--with-bodies')
       const vkey = String(cli(at(0).home, 'ledger', 'key')['vkey'])
       const run = spawnSync('python3', [AUDITOR, out, '--vkey', vkey, '--rounds'], { encoding: 'utf8' })
-      expect(run.stdout).toMatch(/5 rounds: 2 quorums, 2 used once/)
+      expect(run.stdout).toMatch(/7 rounds: 4 quorums, 2 used once/)
       expect([run.status, run.stderr]).toEqual([0, ''])
       expect(cli(at(0).home, 'ledger', 'verify')).toMatchObject({ ok: true })
     } finally {

@@ -31,6 +31,10 @@ const BEYOND = [
   'bus_stats',
   'bus_topology',
   'bus_traces',
+  'consensus_finality',
+  'consensus_gossip',
+  'consensus_propose',
+  'consensus_vote',
   'ledger_changes',
   'ledger_checkpoint',
   'ledger_consistency',
@@ -53,6 +57,9 @@ const BEYOND = [
 ]
 const RECORDS = [
   'audit_session_start',
+  'consensus_gossip',
+  'consensus_propose',
+  'consensus_vote',
   'merkle_finalize',
   'router_fallback',
   'task_create',

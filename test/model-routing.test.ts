@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { runtimeRig } from '../../../test/runtime-rig.ts'
-import type { Rig } from '../../../test/runtime-rig.ts'
-import { fail, ok } from '../../core/result.ts'
-import type { Outcome } from '../../bus/call.ts'
-import { chatTool } from '../../models/definitions.ts'
+import { runtimeRig } from './runtime-rig.ts'
+import type { Rig } from './runtime-rig.ts'
+import { fail, ok } from '../src/core/result.ts'
+import type { Outcome } from '../src/bus/call.ts'
+import { chatTool } from '../src/models/definitions.ts'
 
 let rig: Rig
 beforeEach(async () => {

@@ -3,6 +3,8 @@
  * tools are gone and there again, and twenty clients read the list of tools whenever they hear that it changed. The
  * longest turn of the event loop, against writing down that list once and against the same with nobody who reads it.
  *
+ * Before that, what each list of the virtual house takes of a model's room, in tokens.
+ *
  * HEARTHBUS_BENCH_DEVICES (60) and HEARTHBUS_BENCH_MODELS (20) make it smaller.
  *
  * Does I/O.
@@ -20,7 +22,9 @@ import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
 import { buildCatalogue } from '../src/mcp/catalogue.ts'
 import type { View } from '../src/mcp/catalogue.ts'
+import { connectHttp, createHome, startGatewayProcess } from '../test/gateway-process.ts'
 import { Peer, until } from './devices.ts'
+import { countListTokens } from './token-count.ts'
 
 const DEVICES = Number(process.env['HEARTHBUS_BENCH_DEVICES'] ?? 60)
 const MODELS = Number(process.env['HEARTHBUS_BENCH_MODELS'] ?? 20)
@@ -35,6 +39,8 @@ const VIEW: View = {
   profiles: [{ include: ['*'], exclude: [] }],
   style: 'dots',
 }
+
+await printTokens()
 
 const dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-tool-list-'))
 const gateway = await open()
@@ -58,6 +64,29 @@ try {
   models.end()
   await gateway.stop()
   rmSync(dataRoot, { recursive: true })
+}
+
+/** The demo with everything that it has, once its devices are there. */
+async function printTokens(): Promise<void> {
+  const home = createHome()
+  const demo = await startGatewayProcess(home, ['--demo'])
+  try {
+    const whole = await connectHttp(demo.url, 'modern', '/mcp')
+    await until(async () => (await whole.listTools()).tools.some(({ name }) => name.startsWith('device.')))
+    await whole.close()
+    for (const profile of ['', '/home', '/voice', '/read', '/homeseer', '/ebus', '/devices', '/runtime', '/bus']) {
+      const client = await connectHttp(demo.url, 'modern', `/mcp${profile}`)
+      const { tools } = await client.listTools()
+      const { all, inputSides } = countListTokens(tools)
+      say(
+        `/mcp${profile.padEnd(12)} ${String(tools.length).padStart(4)} tools ${String(inputSides).padStart(7)} tokens of input sides ${String(all).padStart(7)} in all`,
+      )
+      await client.close()
+    }
+  } finally {
+    await demo.kill()
+    home.remove()
+  }
 }
 
 /** The longest of each round. The first is the one in which everything is new. */

@@ -44,6 +44,7 @@ import { recordCaches, recordContents, recordProjections } from './main/record-p
 import { everyMs } from './main/regular-job-client.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
+import { votingFor } from './main/voting.ts'
 import type { StartFault } from './main/start-fault.ts'
 import { startNotifying } from './web/notifying-client.ts'
 
@@ -133,6 +134,7 @@ async function build(
     clock: systemClock,
     logger,
     guard: guardConfig(config),
+    voting: votingFor(key, { name: config.node.name, community: () => mesh.value?.community() }),
     bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
   const spine = await opening.catch((error: unknown) => {

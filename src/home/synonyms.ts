@@ -78,6 +78,15 @@ const GROUPS: readonly string[] = [
   'room zimmer raum',
   'mode modus betriebsart',
   'scene szene',
+  'error fault fehler stoerung errors faults',
+  'number nummer numbers code codes',
+  'boiler kessel therme heizkessel burner brenner',
+  'schedule program programm zeitplan timer',
+  'temperature temperatur',
+  'user benutzer account',
+  'camera kamera',
+  'backup sicherung',
+  'message nachricht telegram',
 ]
 
 const BY_WORD: ReadonlyMap<string, number> = new Map(
@@ -87,6 +96,12 @@ const BY_WORD: ReadonlyMap<string, number> = new Map(
 export function isSynonym(left: string, right: string): boolean {
   const meaning = BY_WORD.get(left)
   return meaning !== undefined && meaning === BY_WORD.get(right)
+}
+
+/** The first word of the group that it is in; otherwise itself. */
+export function meaningOf(word: string): string {
+  const group = BY_WORD.get(word)
+  return group === undefined ? word : (GROUPS[group]?.split(' ')[0] ?? word)
 }
 
 export function isKnownSynonym(word: string): boolean {

@@ -6,13 +6,18 @@
  * Holds memory; otherwise pure.
  */
 import type { Offer } from '../bus/capability.ts'
-import { meaningfulWords } from './home-words.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { kindOfWord, knownRoom, meaningfulWords } from './home-words.ts'
+import { meaningOf } from './synonyms.ts'
 
 /** Term saturation and length normalisation, as BM25 is usually run. */
 const K1 = 1.2
 const B = 0.75
 /** A word in a name says more than one in a description. */
 const NAME_WEIGHT = 3
+/** What an argument is for says less about a tool. */
+const ARGUMENT_WEIGHT = 0.3
 
 interface Document {
   readonly offer: Offer
@@ -69,11 +74,22 @@ function documentOf(offer: Offer): Document {
   count(offer.name.replaceAll(/[._]/g, ' '), NAME_WEIGHT)
   count(offer.title, NAME_WEIGHT)
   count(offer.description, 1)
-  const { properties } = offer.requestSchema
-  if (typeof properties === 'object' && properties !== null) count(Object.keys(properties).join(' '), 1)
+  const properties = offer.requestSchema['properties'] as Json | undefined
+  for (const [argument, schema] of Object.entries(isJsonObject(properties) ? properties : {})) {
+    count(argument.replaceAll(/([a-z])([A-Z])/g, '$1 $2'), 1)
+    const about = isJsonObject(schema) ? schema['description'] : undefined
+    if (typeof about === 'string') count(about, ARGUMENT_WEIGHT)
+  }
   return { offer, counts, length: [...counts.values()].reduce((sum, each) => sum + each, 0) }
 }
 
+/** Words by their meaning: `lamps` and `Licht` are found under the same word, and so are `errors` and `error`. */
 function wordsOf(text: string): readonly string[] {
-  return meaningfulWords(text.replaceAll('_', ' '))
+  return meaningfulWords(text.replaceAll('_', ' ')).map(
+    (word) => kindOfWord(word) ?? knownRoom(word) ?? stem(meaningOf(word)),
+  )
+}
+
+function stem(word: string): string {
+  return word.length > 3 && /[^s]s$/.test(word) ? word.slice(0, -1) : word
 }

@@ -35,6 +35,8 @@ export interface View {
   /** More than one when a token is narrowed to several: then their union. */
   readonly profiles: readonly Profile[]
   readonly style: NameStyle
+  /** The list of everything is short; a part of it is complete. */
+  readonly isSlim?: boolean
   /** Who offers a tool; where there are several, its arguments show how to name one. */
   readonly nodesOffering?: (name: string) => readonly string[]
 }
@@ -84,6 +86,7 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
       tool: listed,
       prompt: (name) => promptNames().listed(name, view.style),
       nodes: view.nodesOffering ?? (() => []),
+      isSlim: view.isSlim ?? false,
     },
   )
   const entries = new Map<string, ToolEntry>()
@@ -169,6 +172,7 @@ interface Spelling {
   readonly tool: (canonical: string) => string
   readonly prompt: (canonical: string) => string
   readonly nodes: (canonical: string) => readonly string[]
+  readonly isSlim: boolean
 }
 
 interface Shown {
@@ -180,13 +184,13 @@ interface Shown {
 /** Made when first asked for: schemas are lazy, and most views never see most lists. */
 function listsOf(
   { tools, prompts, resources }: Shown,
-  { tool, prompt, nodes }: Spelling,
+  { tool, prompt, nodes, isSlim }: Spelling,
 ): Readonly<Record<ListMethod, () => JsonObject>> {
   const fixed = (): readonly ResourceEntry[] => resources().filter(({ template }) => template === undefined)
   const templates = (): readonly ResourceEntry[] => resources().filter(({ template }) => template !== undefined)
   return {
     'tools/list': once(() => ({
-      tools: tools().map((offer) => listedTool(offer, tool(offer.name), nodes(offer.name))),
+      tools: tools().map((offer) => listedTool(offer, tool(offer.name), nodes(offer.name), isSlim)),
     })),
     'prompts/list': once(() => ({ prompts: prompts().map((offer) => listedPrompt(offer, prompt(offer.name))) })),
     'resources/list': once(() => ({ resources: fixed().map((entry) => ({ uri: entry.uri, ...described(entry) })) })),
@@ -264,6 +268,7 @@ export function createCatalogues({ bus, profiles, families }: CataloguesOptions)
     const made = buildCatalogue(door.node === undefined ? offers : bus.offers(door.node), {
       principal,
       profileName: names.join('+'),
+      isSlim: names.includes('all'),
       profiles: served,
       style: door.style,
       ...(door.node === undefined ? { nodesOffering: (name: string) => bus.nodesOffering(name) } : {}),

@@ -7,8 +7,10 @@
  * Pure; remembers.
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
+import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { withPin } from './asker.ts'
+import { shortDescription, slimInput, slimOutput } from './slim-schema.ts'
 
 interface Kept {
   readonly nodes: string
@@ -19,12 +21,19 @@ interface Kept {
 const kept = new WeakMap<Offer, Map<string, Kept>>()
 
 /** `nodes` are those that offer it. The same offer, name and nodes give the same object. */
-export function listedTool(offer: Offer, name: string, nodes: readonly string[]): JsonObject {
+export function listedTool(offer: Offer, name: string, nodes: readonly string[], isSlim = false): JsonObject {
   const spelt = nodes.join('\n')
   const known = kept.get(offer) ?? new Map<string, Kept>()
-  const before = known.get(name)
+  const key = isSlim ? `${name} slim` : name
+  const before = known.get(key)
   if (before?.nodes === spelt) return before.tool
-  const tool = {
+  const tool = isSlim ? slimTool(offer, name, nodes) : completeTool(offer, name, nodes)
+  kept.set(offer, known.set(key, { nodes: spelt, tool }))
+  return tool
+}
+
+function completeTool(offer: Offer, name: string, nodes: readonly string[]): JsonObject {
+  return {
     name,
     title: offer.title,
     description: offer.description,
@@ -32,8 +41,28 @@ export function listedTool(offer: Offer, name: string, nodes: readonly string[])
     ...outputSchemaOf(offer),
     annotations: annotationsOf(offer.effect, offer.idempotent),
   }
-  kept.set(offer, known.set(name, { nodes: spelt, tool }))
-  return tool
+}
+
+/** For the list of everything: what a reader needs to choose and to call, and no more. */
+function slimTool(offer: Offer, name: string, nodes: readonly string[]): JsonObject {
+  const { outputSchema } = outputSchemaOf(offer)
+  return {
+    name,
+    description: shortDescription(offer.description),
+    inputSchema: withPin(slimInput(objectSchema(offer.requestSchema)), nodes),
+    ...(isJsonObject(outputSchema) ? { outputSchema: slimOutput(outputSchema) } : {}),
+    ...shortAnnotations(offer.effect, offer.idempotent),
+  }
+}
+
+/** Without what MCP takes for granted anyway. */
+function shortAnnotations(effect: Effect, idempotent: boolean): JsonObject {
+  const hints = {
+    ...(effect === 'reads' ? { readOnlyHint: true } : {}),
+    ...(effect === 'records' ? { destructiveHint: false } : {}),
+    ...(effect !== 'reads' && idempotent ? { idempotentHint: true } : {}),
+  }
+  return Object.keys(hints).length === 0 ? {} : { annotations: hints }
 }
 
 function outputSchemaOf(offer: Offer): JsonObject {

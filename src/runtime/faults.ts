@@ -19,6 +19,15 @@ const KINDS = {
   ERR_NOT_FINALIZED: 'conflict',
   /** A key that nobody has, or that is none (§ 6.3, in the message). */
   INVALID_KEY: 'invalid-arguments',
+  // Of rounds (§ 6.3, in the message).
+  ROUND_NOT_FOUND: 'not-found',
+  ALREADY_VOTED: 'conflict',
+  ROUND_CLOSED: 'conflict',
+  NOT_A_VOTER: 'not-permitted',
+  /** A voter said yes and no; both are kept. */
+  EQUIVOCATION: 'conflict',
+  /** The caller's epoch is not the ledger's. */
+  EPOCH_MISMATCH: 'conflict',
   // Ours.
   /** Somebody changed the task since the caller read it. */
   ERR_VERSION_CONFLICT: 'conflict',

@@ -5,6 +5,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
+import { countListTokens, countTokens } from '../../bench/token-count.ts'
 import { connectHttp, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 
@@ -53,8 +54,20 @@ describe('the list', () => {
       expect(`mcp__hearthbus__${name}`).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
       expect(outputSchema).toBeUndefined()
     }
-    // A token has three and a half characters of JSON or more with any of the usual tokenizers.
-    expect(JSON.stringify(tools).length / 3.5).toBeLessThan(4_000)
+    expect(countListTokens(tools).all).toBeLessThanOrEqual(4_000)
+  })
+
+  it('of everything is slim, and complete for each family', async () => {
+    const { tools } = await contract.listTools()
+    const { all, inputSides } = countListTokens(tools)
+    expect(inputSides).toBeLessThanOrEqual(20_000)
+    expect(all).toBeLessThanOrEqual(45_000)
+    const ebus = await connectHttp(gateway.url, 'modern', '/mcp/ebus')
+    const complete = (await ebus.listTools()).tools
+    await ebus.close()
+    const names = new Set(tools.map(({ name }) => name))
+    expect(complete.filter(({ name }) => !names.has(name))).toEqual([])
+    expect(complete.every(({ title, outputSchema }) => title !== undefined && outputSchema !== undefined)).toBe(true)
   })
 })
 
@@ -66,7 +79,7 @@ describe('wishes', () => {
     const living = (overview['rooms'] as JsonObject[]).find(({ room }) => room === '“Living Room”')
     expect(living?.['heating']).toMatch(/°C/)
     expect(living).not.toHaveProperty('on')
-    expect(JSON.stringify(overview).length / 3.5).toBeLessThan(1_500)
+    expect(countTokens(overview)).toBeLessThanOrEqual(1_500)
   })
 
   it.each<[string, string | number, number, string]>([

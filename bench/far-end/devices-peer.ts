@@ -7,8 +7,11 @@
  * Does I/O.
  */
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { WebSocket, WebSocketServer } from 'ws'
 import { Database } from '../../src/core/database-store.ts'
@@ -76,7 +79,10 @@ function cpuMs(): number {
 }
 
 async function gateway(): Promise<Commands> {
-  const database = new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
+  // On the disk, as in a house: in memory it would count as memory of the devices.
+  const folder = mkdtempSync(join(tmpdir(), 'hearthbus-bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const database = new Database({ path: join(folder, 'bench.db'), migrations: [devicesMigrations, LOG_TABLE] })
   const places = 20_000
   const [, , , url] = process.argv
   const backend = { address: () => ({ kind: 'websocket', websocket: { url: url ?? '', token: '' } }) as const }

@@ -10,7 +10,7 @@
  *
  * Pure.
  */
-import { isJsonObject } from '../../core/json.ts'
+import { isJsonObject, readJsonText } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ListenMode } from '../wire/envelope.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
@@ -131,16 +131,22 @@ function takeDeviceText(relay: Relay, { text, atMs }: { readonly text: string; r
   }
 }
 
+/**
+ * A device finds keys without regard to case and takes the first of two that are the same, where we would take the last:
+ * what the two could read differently would be a way around the guard, and is dropped. So is `system`, with which a
+ * server restarts a device without asking anybody.
+ */
 function takeBackendText(relay: Relay, text: string): RelayStep {
-  const message = parseJsonObject(text)
-  if (message?.['type'] === 'hello')
+  const message = unambiguous(text)
+  if (message === undefined || message['type'] === 'system') return { relay, effects: [] }
+  if (message['type'] === 'hello')
     return relay.phase === 'dialling' ? open(relay, text, message) : { relay, effects: [] }
-  if (message?.['type'] === 'mcp') {
+  if (message['type'] === 'mcp') {
     const { payload } = message
     return { relay, effects: isJsonObject(payload) ? [{ kind: 'mcp', payload }] : [] }
   }
   if (relay.phase !== 'open') return { relay, effects: [] }
-  if (message?.['type'] === 'goodbye') return { relay: rest(relay, 'idle'), effects: [toDevice({ kind: 'ended' })] }
+  if (message['type'] === 'goodbye') return { relay: rest(relay, 'idle'), effects: [toDevice({ kind: 'ended' })] }
   return { relay, effects: [toDevice({ kind: 'text', text: withSession(text, relay.deviceSession, relay) })] }
 }
 
@@ -208,6 +214,13 @@ function withSession(text: string, wanted: string, { deviceSession, backendSessi
   return message === undefined || sessionIn(message) === undefined
     ? text
     : JSON.stringify({ ...message, session_id: wanted })
+}
+
+function unambiguous(text: string): JsonObject | undefined {
+  const read = readJsonText(text)
+  if (!read.ok || !isJsonObject(read.value) || typeof read.value['type'] !== 'string') return undefined
+  const keys = Object.keys(read.value).map((key) => key.toLowerCase())
+  return new Set(keys).size === keys.length ? read.value : undefined
 }
 
 function sessionIn(message: JsonObject | undefined): string | undefined {

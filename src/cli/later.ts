@@ -34,9 +34,10 @@ function laterAnswer(view: CallView): Answer {
   const { structured } = view
   if (view.outcome !== 'ok' || !isJsonObject(structured)) return callAnswer(view)
   const rows = [...listOf(structured['planned']), ...listOf(structured['ended'])].map((call) =>
-    ['due', 'tool', 'quoted', 'by', 'state', 'id'].map((field) => String(call[field] ?? '–')),
+    ['due', 'tool', 'quoted', 'by', 'state', 'id'].map((field) => call[field] ?? '–'),
   )
-  const lines = [String(structured['say'] ?? ''), ...(rows.length === 0 ? [] : [table(HEADINGS, rows)])]
+  const { say } = structured
+  const lines = [typeof say === 'string' ? say : '', ...(rows.length === 0 ? [] : [table(HEADINGS, rows)])]
   return { json: structured, text: harmless(lines.join('\n')) }
 }
 

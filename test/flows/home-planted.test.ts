@@ -40,6 +40,7 @@ beforeAll(async () => {
       ],
       value: 1,
     }),
+    part({ ref: 9_005, name: 'Owner approved lamp', location: 'Hall', pairs: BINARY_SWITCH, value: 255 }),
     part({ ref: 9_004, name: 'Note', location: 'Hall', text: PLANTED, userNote: PLANTED }),
   ]
   world = await openWorld({ parts: [...hardCases(), ...planted] })

@@ -35,6 +35,7 @@ import { createCosigning } from './main/cosigning-client.ts'
 import { watchDatabase } from './main/database-watch.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyEnvelopes, familyMigrations } from './main/families.ts'
+import { distrustBelow } from './main/distrust.ts'
 import { guardConfig } from './main/guard-config.ts'
 import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
@@ -44,6 +45,7 @@ import { recordCaches, recordContents, recordProjections } from './main/record-p
 import { everyMs } from './main/regular-job-client.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
+import { votingFor } from './main/voting.ts'
 import type { StartFault } from './main/start-fault.ts'
 import { startNotifying } from './web/notifying-client.ts'
 
@@ -127,12 +129,15 @@ async function build(
   const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, ledger, version, logger }) : ok(undefined)
   if (!mesh.ok) return mesh
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
+  const { askBelowReputation: bound } = config.guard
+  const distrust = bound === 0 ? {} : { distrusts: distrustBelow(ledger, bound) }
   const opening = openSpine({
     database,
     ledger,
     clock: systemClock,
     logger,
-    guard: guardConfig(config),
+    guard: { ...guardConfig(config), ...distrust },
+    voting: votingFor(key, { name: config.node.name, community: () => mesh.value?.community() }),
     bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
   const spine = await opening.catch((error: unknown) => {

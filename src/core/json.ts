@@ -21,6 +21,31 @@ export function canonicalJson(value: unknown): string {
   return text
 }
 
+/** Whether a text is the canonical one of the value that was read from it: two spellings would have two hashes. */
+export function isCanonicalText(text: string, value: Json): boolean {
+  // What the engine writes again as it was, with every object's names in order, is canonical but for halves of characters.
+  if (hasNamesInOrder(value, PLAIN_DEPTH) && JSON.stringify(value) === text && !text.includes(String.raw`\ud`))
+    return true
+  try {
+    return canonicalJson(value) === text
+  } catch {
+    return false
+  }
+}
+
+function hasNamesInOrder(value: Json, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (depth === 0) return false
+  if (Array.isArray(value)) return (value as readonly Json[]).every((one) => hasNamesInOrder(one, depth - 1))
+  const names = Object.keys(value)
+  if (sorted(names) !== names) return false
+  for (const name of names) {
+    const member = (value as JsonObject)[name]
+    if (typeof member === 'object' && !hasNamesInOrder(member, depth - 1)) return false
+  }
+  return true
+}
+
 /** Deeper than any answer of ours, and far from the end of the stack. */
 const PLAIN_DEPTH = 32
 const NOT_PLAIN = Symbol('not plain')
@@ -31,35 +56,43 @@ const NOT_PLAIN = Symbol('not plain')
  * everything that is less than plain; the library knows what to make of it.
  */
 function plainText(value: unknown): string | undefined {
-  const ordered = inOrder(value, PLAIN_DEPTH, LAST_NAMES)
+  const ordered = inOrder(value, PLAIN_DEPTH)
   if (ordered === NOT_PLAIN) return undefined
   const text = JSON.stringify(ordered)
   // The engine escapes half a character where RFC 8785 forbids it.
   return text.includes(String.raw`\ud`) ? undefined : text
 }
 
-/** The keys of the previous object: rows of a list share them, and so do events of a kind, so they need not be sorted again. */
-interface LastNames {
-  given: readonly string[]
-  names: readonly string[]
+/**
+ * Keys that were sorted before: rows of a list share them, and so do events of a kind. Comparing names costs far more
+ * than seeing that they are the very same ones.
+ */
+interface SortedNames {
+  readonly given: readonly string[]
+  /** Absent where they were in order. */
+  readonly names: readonly string[] | undefined
 }
 
-const LAST_NAMES: LastNames = { given: [], names: [] }
+/** The newest take the place of the oldest. */
+const LAST_NAMES: SortedNames[] = []
+const MAX_LAST_NAMES = 16
+const MAX_KNOWN_LIST = 64
+let nextLastName = 0
 
 /** The same data with its keys in order; the very same value where they already are. */
-function inOrder(value: unknown, depth: number, last: LastNames): unknown {
+function inOrder(value: unknown, depth: number): unknown {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : NOT_PLAIN
   if (typeof value !== 'object' || depth === 0) return NOT_PLAIN
-  if (Array.isArray(value)) return listInOrder(value, depth, last)
+  if (Array.isArray(value)) return listInOrder(value, depth)
   const kind: unknown = Object.getPrototypeOf(value)
-  return kind === Object.prototype || kind === null ? membersInOrder(value, depth, last) : NOT_PLAIN
+  return kind === Object.prototype || kind === null ? membersInOrder(value, depth) : NOT_PLAIN
 }
 
-function listInOrder(list: readonly unknown[], depth: number, last: LastNames): unknown {
+function listInOrder(list: readonly unknown[], depth: number): unknown {
   let ordered: unknown[] | undefined
   for (let index = 0; index < list.length; index++) {
-    const one = inOrder(list[index], depth - 1, last)
+    const one = inOrder(list[index], depth - 1)
     if (one === NOT_PLAIN) return NOT_PLAIN
     if (one === list[index]) continue
     ordered ??= [...list]
@@ -68,31 +101,36 @@ function listInOrder(list: readonly unknown[], depth: number, last: LastNames): 
   return ordered ?? list
 }
 
-function membersInOrder(object: object, depth: number, last: LastNames): unknown {
+function membersInOrder(object: object, depth: number): unknown {
   const given = Object.keys(object)
-  const names = sorted(given, last)
-  const ordered: Record<string, unknown> = {}
-  let same = true
+  const names = sorted(given)
+  // Nothing is copied until something has to be.
+  let ordered: Record<string, unknown> | undefined = names === given ? undefined : {}
   for (let index = 0; index < names.length; index++) {
     const name = names[index] ?? ''
     const member = (object as Record<string, unknown>)[name]
-    const one = member === undefined ? undefined : inOrder(member, depth - 1, last)
+    const one = member === undefined ? undefined : inOrder(member, depth - 1)
     // The engine puts numbers first whatever the order of writing, and takes `__proto__` for something else.
-    const moves = name !== given[index]
-    if (one === NOT_PLAIN || name === '__proto__' || (moves && startsWithDigit(name))) return NOT_PLAIN
-    same &&= !moves && one === member
-    ordered[name] = one
+    if (one === NOT_PLAIN || name === '__proto__' || (name !== given[index] && startsWithDigit(name))) return NOT_PLAIN
+    if (ordered === undefined && one !== member) ordered = { ...object }
+    if (ordered !== undefined) ordered[name] = one
   }
-  return same ? object : ordered
+  return ordered ?? object
 }
 
-function sorted(given: readonly string[], last: LastNames): readonly string[] {
-  if (isSorted(given)) return given
-  if (given.length !== last.given.length || given.some((name, index) => name !== last.given[index])) {
-    last.given = given
-    last.names = given.toSorted()
-  }
-  return last.names
+function sorted(given: readonly string[]): readonly string[] {
+  for (const known of LAST_NAMES) if (isSameList(known.given, given)) return known.names ?? given
+  const names = isSorted(given) ? undefined : given.toSorted()
+  // One object with a million names must not be held for its names.
+  if (given.length <= MAX_KNOWN_LIST) LAST_NAMES[nextLastName] = { given, names }
+  nextLastName = (nextLastName + 1) % MAX_LAST_NAMES
+  return names ?? given
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  if (one.length !== other.length) return false
+  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false
+  return true
 }
 
 /** What was canonical when it was read still is. */

@@ -70,12 +70,11 @@ export interface LookupRow {
 
 /** What the table says of an entry; `undefined` for one that nobody looks for. */
 export function lookupRow(seq: number, at: string, event: LedgerEvent | LedgerEntry): LookupRow | undefined {
-  const [trace, task, session, about] = [event['trace_id'], event['task_id'], event['session_id'], aboutIn(event)].map(
-    (value) => (typeof value === 'string' ? value : null),
-  ) as [string | null, string | null, string | null, string | null]
+  const { isDeed, listed, subject } = kindFacts(event.kind)
+  const [trace, task, session] = [textOf(event['trace_id']), textOf(event['task_id']), textOf(event['session_id'])]
+  const about = subject === undefined ? null : subjectOf(event, subject)
   const isEnter = event.kind === CALL_ENTER
-  const changes = isEnter ? CHANGING_EFFECTS.has(event['effect']) : DEEDS.has(event.kind)
-  const listed = LISTED.test(event.kind)
+  const changes = isEnter ? CHANGING_EFFECTS.has(event['effect']) : isDeed
   if (!changes && !listed && (trace ?? task ?? session ?? about) === null) return undefined
   return {
     seq,
@@ -96,10 +95,33 @@ export function erasureOf(seq: number): string {
   return `entry:${seq}`
 }
 
-function aboutIn(event: LedgerEvent | LedgerEntry): Json | undefined {
-  if (event.kind.startsWith('approval.')) return event['approval']
-  if (event.kind === BODY_ERASED) return erasureOf(Number(event['entry']))
-  return event.kind.startsWith('grant.') ? event['grant'] : undefined
+/** What the kind of an entry alone says; there are few kinds, and each is met very often. */
+interface KindFacts {
+  readonly isDeed: boolean
+  readonly listed: boolean
+  /** The field that names what the entry speaks of. */
+  readonly subject: 'approval' | 'grant' | 'entry' | undefined
+}
+
+const KNOWN_FACTS = new Map<string, KindFacts>()
+const MAX_KNOWN_FACTS = 500
+
+function kindFacts(kind: string): KindFacts {
+  const known = KNOWN_FACTS.get(kind)
+  if (known !== undefined) return known
+  const consent = kind.startsWith('approval.') ? 'approval' : kind.startsWith('grant.') ? 'grant' : undefined
+  const subject = kind === BODY_ERASED ? 'entry' : consent
+  const facts: KindFacts = { isDeed: DEEDS.has(kind), listed: LISTED.test(kind), subject }
+  if (KNOWN_FACTS.size < MAX_KNOWN_FACTS) KNOWN_FACTS.set(kind, facts)
+  return facts
+}
+
+function subjectOf(event: LedgerEvent | LedgerEntry, field: 'approval' | 'grant' | 'entry'): string | null {
+  return field === 'entry' ? erasureOf(Number(event['entry'])) : textOf(event[field])
+}
+
+function textOf(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null
 }
 
 type Step =

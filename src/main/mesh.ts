@@ -23,6 +23,7 @@ import { SchemaAltered } from '../core/database-store.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
 import { MembershipAltered, MeshStore } from '../mesh/identity/mesh-store.ts'
 import type { MeshStoreOptions } from '../mesh/identity/mesh-store.ts'
+import type { Community } from '../mesh/identity/community.ts'
 import { nodeIdentity } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { MeshOptions, MeshState } from '../mesh/mesh-options.ts'
@@ -45,6 +46,7 @@ export interface PreparedMesh {
   /** What the bus has to know at its construction. */
   readonly forBus: Pick<BusOptions, 'remote' | 'communityId' | 'nodeName'>
   readonly start: (spine: Spine) => Promise<Result<StartedMesh, StartFault>>
+  readonly community: () => Community | undefined
   /** Undoes the preparation, or the start. */
   readonly stop: () => Promise<void>
 }
@@ -117,6 +119,7 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
         cosign: () => witness?.cosign() ?? Promise.resolve(),
       })
     },
+    community: () => mesh.community,
     stop: async () => {
       for (const step of undo.splice(0)) await step()
     },

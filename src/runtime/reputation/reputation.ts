@@ -1,0 +1,147 @@
+/**
+ * Reputation: the scores of everybody in the ledger, computed from its entries and from nothing else, as far as they
+ * were read. Reading goes on where it stopped; nothing is stored.
+ *
+ * Holds memory; otherwise pure.
+ */
+import { entryTime } from '../../ledger/entry-field.ts'
+import type { LedgerEntry } from '../../ledger/entry.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import { EvidenceReader } from './evidence.ts'
+import type { ReputationEvidence } from './evidence.ts'
+import { FORMULA, REPUTATION_DOMAINS } from './formula.ts'
+import type { ReputationDomain, ReputationRule, ReputationRuleId } from './formula.ts'
+import { applyChange, decayedScore, newScore } from './score.ts'
+import type { ReputationScore } from './score.ts'
+
+/** One entry that counted for a subject in a domain. */
+export interface ReputationEvent {
+  readonly rule: ReputationRuleId
+  readonly logIndex: number
+  readonly epoch: number
+  readonly at: string
+  /** What counted, after the limit of an epoch and the bounds of the scale. */
+  readonly delta: number
+  readonly scoreAfter: number
+}
+
+interface Standing {
+  readonly current: ReputationScore
+  readonly events: ReputationEvent[]
+  /** Older ones that are no longer listed. They count. */
+  readonly dropped: number
+}
+
+/** Entries per piece. */
+const PIECE = 2_000
+/** A subject's evidence in one domain: the newest of it. */
+const MAX_EVENTS = 10_000
+const EPOCH_MS = FORMULA.epoch_seconds * 1_000
+
+export class Reputation {
+  readonly #ledger: Pick<Ledger, 'entries' | 'size'>
+  readonly #reader = new EvidenceReader()
+  readonly #subjects = new Map<string, Map<ReputationDomain, Standing>>()
+  #size = 0
+  #epoch = 0
+
+  constructor(ledger: Pick<Ledger, 'entries' | 'size'>) {
+    this.#ledger = ledger
+  }
+
+  /** Entries that were read. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Of the newest entry that was read; it never goes back, whatever the clock does. */
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** Reads up to a size; yields after each piece. Two readers at once read each entry once. */
+  *catchUp(to: number): Generator<undefined, void, void> {
+    while (this.#size < to) {
+      const from = this.#size
+      for (const { entry } of this.#ledger.entries(from, Math.min(PIECE, to - from))) this.#read(entry)
+      // Nothing more can be read now: what is counted is what was read. Verification names what is unreadable.
+      if (this.#size === from) return
+      yield
+    }
+  }
+
+  #read(entry: LedgerEntry): void {
+    this.#size = entry.seq + 1
+    this.#epoch = Math.max(this.#epoch, Math.floor(entryTime(entry) / EPOCH_MS) || 0)
+    for (const evidence of this.#reader.read(entry, this.#epoch)) this.#count(evidence, entry)
+  }
+
+  #count(evidence: ReputationEvidence, { seq, at }: LedgerEntry): void {
+    const { rule } = evidence
+    const { domain, ...deltas }: ReputationRule = FORMULA.rules[rule]
+    for (const role of ['caller', 'device', 'named'] as const) {
+      const [subject, delta] = [evidence[role], deltas[role]]
+      if (subject === undefined || delta === undefined) continue
+      const domains = this.#subjects.get(subject) ?? new Map<ReputationDomain, Standing>()
+      this.#subjects.set(subject, domains)
+      const before = domains.get(domain) ?? { current: newScore(this.#epoch), events: [], dropped: 0 }
+      const epoch = this.#epoch
+      const { after, counted } = applyChange(before.current, { rule, domain, delta, epoch })
+      const { events } = before
+      events.push({ rule, logIndex: seq, epoch, at, delta: counted, scoreAfter: after.score })
+      const isFull = events.length > MAX_EVENTS
+      if (isFull) events.shift()
+      domains.set(domain, { current: after, events, dropped: before.dropped + (isFull ? 1 : 0) })
+    }
+  }
+
+  has(subject: string): boolean {
+    return this.#subjects.has(subject)
+  }
+
+  /** As it counts now; `undefined` where nothing was ever counted. */
+  row(subject: string, domain: ReputationDomain): ReputationRow | undefined {
+    const standing = this.#subjects.get(subject)?.get(domain)
+    return standing === undefined ? undefined : this.#rowOf(subject, domain, standing.current)
+  }
+
+  rows(subject: string): readonly ReputationRow[] {
+    return REPUTATION_DOMAINS.flatMap((domain) => this.row(subject, domain) ?? [])
+  }
+
+  /** Every subject of a domain, best first; of equals, by their ids as code units compare. */
+  leaderboard(domain: ReputationDomain): readonly ReputationRow[] {
+    const rows = [...this.#subjects.keys()].flatMap((subject) => this.row(subject, domain) ?? [])
+    return rows.toSorted((one, other) => other.score - one.score || (one.node_id < other.node_id ? -1 : 1))
+  }
+
+  /** Newest first. */
+  events(
+    subject: string,
+    domain: ReputationDomain,
+  ): { readonly events: readonly ReputationEvent[]; readonly dropped: number } {
+    const standing = this.#subjects.get(subject)?.get(domain)
+    return { events: standing?.events.toReversed() ?? [], dropped: standing?.dropped ?? 0 }
+  }
+
+  #rowOf(subject: string, domain: ReputationDomain, current: ReputationScore): ReputationRow {
+    return {
+      node_id: subject,
+      domain,
+      score: decayedScore(current, domain, this.#epoch),
+      scar_bps: current.scarBps,
+      ban_until_epoch: current.banUntilEpoch,
+      last_activity_epoch: current.lastActivityEpoch,
+    }
+  }
+}
+
+/** In the original's shape. */
+export interface ReputationRow {
+  readonly node_id: string
+  readonly domain: ReputationDomain
+  readonly score: number
+  readonly scar_bps: number
+  readonly ban_until_epoch: number
+  readonly last_activity_epoch: number
+}

@@ -1,0 +1,93 @@
+/**
+ * Score: what one subject has in one domain, and how an event and the passing of time change it. Whole numbers only.
+ *
+ *   score ──epoch without activity──▶ nearer to neutral ──event──▶ score + delta, within 0 … ceiling − scar
+ *
+ * Pure.
+ */
+import { FORMULA } from './formula.ts'
+import type { ReputationDomain, ReputationRuleId } from './formula.ts'
+
+export interface ReputationScore {
+  readonly score: number
+  readonly scarBps: number
+  readonly banUntilEpoch: number
+  readonly lastActivityEpoch: number
+  /** What was gained in the epoch of the last activity: cheap successes buy no trust without end. */
+  readonly gained: number
+}
+
+export function newScore(epoch: number): ReputationScore {
+  return { score: FORMULA.neutral, scarBps: 0, banUntilEpoch: 0, lastActivityEpoch: epoch, gained: 0 }
+}
+
+/** As it counts in an epoch: for each epoch since the last activity, the distance from neutral shrinks. */
+export function decayedScore(
+  { score, lastActivityEpoch }: ReputationScore,
+  domain: ReputationDomain,
+  epoch: number,
+): number {
+  const kept = FORMULA.ceiling - FORMULA.decay[domain]
+  let distance = Math.abs(score - FORMULA.neutral)
+  for (let passed = epoch - lastActivityEpoch; passed > 0 && distance > 0; passed--)
+    distance = Math.floor((distance * kept) / FORMULA.ceiling)
+  return score < FORMULA.neutral ? FORMULA.neutral - distance : FORMULA.neutral + distance
+}
+
+export interface ReputationChange {
+  readonly rule: ReputationRuleId
+  readonly domain: ReputationDomain
+  readonly delta: number
+  readonly epoch: number
+}
+
+const FRAUD: ReadonlySet<string> = new Set(FORMULA.fraud.rules)
+
+/** The score after an event, and what of its delta counted. */
+export function applyChange(
+  before: ReputationScore,
+  { rule, domain, delta, epoch }: ReputationChange,
+): { readonly after: ReputationScore; readonly counted: number } {
+  const decayed = decayedScore(before, domain, epoch)
+  const gainedBefore = before.lastActivityEpoch === epoch ? before.gained : 0
+  const gain = delta > 0 ? Math.min(delta, FORMULA.gain_per_epoch - gainedBefore) : 0
+  const scarBps = FRAUD.has(rule) ? Math.min(FORMULA.ceiling, before.scarBps + FORMULA.fraud.scar) : before.scarBps
+  const moved = decayed + (delta > 0 ? gain : delta)
+  const score = Math.max(0, Math.min(FORMULA.ceiling - scarBps, moved))
+  const banUntilEpoch = FRAUD.has(rule) ? epoch + FORMULA.fraud.ban_epochs : before.banUntilEpoch
+  return {
+    after: { score, scarBps, banUntilEpoch, lastActivityEpoch: epoch, gained: gainedBefore + gain },
+    counted: score - decayed,
+  }
+}
+
+export interface ReputationGates {
+  readonly max_parallel_tasks: number
+  readonly rate_limit_bonus: number
+  readonly stake_discount_bps: number
+  readonly can_arbitrate: boolean
+  readonly can_govern: boolean
+}
+
+/** From the decayed scores of all domains; a domain without events has the neutral score. */
+export function reputationGates(
+  scores: Readonly<Record<ReputationDomain, number>>,
+  isBanned: boolean,
+): ReputationGates {
+  const { gates } = FORMULA
+  const { execution, arbitration, governance } = scores
+  return {
+    max_parallel_tasks: isBanned ? 0 : Math.min(gates.max_parallel_tasks, integerRoot(execution)),
+    rate_limit_bonus: execution < 1 ? 0 : 31 - Math.clz32(execution),
+    stake_discount_bps: Math.floor(execution / 2),
+    can_arbitrate: !isBanned && arbitration >= gates.arbitrate.arbitration && execution >= gates.arbitrate.execution,
+    can_govern: !isBanned && governance >= gates.govern.governance,
+  }
+}
+
+/** The largest whole number whose square is not larger. */
+function integerRoot(value: number): number {
+  const root = Math.floor(Math.sqrt(value))
+  // For numbers below 2^53 the square root is off by one at most.
+  return root * root > value ? root - 1 : root
+}

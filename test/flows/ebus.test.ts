@@ -7,12 +7,12 @@ import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Client } from '@modelcontextprotocol/client'
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { canonicalJson } from '../../src/core/json.ts'
 import { CLI, connectStdio } from '../gateway-process.ts'
 import type { Envelope, HeatingHouse } from '../heating-house.ts'
 import { MONDAY, allRead, call, eventually, heatingHouse } from '../heating-house.ts'
-import { sharedData } from '../shared-data.ts'
 
 const SEMANTIC = [
   'zones',
@@ -41,8 +41,8 @@ describe('the inventory', () => {
   it('lists every tool of the contract, by exactly these names', async () => {
     const { tools } = await reader.listTools()
     const ours = tools.map(({ name }) => name).filter((name) => name.startsWith('ebus.'))
-    const inventory = sharedData('contract-inventory.json')
-    const wanted = inventory === undefined ? [] : (JSON.parse(inventory) as { ebus: { tools: string[] } }).ebus.tools
+    const inventory = readFileSync(new URL('../vectors/contract-inventory.json', import.meta.url), 'utf8')
+    const wanted = (JSON.parse(inventory) as { ebus: { tools: string[] } }).ebus.tools
     expect(ours).toEqual(expect.arrayContaining(wanted))
     const beside = [
       'ebus.v1.bus.protocol_specimens.list',

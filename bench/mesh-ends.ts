@@ -29,7 +29,7 @@ import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { noteSigner } from '../src/ledger/note-key.ts'
 import { answering, echo, manifestOf, ME, node } from '../test/bus-village.ts'
-import { GUARD_CONFIG } from '../test/guard-house.ts'
+import { GUARD_CONFIG, TEST_VOTING } from '../test/guard-house.ts'
 import { until } from '../test/mesh-house.ts'
 import { meshSide } from '../test/mesh-pair.ts'
 import { echoCaller, startEcho } from './mesh-echo.ts'
@@ -192,6 +192,7 @@ async function busWithLedger(nodeId: string, remote: RemoteProvider | undefined)
     clock: systemClock,
     logger: silentLogger,
     guard: { ...GUARD_CONFIG, limits: { ...GUARD_CONFIG.limits, calls: { perMinute: 1e9, burst: 1e9 } } },
+    voting: TEST_VOTING,
     bus: { nodeId, config: BUS_DEFAULTS, ...(remote === undefined ? {} : { remote }) },
   })
   return bus

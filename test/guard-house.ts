@@ -16,6 +16,10 @@ import type { ManualClock } from './manual-clock.ts'
 import { plainOffer } from './plain-offer.ts'
 import type { OfferFacts } from './plain-offer.ts'
 import { LOG_TABLE, tableLog } from './table-log.ts'
+import { createHash } from 'node:crypto'
+import { base64url, fromHex } from '../src/core/bytes.ts'
+import type { Voting } from '../src/guard/rounds-store.ts'
+import { voterPublicKey } from '../src/guard/vote.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
@@ -27,6 +31,13 @@ import type { GuardState } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import type { LedgerEvent } from '../src/ledger/entry.ts'
 import type { StateLog } from '../src/ledger/state-log.ts'
+
+export const HOUSE_SEED = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'
+export const MEMBER_SEED = '4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb'
+
+export function nodeIdOf(seed: string): string {
+  return `ed25519:${base64url(fromHex(voterPublicKey(fromHex(seed))))}`
+}
 
 export const AGENT: Caller & { readonly kind: 'principal' } = { kind: 'principal', id: 'claude', role: 'agent' }
 export const APPROVER: Caller & { readonly kind: 'principal' } = { kind: 'principal', id: 'anna', role: 'approver' }
@@ -44,9 +55,18 @@ export const GUARD_CONFIG: GuardConfig = {
     maxTracked: 1_000,
     maxRestWaitMs: 0,
   },
-  approvals: { openMs: 600_000, useMs: 300_000, maxOpen: 20, maxOpenPerPrincipal: 10 },
+  approvals: { openMs: 600_000, useMs: 300_000, disputeMs: 3_600_000, maxOpen: 20, maxOpenPerPrincipal: 10 },
   changes: { maxPrepared: 200, maxPreparedPerPrincipal: 50 },
   keys: { ttlMs: 86_400_000, maxKeys: 1_000, maxKeysPerPrincipal: 200, maxOutcomeBytes: 4_096 },
+}
+
+/** A node with the key of RFC 8032's first test, whose one other member has the second. */
+export const TEST_VOTING: Voting = {
+  house: nodeIdOf(HOUSE_SEED),
+  epoch: () => 7,
+  personSeed: (credential) => new Uint8Array(createHash('sha256').update(credential).digest()),
+  nodeSeed: fromHex(HOUSE_SEED),
+  member: (which) => [HOUSE_SEED, MEMBER_SEED].map(nodeIdOf).find((id) => id === which),
 }
 
 interface LoggedEvent {
@@ -89,6 +109,7 @@ export function openHouse(
       log,
       clock,
       config: { ...GUARD_CONFIG, ...settings },
+      voting: TEST_VOTING,
       ...(sleep === undefined ? {} : { sleep: (ms, signal) => sleep(ms, clock, signal) }),
     })
     return {

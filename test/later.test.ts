@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { GUARD_CONFIG } from './guard-house.ts'
+import { GUARD_CONFIG, TEST_VOTING } from './guard-house.ts'
 import { manualClock } from './manual-clock.ts'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import type { Caller } from '../src/bus/call.ts'
@@ -65,6 +65,7 @@ async function open({ folder = newFolder(), nowMs, onAct }: Opened = {}) {
     clock,
     logger: silentLogger,
     guard: GUARD_CONFIG,
+    voting: TEST_VOTING,
     bus: { nodeId: 'node-a', config: BUS_DEFAULTS },
   })
   const acts: string[] = []

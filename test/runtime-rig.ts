@@ -33,7 +33,7 @@ import { runtimeMigrations } from '../src/runtime/migrations.ts'
 import type { Reporter } from '../src/runtime/system/attention.ts'
 import { createRuntime } from '../src/runtime/runtime.ts'
 import type { RuntimeConfig } from '../src/runtime/runtime.ts'
-import { GUARD_CONFIG } from './guard-house.ts'
+import { GUARD_CONFIG, TEST_VOTING } from './guard-house.ts'
 
 const ORIGIN = 'hearthbus.test/runtime'
 const { privateKey } = generateKeyPairSync('ed25519')
@@ -100,6 +100,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     logger: silentLogger,
     guard: { ...GUARD_CONFIG, mode: options.config?.mode ?? 'full' },
+    voting: TEST_VOTING,
     bus: { nodeId: 'node-a', config: BUS_DEFAULTS },
   })
   const service = createRuntime({

@@ -65,6 +65,8 @@ export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknow
   /** See `Offer.anywhere`. */
   readonly anywhere?: boolean
   readonly secrets?: readonly string[]
+  /** See `Offer.forApprovers`. */
+  readonly forApprovers?: boolean
 }
 
 export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> extends CapabilityDefinition<Input> {
@@ -148,6 +150,7 @@ export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
     },
     ...(plan === undefined ? {} : { plan }),
     ...(definition.matches === undefined ? {} : { matches: definition.matches }),
+    ...(definition.forApprovers === undefined ? {} : { forApprovers: definition.forApprovers }),
     ...(definition.anywhere === undefined ? {} : { anywhere: definition.anywhere }),
     ...(definition.secrets === undefined ? {} : { secrets: definition.secrets }),
   }

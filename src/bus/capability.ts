@@ -49,6 +49,8 @@ export interface Offer extends CapabilityDescriptor {
   readonly accept?: (body: JsonObject) => Result<JsonObject, readonly Issue[]>
   /** Which of a caller's `params` this instance can serve. As data it travels to peers; as a function it stays here. */
   readonly matches?: ParamsMatcher | ParamsPredicate
+  /** A decision about calls of others: approvers make it as well. */
+  readonly forApprovers?: boolean
   /**
    * True: any node's provider of this name and params does the same, so a call may go to whichever is best. Absent: it
    * acts on what is attached to its own node; the same name elsewhere is another house, and no call drifts there.

@@ -13,6 +13,7 @@ import type { Logger } from '../core/logger.ts'
 import type { GuardConfig } from '../guard/config.ts'
 import { createGuard } from '../guard/guard.ts'
 import type { Guard } from '../guard/guard.ts'
+import type { Voting } from '../guard/rounds-store.ts'
 import { redactArguments, redactData } from '../guard/redact.ts'
 import { ledgerFaultBrief } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -25,6 +26,7 @@ export interface SpineOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly guard: GuardConfig
+  readonly voting: Voting
   readonly bus: Omit<BusOptions, 'admit' | 'clock'>
 }
 
@@ -41,7 +43,7 @@ const MAX_WAITING_PER_KEY = 128
 
 /** Calls that a dead process left open are closed here, before the first new one can come in. */
 export async function openSpine({ database, ledger, clock, logger, ...options }: SpineOptions): Promise<Spine> {
-  const guard = createGuard({ database, log: ledger, clock, config: options.guard, logger })
+  const guard = createGuard({ database, log: ledger, clock, config: options.guard, voting: options.voting, logger })
   const aborted = await ledger.abortOpenCalls()
   const recovered = await guard.recover()
   if (aborted.length > 0)

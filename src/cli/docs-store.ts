@@ -22,6 +22,7 @@ import { Ledger } from '../ledger/ledger.ts'
 import { noteSigner } from '../ledger/note-key.ts'
 import { createFamilies, familyMigrations } from '../main/families.ts'
 import { guardConfig } from '../main/guard-config.ts'
+import { votingFor } from '../main/voting.ts'
 import { modelsServices } from '../main/models.ts'
 import { contractDocument } from './contract-doc.ts'
 import { withKeyTable } from './running-doc.ts'
@@ -80,6 +81,7 @@ async function offersOf(config: Config, root: string, database: Database): Promi
     clock: systemClock,
     logger: silentLogger,
     guard: guardConfig(config),
+    voting: votingFor(key, { name: 'docs', community: () => undefined }),
     bus: { nodeId: 'docs', config: config.bus },
   })
   const parts = { config, version: 'docs', data, spine, database, logger: silentLogger, key, reporters: () => [] }

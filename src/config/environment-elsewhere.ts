@@ -25,10 +25,6 @@ const ELSEWHERE: Readonly<Record<string, (value: string) => Word>> = {
     /^(stdio|http)$/i.test(value)
       ? { note: `${NO_EFFECT}: \`hearthbus up\` serves HTTP, \`hearthbus mcp\` speaks stdio` }
       : { wrong: `${JSON.stringify(value)} is neither stdio nor http` },
-  // Refused, not ignored: somebody who sets it believes that the door is locked with it.
-  MCP_HTTP_AUTH_TOKEN: () => ({
-    wrong: `${NO_EFFECT}: tokens are made with \`hearthbus token create\` and stored hashed; set \`listen.anonymous: off\``,
-  }),
   MCP_HTTP_AUTH_REQUIRED_NON_LOOPBACK: flag({
     off: { wrong: 'cannot be switched off: beyond this machine a token is always demanded' },
   }),

@@ -80,6 +80,14 @@ describe('the contract’s environment', () => {
     expect(refusal({ [name]: value })).not.toContain('hunter2')
   })
 
+  it('takes the original’s token as an agent’s, by its hash, and locks the door with it', () => {
+    const { listen } = read({ MCP_HTTP_AUTH_TOKEN: 'replace-me' })
+    // printf %s replace-me | sha256sum
+    expect(listen.tokenHash).toBe('1df4b07d05b9b3b1115b4b6b22af319a2f99564a2fa2573a34896063c7513c10')
+    expect(listen.anonymous).toBe('off')
+    expect(refusal({ MCP_HTTP_AUTH_TOKEN: 'has blanks in it' })).toContain('MCP_HTTP_AUTH_TOKEN')
+  })
+
   it('says which name may be meant', () => {
     expect(refusal({ HS4_SAFEMODE: 'read_only' })).toContain('is HS4_SAFE_MODE meant?')
     expect(refusal({ MCP_TIMEOUT: '1', HS3_X: '1' })).toBe('accepted')

@@ -7,6 +7,7 @@
  *
  * Pure.
  */
+import { hash } from 'node:crypto'
 import type { ConfigProblem } from './config-file.ts'
 import { remarksOn } from './environment-elsewhere.ts'
 import { configSchema } from './schema.ts'
@@ -73,11 +74,15 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
   HS4_CHANGE_TOKEN_MAX_ENTRIES: to('homeseer.changeTokenEntries', number),
   MCP_HTTP_HOST: to('listen.host', text),
   MCP_HTTP_PORT: to('listen.port', number),
+  MCP_HTTP_AUTH_TOKEN: to('listen.tokenHash', tokenHash),
   MCP_LOG_LEVEL: to('logLevel', logLevel),
 }
 
 /** Says no to a listener beyond this machine; what it says yes to is decided by `listen.host`. */
 const LOOPBACK_ONLY = 'MCP_HTTP_ALLOW_NON_LOOPBACK'
+
+const AUTH_TOKEN = 'MCP_HTTP_AUTH_TOKEN'
+const MIN_TOKEN = 8
 
 /** Which key each variable sets. */
 export const VARIABLE_KEYS: ReadonlyMap<string, string> = new Map(
@@ -108,6 +113,8 @@ export function withHomeseerEnvironment(
     else raw = replaced(raw, key, found.value)
     sources.set(key.join('.'), name)
   }
+  // Whoever sets it believes that the door is locked with it: nobody comes in without one then.
+  if (given(environment[AUTH_TOKEN])) raw = replaced(raw, ['listen', 'anonymous'], 'off')
   if (problems.length > 0) return fail(problems)
   if (sources.size === 0) return onlyHere(config, environment)
   const parsed = configSchema.safeParse(raw)
@@ -135,6 +142,13 @@ function to(key: string, read: Variable['read']): Variable {
 
 function text(value: string): Read {
   return { value }
+}
+
+/** Kept as a hash from here on, like every other token. */
+function tokenHash(value: string): Read {
+  if (value.length < MIN_TOKEN || /[\s,]/.test(value))
+    return { wrong: `a token has at least ${MIN_TOKEN} characters, and neither blanks nor commas` }
+  return { value: hash('sha256', value) }
 }
 
 /** Pino's levels; ours have no finer one than debug and no graver one than error. */

@@ -28,15 +28,39 @@ const ownerRule = z
       .describe(
         'A device by its id, such as `homeseer:ref:141`; approvals show it. `*` at its end stands for anything.',
       ),
+    arguments: z
+      .record(z.string().min(1), z.union([namePattern, z.number(), z.boolean()]))
+      .exactOptional()
+      .describe('Arguments by name, wherever they stand; `*` at the end of a text stands for anything.'),
     says: z
-      .enum(['trust', 'ask', 'forbid'])
-      .describe('`trust`: no approval needed; `ask`: every change needs one; `forbid`: never.'),
+      .enum(['trust', 'ask', 'quorum', 'forbid'])
+      .describe(
+        '`trust`: no approval needed; `ask`: every change needs one; `quorum`: it needs the yes of several; `forbid`: never.',
+      ),
+    voters: z
+      .array(z.string().min(1).max(128))
+      .min(1)
+      .max(64)
+      .exactOptional()
+      .describe('With `quorum`: names of tokens of approvers, or `node:` and the name of a node of the community.'),
+    need: z
+      .int()
+      .min(1)
+      .exactOptional()
+      .describe('With `quorum`: yeses that it takes; two thirds and one unless told.'),
+    veto: z.boolean().exactOptional().describe('With `quorum`: one no is a no.'),
   })
   .refine(({ tool, target }) => tool !== undefined || target !== undefined, 'a rule names a tool or a target')
   .refine(
     ({ tool = '*', target = '*', says }) => says !== 'trust' || tool !== '*' || target !== '*',
     'a rule that trusts everything would leave nothing to approve',
   )
+  .refine(
+    ({ says, voters, need, veto }) =>
+      says === 'quorum' ? voters !== undefined : voters === undefined && need === undefined && veto === undefined,
+    'a rule that says quorum names its voters, and no other rule does',
+  )
+  .refine(({ need, voters }) => need === undefined || need <= (voters?.length ?? 0), 'more yeses than voters')
 
 /** The ledger's name is made from it once and then stays: see `ledger.origin`. */
 const nodeSection = z
@@ -58,6 +82,13 @@ const listenSection = z
       .enum(['agent', 'observer', 'off'])
       .default('agent')
       .describe('Role of a local program that shows no token; `off` demands a token of everybody.'),
+    tokenHash: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'SHA-256 in hex')
+      .exactOptional()
+      .describe(
+        'SHA-256 of a token that was made elsewhere, with which agents come in beside those of `hearthbus token create`.',
+      ),
     allowedHosts: z
       .array(z.string())
       .default([])
@@ -101,6 +132,12 @@ const busSection = z
 const guardSection = z
   .strictObject({
     approvalMinutes: z.int().min(1).max(1_440).default(15).describe('How long a request for approval stays open.'),
+    disputeHours: z
+      .number()
+      .min(0)
+      .max(8_760)
+      .default(24)
+      .describe('How long a decision of several can be disputed before it is final for good (ABSOLUTE).'),
     maxPendingApprovals: z.int().min(1).default(64).describe('Requests open at once, for all callers.'),
     maxPendingPerPrincipal: z.int().min(1).default(8).describe('Requests open at once for one caller.'),
     callsPerMinute: z.int().min(1).default(6_000).describe('Calls of one caller in a minute, of any kind.'),
@@ -113,6 +150,14 @@ const guardSection = z
       .default(5_000)
       .describe('How long a change waits for that rest before it is refused.'),
     actuatorWritesPerDay: z.int().min(1).default(2_000).describe('Changes of one device in a day.'),
+    askBelowReputation: z
+      .int()
+      .min(0)
+      .max(10_000)
+      .default(0)
+      .describe(
+        'Ask a person about every change of a caller whose reputation is below this, 0 to 10000; 5000 is neutral. 0: off.',
+      ),
     idempotencyHours: z.int().min(1).default(24).describe('How long the outcome of an idempotency key is kept.'),
     rules: z
       .array(ownerRule)

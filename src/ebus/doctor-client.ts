@@ -13,6 +13,12 @@ import { reachAdvice } from './advice.ts'
 import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
 import { fileFaultText } from './definitions/definition-error.ts'
 import { DefinitionSet } from './definitions/definition-set.ts'
+import type { Disagreement } from './definitions/disagreement.ts'
+import { disagreementText, findDisagreements } from './definitions/disagreement.ts'
+import { matchFileName } from './definitions/file-defaults.ts'
+import { DefinitionIndex } from './definitions/lookup.ts'
+import type { MessageDefinition } from './definitions/message-definition.ts'
+import type { Exchange } from './wire/telegram.ts'
 
 export interface EbusFinding {
   readonly status: 'ok' | 'failing'
@@ -45,10 +51,12 @@ async function definitionFindings(definitions: string, dataRoot: string): Promis
   if (!catalog.ok) return [{ status: 'failing', advice: catalog.fault }]
   const { folder } = catalog.value
   let messages = 0
+  const disagreements: Disagreement[] = []
   const faults = folder.files().flatMap((file) => {
     const set = new DefinitionSet({ source: folder, mode: 'all', language: DEFINITION_LANGUAGE })
     set.load(file)
     messages += set.messages.length
+    disagreements.push(...fileDisagreements(file, set.messages))
     return set.faults
   })
   const told = new Set([...folder.templateFaults, ...faults].map(fileFaultText))
@@ -60,7 +68,26 @@ async function definitionFindings(definitions: string, dataRoot: string): Promis
       status: 'failing',
       advice: `A definition file is not read to its end: ${text}.`,
     })),
+    ...[...new Set(disagreements.map(disagreementText))].map((text): EbusFinding => ({
+      status: 'failing',
+      advice: `Definition and built-in map disagree: ${text}.`,
+    })),
   ]
+}
+
+/** By the name of the file: what it says about a regulator with B524, or about a boiler that our map describes. */
+function fileDisagreements(file: string, messages: readonly MessageDefinition[]): readonly Disagreement[] {
+  const name = matchFileName(file.slice(file.lastIndexOf('/') + 1))
+  if (name === undefined || !/(?:^|\/)vaillant\/[^/]*$/.test(file)) return []
+  const index = new DefinitionIndex()
+  for (const message of messages) index.add(message)
+  const find = ({
+    telegram: { source, target, primary: pb, secondary: sb, data },
+  }: Exchange): MessageDefinition | undefined => index.find({ source, target, pb, sb }, data)
+  return findDisagreements(find, {
+    regulator: messages.some(({ pb, sb }) => pb === 0xb5 && sb === 0x24) ? name.address : undefined,
+    boiler: name.ident === 'bai' ? name.address : undefined,
+  })
 }
 
 async function busFinding(id: string, adapter: string): Promise<EbusFinding> {

@@ -20,12 +20,14 @@ import { parseEndpoint } from './adapter/endpoint.ts'
 import { BusDefinitions } from './definitions/bus-definitions.ts'
 import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
 import { fileFaultText } from './definitions/definition-error.ts'
+import { disagreementText } from './definitions/disagreement.ts'
 import { SharedPort } from './adapter/shared-port-server.ts'
 import { adviceFor } from './advice.ts'
 import { HeatingBus } from './heating-bus-client.ts'
 import type { FeatureFlags } from './observe/status.ts'
 import { WARM_UP } from './observe/warm-up.ts'
 import { busTools, watchTools } from './tools/bus-tools.ts'
+import { configTools } from './tools/config-tools.ts'
 import type { DefinitionsOrigin, House } from './tools/house.ts'
 import { messageTools } from './tools/message-tools.ts'
 import { OLD_NAMES } from './tools/old-names.ts'
@@ -172,6 +174,7 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
     ...scheduleTools(house, pause),
     ...settingTools(house, pause),
     ...vaillantTools(house),
+    ...configTools(house),
     ...snapshotTools(house, pause),
     ...rpcTools(house),
     ...messageTools(house),
@@ -185,7 +188,13 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
 function definitionAdvice(buses: readonly HeatingBus[], origin: DefinitionsOrigin | undefined): readonly string[] {
   if (origin?.problem !== undefined) return [origin.problem]
   const faults = new Set(buses.flatMap(({ installation }) => installation.definitions?.faults ?? []).map(fileFaultText))
-  return [...faults].slice(0, FAULTS_TOLD).map((text) => `A definition file was not read to its end: ${text}.`)
+  const disagreements = new Set(
+    buses.flatMap(({ installation }) => [...installation.disagreements.values()].map(disagreementText)),
+  )
+  return [
+    ...[...faults].slice(0, FAULTS_TOLD).map((text) => `A definition file was not read to its end: ${text}.`),
+    ...[...disagreements].slice(0, FAULTS_TOLD).map((text) => `Definition and built-in map disagree: ${text}.`),
+  ]
 }
 
 function healthOf(buses: readonly HeatingBus[], origin: DefinitionsOrigin | undefined): ServiceHealth {

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { fromHex } from '../core/bytes.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { ALL_ALLOWED, listeningInstallation } from '../../test/listening-installation.ts'
-import { sharedData } from '../../test/shared-data.ts'
+import { vectorRows } from '../../test/shared-data.ts'
+import type { RecordedTelegram } from '../../test/shared-data.ts'
 import type { BusEvent } from './adapter/bus.ts'
 import type { Installation } from './installation.ts'
 import { METER, USE, daySelector } from './semantic/energy-selector.ts'
@@ -549,13 +550,8 @@ describe('the first minutes', () => {
   })
 })
 
-const captured = sharedData('ebus-telegrams.tsv')
-
-describe.runIf(captured !== undefined)('a recorded morning', () => {
-  const wires = (captured ?? '')
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => fromHex(line.split('\t')[0] ?? ''))
+describe('a recorded morning', () => {
+  const wires = (vectorRows('ebus-telegrams') as readonly RecordedTelegram[]).map(([wire]) => fromHex(wire))
 
   it('becomes the planes of the house it was recorded in', () => {
     const heating = installation()

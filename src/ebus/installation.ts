@@ -11,6 +11,8 @@
 import { hex } from '../core/bytes.ts'
 import type { BusEvent } from './adapter/bus.ts'
 import type { BusDefinitions, RememberedMessage } from './definitions/bus-definitions.ts'
+import type { Disagreement } from './definitions/disagreement.ts'
+import { definedNumber, findDisagreements } from './definitions/disagreement.ts'
 import type { Classified } from './observe/dedup.ts'
 import { observeExchange } from './observe/observation.ts'
 import { Observatory } from './observe/observatory.ts'
@@ -66,6 +68,7 @@ export class Installation {
   readonly #asked = new Map<number, Asked>()
   #askedRevision = -1
   #messagesTold = 0
+  #compared: { readonly stand: string; readonly found: ReadonlyMap<ReadKey, Disagreement> } | undefined
   #startup: Startup
   readonly #changes = new Set<Change>()
   /** What `planesOf` said about values that changed; the same few lists again and again. */
@@ -163,6 +166,28 @@ export class Installation {
   /** What a telegram says, by what is known now about the device it went to; `undefined` if nobody knows. */
   decode(exchange: Exchange): DecodedTelegram | undefined {
     return this.#definitions?.decode(exchange) ?? decodeTelegram(exchange, this.#askedAt(exchange.telegram.target))
+  }
+
+  /** Where the owner's definitions and our register map read the same bytes differently. */
+  get disagreements(): ReadonlyMap<ReadKey, Disagreement> {
+    const definitions = this.#definitions
+    if (definitions === undefined) return NO_DISAGREEMENTS
+    const stand = `${definitions.messages.length}/${this.topology.revision}`
+    if (this.#compared?.stand === stand) return this.#compared.found
+    const { regulator, boiler } = this.topology
+    const found = findDisagreements((exchange) => definitions.find(exchange), {
+      regulator: regulator?.address,
+      boiler: boiler?.registers === 'bai' ? boiler.address : undefined,
+    })
+    this.#compared = { stand, found: new Map(found.map((each) => [each.key, each])) }
+    return this.#compared.found
+  }
+
+  /** The value by definition, where that is not what our own tables would say. */
+  definedReading(key: ReadKey, payload: Uint8Array): number | undefined {
+    const disagreement = this.disagreements.get(key)
+    if (disagreement === undefined) return undefined
+    return definedNumber(disagreement.message, requestOf(key, undefined).data, payload)
   }
 
   /** Which message a value was read with: by definition where there is one, else as service and bytes. */
@@ -274,4 +299,5 @@ function isIdentity(key: ReadKey): boolean {
 }
 
 const NO_CHANGES: ReadonlySet<Change> = new Set()
+const NO_DISAGREEMENTS: ReadonlyMap<ReadKey, Disagreement> = new Map()
 const NO_PLANES: ReadonlySet<HeatingPlane> = new Set()

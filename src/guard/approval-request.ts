@@ -16,8 +16,11 @@ import type { JsonObject } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Approval, OpenCall, ShownCall } from './approval.ts'
-import type { ApprovalStore } from './approvals-store.ts'
+import type { ApprovalStore, TermsOfRound } from './approvals-store.ts'
+import type { GuardConfig } from './config.ts'
+import { quorumAsked } from './plan.ts'
 import type { AssessedCall } from './plan.ts'
+import type { RoundsStore } from './rounds-store.ts'
 import { definitionHash, leafHashes, promiseHash, sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
 import type { GrantStore } from './grants-store.ts'
@@ -30,6 +33,8 @@ export interface ApprovalRequest {
   readonly binding: Binding
   readonly leaves: Leaves | undefined
   readonly standing: ApprovalStanding
+  /** Where a rule asks several. */
+  readonly terms: TermsOfRound | undefined
   /** Why an earlier yes does not help. */
   readonly notes: readonly Reason[]
 }
@@ -39,6 +44,8 @@ export interface ApprovalRequestParts {
   readonly hashKey: Uint8Array
   readonly approvals: ApprovalStore
   readonly grants: GrantStore
+  readonly rounds: RoundsStore
+  readonly config: GuardConfig
 }
 
 const MAX_LABEL = 300
@@ -47,15 +54,26 @@ export function approvalRequestIn(
   transaction: Transaction,
   { assessed, argsHash }: { readonly assessed: AssessedCall; readonly argsHash: string },
   parts: ApprovalRequestParts,
-): ApprovalRequest {
+): Result<ApprovalRequest, Fault> {
   const { body } = assessed.call
   const binding = bindingOf(assessed, argsHash, parts)
   const leaves = leafHashes(parts.hashKey, body)
-  const { standing, notes } = parts.approvals.standingIn(transaction, binding, leaves)
+  const quorum = quorumAsked(assessed, parts)
+  const terms = quorum && parts.rounds.terms(quorum, { ...binding, isRule: true, nowMs: transaction.nowMs })
+  if (terms?.ok === false) return terms
+  const { standing, notes } = parts.approvals.standingIn(transaction, binding, leaves, terms?.value)
   // A grant speaks for a person who has not spoken about this very call, and never against one who has.
   const spoken = standing.state === 'approved' || standing.state === 'denied'
-  const grant = spoken ? undefined : parts.grants.findIn(transaction, { binding, body, leaves })
-  return { binding, leaves, notes, standing: grant === undefined ? standing : { state: 'granted', id: grant } }
+  // Nor does it speak for several.
+  const isRound = terms !== undefined || (standing.state === 'requested' && parts.approvals.get(standing.id)?.round)
+  const grant = spoken || isRound ? undefined : parts.grants.findIn(transaction, { binding, body, leaves })
+  return ok({
+    binding,
+    leaves,
+    notes,
+    terms: terms?.value,
+    standing: grant === undefined ? standing : { state: 'granted', id: grant },
+  })
 }
 
 /** A call that is made again while its request is open files no second one; what only memory holds of it is renewed. */
@@ -64,16 +82,20 @@ export function fileRequestIn(
   { assessed, request }: { readonly assessed: AssessedCall; readonly request: ApprovalRequest },
   { approvals }: ApprovalRequestParts,
 ): Result<Approval, Fault> {
-  const { binding, leaves, standing } = request
+  const { binding, leaves, standing, terms } = request
   const known = standing.state === 'requested' ? approvals.get(standing.id) : undefined
   const open = openCall(assessed)
   if (known === undefined)
-    return approvals.requestIn(transaction, { binding, leaves, shown: shownCall(assessed), open })
+    return approvals.requestIn(transaction, { binding, leaves, shown: shownCall(assessed), open, terms })
   approvals.remindIn(transaction, known.id, open)
   return ok(known)
 }
 
-function bindingOf({ call, offer, assessment }: AssessedCall, argsHash: string, parts: ApprovalRequestParts): Binding {
+export function bindingOf(
+  { call, offer, assessment }: AssessedCall,
+  argsHash: string,
+  parts: ApprovalRequestParts,
+): Binding {
   return {
     principal: callerKey(call.caller),
     tool: offer.name,
@@ -86,7 +108,7 @@ function bindingOf({ call, offer, assessment }: AssessedCall, argsHash: string, 
   }
 }
 
-function shownCall({ call, offer, assessment, effect }: AssessedCall): ShownCall {
+export function shownCall({ call, offer, assessment, effect }: AssessedCall): ShownCall {
   const { caller } = call
   const preview =
     assessment.preview === undefined ? undefined : (redactData(assessment.preview, offer.secrets) as JsonObject)
@@ -103,7 +125,7 @@ function shownCall({ call, offer, assessment, effect }: AssessedCall): ShownCall
   }
 }
 
-function openCall({ call, offer, assessment: { preview } }: AssessedCall): OpenCall {
+export function openCall({ call, offer, assessment: { preview } }: AssessedCall): OpenCall {
   return {
     arguments: redactArguments(call.body, offer, 'approver'),
     ...(preview === undefined ? {} : { preview: redactData(preview, [], 'approver') as JsonObject }),

@@ -15,6 +15,8 @@ import type { Approval } from './approval.ts'
 import type { Binding } from './binding.ts'
 import type { GuardState } from './guard-state.ts'
 import { roleAt } from './principal-state.ts'
+import { BY_QUORUM, openRound, quorumFlaw, roundDenial } from './round-state.ts'
+import { raised } from './round.ts'
 
 export interface ApprovalRecord extends Omit<Approval, 'shown' | 'reason'> {
   readonly askedSeq: number
@@ -36,7 +38,7 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     if (state.approvals.has(id)) return `approval ${id} was asked for before`
     const requestedAtMs = entryTime(entry)
     state.approvals.dropOldest(MAX_APPROVALS, (approval) => isClosed(approval) && approval.expiresAtMs <= requestedAtMs)
-    state.approvals.set(id, {
+    const approval: ApprovalRecord = {
       id,
       state: 'requested',
       binding,
@@ -50,7 +52,10 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
       saidSeq: undefined,
       because: undefined,
       usedTrace: undefined,
-    })
+    }
+    const unlawful = openRound(state, approval, entry)
+    if (unlawful !== undefined) return unlawful
+    state.approvals.set(id, approval)
     return undefined
   },
 
@@ -67,6 +72,10 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     const grantId = textField(entry, 'grant')
     if (grantId !== undefined && state.grants.get(grantId)?.approvalId !== approval.id)
       return `there is no grant ${grantId} from this approval`
+    const round = state.rounds.get(approval.id)
+    if (round !== undefined && grantId !== undefined) return 'a round makes no grants'
+    if (round !== undefined)
+      state.rounds.set(round.id, { ...round, level: raised(round.level, 'QUORUM'), quorumSeq: entry.seq })
     const decidedBy = textField(entry, 'by')
     state.approvals.set(approval.id, { ...approval, state: 'approved', expiresAtMs, decidedAtMs, decidedBy, grantId })
     return undefined
@@ -101,6 +110,9 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     const { binding } = approval
     if (textField(entry, 'principal') !== binding.principal || textField(entry, 'tool') !== binding.tool)
       return `approval ${approval.id} was given for another caller or tool`
+    const round = state.rounds.get(approval.id)
+    const unlawful = round === undefined ? undefined : quorumFlaw(state, round, entry)
+    if (unlawful !== undefined) return unlawful
     state.approvals.set(approval.id, { ...approval, state: 'used', usedAtMs, usedTrace: textField(entry, 'trace_id') })
     return undefined
   },
@@ -119,9 +131,15 @@ function giveBack(state: GuardState, approval: ApprovalRecord, entry: LedgerEntr
 }
 
 /** Why the one who is named may not decide about it. */
-function refuseDecision(state: GuardState, { binding }: ApprovalRecord, entry: LedgerEntry): string | undefined {
+function refuseDecision(state: GuardState, { id, binding }: ApprovalRecord, entry: LedgerEntry): string | undefined {
   const by = textField(entry, 'by')
   if (by === undefined) return INCOMPLETE
+  const round = state.rounds.get(id)
+  if (round !== undefined) {
+    if (by !== BY_QUORUM) return `${by} decided what ${round.need} voters decide`
+    if (entry.kind !== 'approval.denied') return quorumFlaw(state, round, entry)
+    return roundDenial(state, round, entryTime(entry)) === undefined ? 'no voter stands against it' : undefined
+  }
   if (by === binding.principal) return `${by} decided about a call of its own`
   const role = roleAt(state, by, entryTime(entry))
   return role === 'approver' || role === 'admin' ? undefined : `${by} was not an approver at that time`

@@ -15,6 +15,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Binding } from './binding.ts'
 import { matchesAny } from './pattern.ts'
 import type { ApprovalStanding } from './policy.ts'
+import type { RoundRecord } from './round.ts'
 
 export type ApprovalState = 'requested' | 'approved' | 'denied' | 'expired' | 'used'
 
@@ -54,6 +55,10 @@ export interface Approval {
   readonly reason: string | undefined
   readonly usedAtMs: number | undefined
   readonly grantId: string | undefined
+  /** Where several have to agree: who, and who has said what. */
+  readonly round?: RoundRecord | undefined
+  /** The entry that asked. */
+  readonly askedSeq?: number
 }
 
 /**

@@ -22,6 +22,11 @@ import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { sha256 } from './binding.ts'
 import type { Binding, Leaves } from './binding.ts'
 import { isReworded } from './grant.ts'
+import { certificateHash, roundDigest } from './round.ts'
+import type { RoundTerms } from './round.ts'
+import type { RoundsStore } from './rounds-store.ts'
+import { BY_QUORUM } from './round-state.ts'
+import type { VoteDecision } from './vote.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactText } from './secrets.ts'
@@ -36,7 +41,13 @@ export interface ApprovalStore extends Approvals {
     transaction: Transaction,
     binding: Binding,
     leaves: Leaves | undefined,
+    /** Only a round on these terms counts. */
+    terms?: TermsOfRound,
   ) => ApprovalStandingWithNotes
+  /** Lets follow what follows from the votes of a round. */
+  readonly settleIn: (transaction: Transaction, id: string) => void
+  /** Whether such a call is before voters: then it waits for them. */
+  readonly isProposed: (principal: string, tool: string) => boolean
   readonly requestIn: (
     transaction: Transaction,
     request: {
@@ -44,6 +55,8 @@ export interface ApprovalStore extends Approvals {
       readonly shown: ShownCall
       readonly open: OpenCall
       readonly leaves: Leaves | undefined
+      readonly terms?: TermsOfRound | undefined
+      readonly openMs?: number | undefined
     },
   ) => Result<Approval, Fault>
   /** The call was made again: after a restart only the caller still has what was kept in memory alone. */
@@ -72,16 +85,17 @@ export function createApprovals(options: {
   readonly config: ApprovalsConfig
   readonly policyVersion: string
   readonly grants: GrantStore
+  readonly rounds: RoundsStore
   readonly report: (error: unknown, message: string) => void
 }): ApprovalStore {
-  const { state, log, transact, config, policyVersion, grants, report } = options
+  const { state, log, transact, config, policyVersion, grants, rounds, report } = options
   const listeners = new Set<(event: ApprovalEvent) => void>()
   /** Of open questions only, so there are no more than `maxOpen`. */
   const openCalls = new Map<string, OpenCall>()
 
   const read = (id: string): Approval | undefined => {
     const record = state.approvals.get(id)
-    return record && withWords(record, log)
+    return record && withWords(record, state, log)
   }
   /** Newest first: ids sort by time. */
   const newest = (wanted: (record: ApprovalRecord) => boolean, limit: number): readonly Approval[] =>
@@ -89,7 +103,7 @@ export function createApprovals(options: {
       .filter(wanted)
       .toSorted((left, right) => (left.id < right.id ? 1 : -1))
       .slice(0, limit)
-      .map((record) => withWords(record, log))
+      .map((record) => withWords(record, state, log))
 
   /** One state change: the ledger, what follows from it, and the listeners. */
   function announce(transaction: Transaction, event: AnnouncedEvent, body?: JsonObject): Approval {
@@ -127,7 +141,8 @@ export function createApprovals(options: {
       store.sweepIn(transaction)
       const approval = read(id)
       if (approval === undefined) return fail({ kind: 'not-found', message: `There is no approval ${id}.` } as const)
-      const flaw = approverFlaw(by, decidable(approval))
+      // Who votes in a round is for its terms to say.
+      const flaw = approval.round === undefined ? approverFlaw(by, decidable(approval)) : undefined
       if (flaw !== undefined) {
         const rule = flaw.reasons?.[0]?.rule
         transaction.record({ kind: 'approval.refused', approval: id, by: callerKey(by), rule })
@@ -141,7 +156,53 @@ export function createApprovals(options: {
     return fail({ kind: 'conflict', message: `Approval ${id} is already ${reached}.` })
   }
 
+  /** A person's answer to a round is a vote. */
+  function castIn(
+    transaction: Transaction,
+    { id }: Approval,
+    vote: { readonly by: Caller; readonly decision: VoteDecision; readonly reason: string },
+  ): Result<Approval, Fault> {
+    const cast = rounds.castIn(transaction, id, vote)
+    settleIn(transaction, id)
+    const approval = read(id)
+    if (!cast.ok || approval === undefined) return cast.ok ? alreadyGone(id) : cast
+    return ok(approval)
+  }
+
+  function settleIn(transaction: Transaction, id: string): void {
+    const [approval, round] = [state.approvals.get(id), state.rounds.get(id)]
+    if (approval === undefined || round === undefined) return
+    const { binding } = approval
+    const outcome = rounds.outcome(round, transaction.nowMs)
+    const by = BY_QUORUM
+    switch (outcome.kind) {
+      case 'quorum': {
+        const until = { expires_at: isoOf(transaction.nowMs + config.useMs) }
+        const certificate = certificateHash(outcome.yeses)
+        announce(transaction, {
+          kind: 'approval.approved',
+          approval: id,
+          binding,
+          by,
+          certificate,
+          grant: null,
+          ...until,
+        })
+        return
+      }
+      case 'denied':
+        announce(transaction, { kind: 'approval.denied', approval: id, binding, by }, { reason: outcome.why })
+        return
+      case 'lost':
+        expireIn(transaction, approval, 'a yes no longer counts')
+        return
+      default:
+    }
+  }
+
   const store: ApprovalStore = {
+    settleIn,
+
     list: ({ state: wanted, principal, before, limit } = {}) =>
       newest(
         (record) =>
@@ -161,6 +222,10 @@ export function createApprovals(options: {
 
     approve: (id, by, { grant } = {}) =>
       decide(id, by, (transaction, approval) => {
+        if (approval.round !== undefined)
+          return grant === undefined
+            ? castIn(transaction, approval, { by, decision: 'allow', reason: '' })
+            : fail(NO_GRANTS)
         if (approval.state !== 'requested') return alreadyDecided(approval)
         const granted = grant === undefined ? ok(undefined) : grants.createIn(transaction, { grant, approval, by })
         if (!granted.ok) return granted
@@ -172,6 +237,7 @@ export function createApprovals(options: {
 
     deny: (id, by, reason) =>
       decide(id, by, (transaction, approval) => {
+        if (approval.round !== undefined) return castIn(transaction, approval, { by, decision: 'deny', reason })
         const { state: reached, grantId, expiresAtMs, binding } = approval
         if (reached !== 'requested' && reached !== 'approved') return alreadyDecided(approval)
         if (grantId !== undefined) grants.takeBackIn(transaction, grantId, by)
@@ -191,7 +257,7 @@ export function createApprovals(options: {
         if (isClosed(approval))
           return fail({ kind: 'conflict', message: `Request ${id} is already ${approval.state}.` })
         expireIn(transaction, approval, 'the caller withdrew it')
-        return ok(withWords(state.approvals.get(id) ?? approval, log))
+        return ok(withWords(state.approvals.get(id) ?? approval, state, log))
       }),
 
     subscribe: (listener) => {
@@ -199,10 +265,17 @@ export function createApprovals(options: {
       return () => listeners.delete(listener)
     },
 
-    standingIn: ({ nowMs }, binding, leaves) => {
+    standingIn: (transaction, binding, leaves, terms) => {
+      const { nowMs } = transaction
       const { principal, tool, argsHash } = binding
+      for (const { id, binding: asked } of state.approvals.values())
+        if (state.rounds.has(id) && asked.principal === principal && asked.tool === tool) settleIn(transaction, id)
       const past = newest(
-        ({ binding: asked }) => asked.principal === principal && asked.tool === tool && asked.argsHash === argsHash,
+        ({ id, binding: asked }) =>
+          asked.principal === principal &&
+          asked.tool === tool &&
+          asked.argsHash === argsHash &&
+          (terms === undefined || meets(state.rounds.get(id), terms)),
         MAX_PAST,
       )
       const exact = standingOf(past, binding, nowMs)
@@ -226,9 +299,18 @@ export function createApprovals(options: {
       return { standing, notes: exact.notes }
     },
 
+    isProposed: (principal, tool) => {
+      for (const { id } of state.rounds.values()) {
+        const approval = state.approvals.get(id)
+        if (approval?.binding.principal === principal && approval.binding.tool === tool && !isClosed(approval))
+          return true
+      }
+      return false
+    },
+
     remindIn: (transaction, id, open) => transaction.afterwards(() => openCalls.set(id, open)),
 
-    requestIn: (transaction, { binding, shown, open, leaves }) => {
+    requestIn: (transaction, { binding, shown, open, leaves, terms, openMs = config.openMs }) => {
       const { nowMs } = transaction
       store.sweepIn(transaction)
       const waiting = [...state.approvals.values()].filter(({ state: reached }) => reached === 'requested')
@@ -252,8 +334,9 @@ export function createApprovals(options: {
             promise_hash: binding.promiseHash,
             leaves_hash: leaves === undefined ? null : sha256(leaves),
             preview_hash: shown.previewHash ?? null,
-            expires_at: isoOf(nowMs + config.openMs),
+            expires_at: isoOf(nowMs + openMs),
             trace_id: shown.traceId,
+            ...(terms === undefined ? {} : { quorum: quorumFields(terms, { binding, shown }) }),
           },
           { ...(shown as unknown as JsonObject), ...(leaves === undefined ? {} : { leaves }) },
         ),
@@ -276,6 +359,8 @@ export function createApprovals(options: {
 
     sweepIn: (transaction) => {
       const { nowMs } = transaction
+      for (const { id, state: reached } of state.approvals.values())
+        if (state.rounds.has(id) && (reached === 'requested' || reached === 'approved')) settleIn(transaction, id)
       const lapsed = [...state.approvals.values()].filter(
         (approval) =>
           !isClosed(approval) &&
@@ -297,6 +382,29 @@ export function createApprovals(options: {
   return store
 }
 
+/** The terms without what the call itself says. */
+export type TermsOfRound = Pick<RoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch'>
+
+function quorumFields(
+  { need, voters, veto, house, epoch }: TermsOfRound,
+  { binding, shown }: { readonly binding: Binding; readonly shown: ShownCall },
+): JsonObject {
+  const named = voters.map(({ voter, key }) => ({ voter, key }))
+  return { need, voters: named, veto, house, epoch, digest: roundDigest(binding), effect: shown.effect }
+}
+
+/** Whether a round asks at least what the terms ask, and nobody else. */
+function meets(round: RoundTerms | undefined, { need, voters, veto }: TermsOfRound): boolean {
+  if (round === undefined || round.need < need || (veto && !round.veto)) return false
+  return round.voters.every(({ voter, key }) => voters.some((each) => each.voter === voter && each.key === key))
+}
+
+const NO_GRANTS: Fault = { kind: 'not-permitted', message: 'A round is about one exact call: votes make no grant.' }
+
+function alreadyGone(id: string): Result<never, Fault> {
+  return fail({ kind: 'not-found', message: `There is no approval ${id}.` })
+}
+
 function decidable({ binding, shown }: Approval): ApproverRequest {
   return { principal: binding.principal, target: binding.target, effect: shown.effect }
 }
@@ -309,7 +417,7 @@ interface AnnouncedEvent {
 }
 
 /** With what people were shown and said, unless it was erased. */
-function withWords(record: ApprovalRecord, log: Pick<StateLog, 'body'>): Approval {
+function withWords(record: ApprovalRecord, state: GuardState, log: Pick<StateLog, 'body'>): Approval {
   const { askedSeq, saidSeq, because, usedTrace: _, ...approval } = record
   const asked = wordsOf(log, askedSeq)
   const { leaves: __, ...shown } = asked ?? ERASED_CALL
@@ -319,7 +427,13 @@ function withWords(record: ApprovalRecord, log: Pick<StateLog, 'body'>): Approva
       : saidSeq === undefined
         ? undefined
         : erasableText(wordsOf(log, saidSeq), 'reason')
-  return { ...approval, shown: shown as unknown as ShownCall, reason }
+  const round = state.rounds.get(record.id)
+  return {
+    ...approval,
+    shown: shown as unknown as ShownCall,
+    reason,
+    ...(round === undefined ? {} : { round, askedSeq }),
+  }
 }
 
 /** The hashes of the single arguments, which are erased with the words: they could be guessed. */

@@ -14,6 +14,8 @@ export interface ApprovalsConfig {
   readonly openMs: number
   /** How long a yes waits for its call. */
   readonly useMs: number
+  /** How long after it was cosigned a decision of several can be disputed. */
+  readonly disputeMs: number
   readonly maxOpen: number
   /** Of one caller, or of a node with all it speaks for. */
   readonly maxOpenPerPrincipal: number

@@ -35,6 +35,20 @@ const authenticate = createAuthenticate(sources)
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 describe('authenticate', () => {
+  it('takes the token that the configuration names for an agent, and no other text', () => {
+    const configured = createAuthenticate({
+      ...sources,
+      anonymous: 'off',
+      isConfigured: (token) => token === 'replace-me',
+    })
+    expect(configured(bearer('replace-me'), ELSEWHERE)).toEqual({
+      ok: true,
+      value: { kind: 'principal', id: 'configured:token', role: 'agent' },
+    })
+    expect(configured(bearer('replace-mf'), ELSEWHERE)).toMatchObject({ ok: false, fault: { status: 403 } })
+    expect(configured({}, HERE)).toMatchObject({ ok: false, fault: { status: 401 } })
+  })
+
   it('takes a program on this machine for the local agent, with what it calls itself', () => {
     expect(authenticate({}, HERE, { client: 'inspector' })).toEqual({
       ok: true,

@@ -1,7 +1,7 @@
 /**
  * Authenticate: who is asking, from what a request brought along.
  *
- *   bearer token ─▶ a token of the store, or the owner's ─▶ that principal;  neither ─▶ refused, wherever it came from
+ *   bearer token ─▶ a token of the store, the configured one, or the owner's ─▶ that principal;  neither ─▶ refused, wherever it came from
  *   session      ─▶ whoever signed in at the console
  *   nothing      ─▶ from this very machine: `local`, unless switched off;   from elsewhere ─▶ refused
  *
@@ -37,6 +37,8 @@ export interface CredentialSources {
   readonly findToken: (token: string) => TokenRecord | undefined
   /** Whether this is the text of the owner's credential file. */
   readonly isOwner: (token: string) => boolean
+  /** Whether this is the text of the token that the configuration names by its hash. */
+  readonly isConfigured?: (token: string) => boolean
   /** Who signed in, by whatever the console put into the request. */
   readonly findSession?: (headers: RequestHeaders) => Caller | undefined
   /** What a program on this machine is without any credential. */
@@ -52,6 +54,9 @@ export type Authenticate = (
 type Principal = Caller & { readonly kind: 'principal' }
 
 export const OWNER: Principal = { kind: 'principal', id: 'owner', role: 'admin' }
+
+/** No token that is made here has a colon in its name. */
+const CONFIGURED: Principal = { kind: 'principal', id: 'configured:token', role: 'agent' }
 
 /** Headers with which a proxy says that the request came from somewhere else. */
 const FORWARDED: readonly string[] = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
@@ -84,6 +89,7 @@ function fromToken(
   options: AuthenticateOptions,
 ): Result<Caller, AuthFault> {
   const token = /^bearer +([^\s,]+)$/i.exec(authorization.trim())?.[1]
+  if (token !== undefined && sources.isConfigured?.(token) === true) return ok(withClient(CONFIGURED, options))
   if (token === undefined || !isToken(token))
     return fail({ status: 403, message: 'The Authorization header holds no token of this node.' })
   if (sources.isOwner(token)) return ok(withClient(OWNER, options))

@@ -46,12 +46,13 @@ export interface Standing {
    * Whether the tool is in one of the profiles that the credential was narrowed to; `true` when it was not narrowed.
    */
   readonly inProfile: boolean
+  readonly forApprovers?: boolean | undefined
 }
 
 export function callerReasons(caller: Caller, standing: Standing): readonly Reason[] {
   switch (caller.kind) {
     case 'principal':
-      return [...roleReasons(caller.role, standing.effect), ...restrictionReasons(caller, standing)]
+      return [...roleReasons(caller.role, standing), ...restrictionReasons(caller, standing)]
     case 'peer':
       return peerReasons(caller.level, standing)
     case 'service':
@@ -62,7 +63,9 @@ export function callerReasons(caller: Caller, standing: Standing): readonly Reas
   }
 }
 
-function roleReasons(role: Role, effect: Effect): readonly Reason[] {
+function roleReasons(role: Role, { effect, forApprovers = false }: Standing): readonly Reason[] {
+  // To vote is to decide: it acts on nothing.
+  if (role === 'approver' && forApprovers && effect === 'records') return []
   const may: readonly Effect[] = Object.hasOwn(ROLE_EFFECTS, role) ? ROLE_EFFECTS[role] : []
   if (may.includes(effect)) return []
   return [{ rule: 'role', message: `The role ${role} does not cover what ${effect}.` }]

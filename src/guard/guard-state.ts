@@ -15,6 +15,10 @@ import { changeEntries, isOver } from './change-state.ts'
 import type { ChangeRecord } from './change-state.ts'
 import { grantEntries } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
+import { foreignRoundEntries } from './foreign-round-state.ts'
+import type { ForeignRoundRecord } from './foreign-round-state.ts'
+import { roundEntries } from './round-state.ts'
+import type { RoundRecord } from './round.ts'
 import { keyEntries } from './key-state.ts'
 import type { KeyRecord } from './key-state.ts'
 import { principalChecks, principalEntries } from './principal-state.ts'
@@ -22,6 +26,17 @@ import type { TokenState } from './principal-state.ts'
 
 export interface GuardState {
   readonly approvals: StateTable<ApprovalRecord>
+  /** By approval. */
+  readonly rounds: StateTable<RoundRecord>
+  /** Credential to the key that belongs to it. */
+  readonly voterKeys: StateTable<string>
+  /** By key: the last vote of each voter. */
+  readonly voteHeads: StateTable<{ readonly seq: number; readonly hash: string }>
+  readonly revokedNodes: StateTable<boolean>
+  /** Rounds of other nodes. */
+  readonly foreignRounds: StateTable<ForeignRoundRecord>
+  /** Contradictions on record. */
+  readonly conflicts: StateTable<boolean>
   readonly grants: StateTable<GrantRecord>
   /** By hash. */
   readonly tokens: StateTable<TokenState>
@@ -56,6 +71,12 @@ export const guardProjection: Projection<GuardState> = {
   name: 'guard',
   initial: (journal) => ({
     approvals: new StateTable(journal),
+    rounds: new StateTable(journal),
+    voterKeys: new StateTable(journal),
+    voteHeads: new StateTable(journal),
+    revokedNodes: new StateTable<boolean>(journal),
+    foreignRounds: new StateTable(journal),
+    conflicts: new StateTable<boolean>(journal),
     grants: new StateTable(journal),
     tokens: new StateTable(journal),
     tokenNames: new StateTable(journal),
@@ -70,6 +91,8 @@ export const guardProjection: Projection<GuardState> = {
     ...secretEntries,
     ...principalEntries,
     ...approvalEntries,
+    ...roundEntries,
+    ...foreignRoundEntries,
     ...grantEntries,
     ...changeEntries,
     ...keyEntries,

@@ -17,6 +17,7 @@ import {
   offerOf,
   openHouse,
   around,
+  TEST_VOTING,
 } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import { createGuard } from './guard.ts'
@@ -234,7 +235,13 @@ describe('guard', () => {
       body: () => ({ kind: 'none' }) as const,
       projections: new Projections(() => []),
     }
-    const guard = createGuard({ database, log: refusing, clock: manualClock(), config: GUARD_CONFIG })
+    const guard = createGuard({
+      database,
+      log: refusing,
+      clock: manualClock(),
+      config: GUARD_CONFIG,
+      voting: TEST_VOTING,
+    })
     const offer = offerOf('sensitive')
     const lock = actuator()
     expect(await around(guard, callOf(offer), offer, lock.proceed)).toMatchObject({ fault: { kind: 'internal' } })

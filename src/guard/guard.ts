@@ -27,6 +27,10 @@ import { configFlaws, policyVersion } from './config.ts'
 import type { GuardConfig } from './config.ts'
 import { createGrants } from './grants-store.ts'
 import type { Grants } from './grants-store.ts'
+import { createQuorums } from './quorums.ts'
+import type { Quorums } from './quorums.ts'
+import { createRounds } from './rounds-store.ts'
+import type { Voting } from './rounds-store.ts'
 import { createKeys } from './keys-store.ts'
 import type { Keys } from './keys-store.ts'
 import { createLimits } from './limits.ts'
@@ -50,6 +54,8 @@ export interface GuardOptions {
   readonly log: StateLog
   readonly clock: Clock
   readonly config: GuardConfig
+  /** Who this node is among voters. */
+  readonly voting: Voting
   readonly logger?: Logger
   /** Waits for the rest of an actuator; ends early when the signal aborts. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
@@ -73,6 +79,7 @@ export interface Guard {
   /** Whether a caller may read about a call, a change or an approval. `offer`: the tool, as it is offered now. */
   readonly mayRead: (caller: Caller, record: Omit<RecordSubject, 'inProfile'>, offer: Offer | undefined) => boolean
   readonly approvals: Approvals
+  readonly quorums: Quorums
   readonly grants: Grants
   readonly tokens: Tokens
   readonly stop: EmergencyStop
@@ -114,7 +121,7 @@ async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Throws when the configuration leaves open what is allowed. */
-export function createGuard({ database, log, clock, config, logger, sleep = sleepFor }: GuardOptions): Guard {
+export function createGuard({ database, log, clock, config, voting, logger, sleep = sleepFor }: GuardOptions): Guard {
   const flaws = configFlaws(config)
   if (flaws.length > 0) throw new Error(`the guard cannot start: ${flaws.join('; ')}`)
   const report = (error: unknown, message: string): void => logger?.error({ err: error }, message)
@@ -125,8 +132,10 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
   const actuators = createActuators(state, clock)
   const limits = createLimits(config.limits, clock.monotonic, actuators.remembered())
   const grants = createGrants({ state, log, transact, policyVersion: version })
+  const rounds = createRounds({ state, voting })
   const approvals = createApprovals({
     state,
+    rounds,
     log,
     transact,
     config: config.approvals,
@@ -157,12 +166,15 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
     keys,
     approvals,
     grants,
+    rounds,
+    nowMs: clock.now,
     stop,
     report,
     turns: keyedLock(MAX_WAITING_PER_ACTUATOR),
     sleep,
   }
 
+  const quorums = createQuorums(parts, { state, disputeMs: config.approvals.disputeMs })
   const mayRead: Guard['mayRead'] = (caller, record, offer) =>
     mayReadRecord(caller, { ...record, inProfile: isInProfile(caller, offer, config) })
 
@@ -176,6 +188,7 @@ export function createGuard({ database, log, clock, config, logger, sleep = slee
     visible: (caller, offer) => isVisible(caller, offer, config),
     mayRead,
     approvals,
+    quorums,
     grants,
     tokens,
     stop,
@@ -224,6 +237,7 @@ function isVisible(caller: Caller, offer: Offer, config: GuardConfig): boolean {
     trustRequired: offer.trustRequired,
     target: undefined,
     inProfile: holdsTool(config, caller, offer),
+    forApprovers: offer.forApprovers,
   })
   // Which device a call would name is not known yet.
   return reasons.every((reason) => reason.rule === 'token-devices')

@@ -12,8 +12,9 @@ import type { Result } from '../core/result.ts'
 import { holdsTool } from './caller-rights.ts'
 import type { GuardConfig } from './config.ts'
 import type { Act, Limits } from './limits.ts'
-import { ownerWord, approvalNeeded, decide, effectOf } from './policy.ts'
+import { ownerQuorum, ownerWord, approvalNeeded, decide, effectOf } from './policy.ts'
 import type { ApprovalStanding, Decision } from './policy.ts'
+import type { QuorumRequest } from './rounds-store.ts'
 import { denied, withdrawn } from './refusal.ts'
 import type { EmergencyStop } from './stop-store.ts'
 
@@ -43,6 +44,8 @@ export interface CallRecord {
   readonly approval: ApprovalStanding
   /** Its idempotency key was there before. */
   readonly repeat: boolean
+  /** It is before voters. */
+  readonly proposed?: boolean
 }
 
 /** As if the call had never been made before: no person was asked about it, and its key is new. */
@@ -104,7 +107,7 @@ function mistakeIn(planned: PlannedCall | undefined): Fault | undefined {
 /** The policy's word at this moment. */
 export function decideOn(
   { call, offer, assessment, act }: AssessedCall,
-  { approval, repeat }: CallRecord,
+  { approval, repeat, proposed = false }: CallRecord,
   { config, limits, stop }: PlanParts,
 ): Decision {
   return decide({
@@ -119,14 +122,27 @@ export function decideOn(
     limits: limits.peek(act),
     approval,
     repeat,
+    proposed,
+    isDistrusted: config.distrusts?.(call.caller) === true,
+    body: call.body,
   })
 }
 
 /** Whether a person has a say in it at all. */
-export function asksPerson({ offer, assessment, effect }: AssessedCall, { config }: PlanParts): boolean {
+export function asksPerson({ call, offer, assessment, effect }: AssessedCall, { config }: PlanParts): boolean {
   const { target, touches, mayTouch } = assessment
-  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches, mayTouch })
-  return effect !== undefined && approvalNeeded(effect, word)
+  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
+  const isDistrusted = config.distrusts?.(call.caller) === true
+  return effect !== undefined && approvalNeeded(effect, word, isDistrusted)
+}
+
+/** Whom the owner's rules ask about it, where they ask several. */
+export function quorumAsked(
+  { call, offer, assessment }: AssessedCall,
+  { config }: Pick<PlanParts, 'config'>,
+): QuorumRequest | undefined {
+  const { target, touches, mayTouch } = assessment
+  return ownerQuorum(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
 }
 
 /** Our own services have none, since nobody outside makes them call. A node has one for everybody it speaks for. */

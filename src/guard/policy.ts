@@ -17,7 +17,11 @@ import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
 import { callerReasons, isEffect } from './caller-rights.ts'
 import type { LimitVerdict } from './limits.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
 import { matches } from './pattern.ts'
+import { defaultNeed } from './round.ts'
+import type { QuorumRequest } from './rounds-store.ts'
 
 /** Whether this node changes anything at all. The owner sets it in the configuration; no argument does. */
 export type Mode = 'full' | 'readonly'
@@ -29,7 +33,7 @@ export function isMode(value: unknown): value is Mode {
 }
 
 export interface PolicyInput {
-  readonly offer: Pick<Offer, 'name' | 'effect' | 'trustRequired'>
+  readonly offer: Pick<Offer, 'name' | 'effect' | 'trustRequired' | 'forApprovers'>
   readonly assessment: Assessment
   readonly caller: Caller
   readonly mode: Mode
@@ -41,6 +45,11 @@ export interface PolicyInput {
   readonly inProfile: boolean
   readonly limits: LimitVerdict
   readonly approval: ApprovalStanding
+  /** The call is before voters, whether or not it would need anybody's yes. */
+  readonly proposed?: boolean
+  /** The caller has behaved so that a person is asked about each of its changes. */
+  readonly isDistrusted?: boolean
+  readonly body?: JsonObject
   /** The same key was let through before: nothing will act, so neither budget nor approval is asked for. */
   readonly repeat: boolean
 }
@@ -72,13 +81,14 @@ export function decide(input: PolicyInput): Decision {
   const effect = effectOf(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
   const { target, touches, mayTouch } = assessment
-  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches, mayTouch })
+  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches, mayTouch, body: input.body })
   const standing = {
     effect,
     trustRequired: offer.trustRequired,
     target,
     reached: [...(touches ?? []), ...(mayTouch ?? [])],
     inProfile: input.inProfile,
+    forApprovers: offer.forApprovers,
   }
   const reasons = [
     ...assessmentReasons(input, effect),
@@ -90,18 +100,23 @@ export function decide(input: PolicyInput): Decision {
   const dryRun = assessment.dryRun === true
   // A plan wears nothing out, so a device that rests may be planned for.
   const limited = input.repeat || dryRun || input.limits.ok ? [] : input.limits.reasons
-  const needsApproval = !dryRun && !input.repeat && approvalNeeded(effect, word)
+  const isAsked = approvalNeeded(effect, word, input.isDistrusted) || input.proposed === true
+  const needsApproval = !dryRun && !input.repeat && isAsked
   if (needsApproval) reasons.push(...approvalReasons(input.approval))
   if (reasons.length > 0) return { verdict: 'deny', reasons: [...reasons, ...limited] }
   // A person is asked before any budget is: an approval that waits for a quiet minute is still worth having.
   if (needsApproval && !isApproved(input.approval))
     return {
       verdict: 'approval-required',
-      reasons: [{ rule: 'approval', message: `A person has to approve ${assessment.label ?? offer.name} first.` }],
+      reasons: [{ rule: 'approval', message: `${whoApproves(word, input)} ${assessment.label ?? offer.name} first.` }],
     }
   if (!input.limits.ok && limited.length > 0)
     return { verdict: 'deny', reasons: limited, retryAfterMs: input.limits.retryAfterMs }
   return dryRun ? { verdict: 'rehearse' } : { verdict: 'allow', effect, needsApproval }
+}
+
+function whoApproves(word: OwnerWord | undefined, { proposed }: PolicyInput): string {
+  return word === 'quorum' || proposed === true ? 'Several have to approve' : 'A person has to approve'
 }
 
 /**
@@ -115,9 +130,11 @@ export function effectOf(declared: Effect, assessed: Effect): Effect | undefined
   return assessed
 }
 
-export function approvalNeeded(effect: Effect, word: OwnerWord | undefined): boolean {
+/** Distrust only adds a question: it opens nothing, and not even the owner's trust in a tool answers it. */
+export function approvalNeeded(effect: Effect, word: OwnerWord | undefined, isDistrusted = false): boolean {
   if (effect === 'reads' || effect === 'records') return false
-  if (word === 'ask') return true
+  if (isDistrusted) return true
+  if (word === 'ask' || word === 'quorum') return true
   return effect === 'sensitive' && word !== 'trust'
 }
 
@@ -176,6 +193,7 @@ function isApproved(approval: ApprovalStanding): boolean {
 //
 //   trust   a sensitive call needs no approval
 //   ask     a change needs approval, sensitive or not
+//   quorum  a change needs the yes of several
 //   forbid  never
 
 export interface OwnerRule {
@@ -183,13 +201,19 @@ export interface OwnerRule {
   readonly tool?: string
   /** A device as assessments name it, or the beginning of one followed by `*`. */
   readonly target?: string
+  /** Arguments by name, each a value or the beginning of a text followed by `*`. */
+  readonly arguments?: Readonly<Record<string, string | number | boolean>>
   readonly says: OwnerWord
+  /** With `quorum`: how many of whom, and whether one no is a no. */
+  readonly need?: number
+  readonly voters?: readonly string[]
+  readonly veto?: boolean
 }
 
-export type OwnerWord = 'trust' | 'ask' | 'forbid'
+export type OwnerWord = 'trust' | 'ask' | 'quorum' | 'forbid'
 
 /** The strictest word wins, so that the order of the rules cannot open anything. */
-const STRICTEST_FIRST: readonly OwnerWord[] = ['forbid', 'ask', 'trust']
+const STRICTEST_FIRST: readonly OwnerWord[] = ['forbid', 'quorum', 'ask', 'trust']
 
 /** One call, as rules name it. */
 export interface RuledCall {
@@ -198,39 +222,80 @@ export interface RuledCall {
   /** Devices that it reaches beside its target, or might. */
   readonly touches?: readonly string[] | undefined
   readonly mayTouch?: readonly string[] | undefined
+  readonly body?: JsonObject | undefined
 }
 
 /** `undefined`: the owner said nothing about this. A word that nobody knows counts as `forbid`. */
 export function ownerWord(
   rules: readonly OwnerRule[],
-  { tool, target, touches = [], mayTouch = [] }: RuledCall,
+  { tool, target, touches = [], mayTouch = [], body = {} }: RuledCall,
 ): OwnerWord | undefined {
   const words = [
-    ...wordsAbout(rules, tool, target),
+    ...wordsAbout(rules, { tool, target, body }),
     // Trust in a lamp is no trust in whatever else switches it.
     ...[...touches, ...mayTouch]
-      .flatMap((device) => wordsAbout(rules, tool, device))
+      .flatMap((device) => wordsAbout(rules, { tool, target: device, body }))
       .filter((word) => word !== 'trust'),
   ]
   if (words.some((word) => !STRICTEST_FIRST.includes(word))) return 'forbid'
   return STRICTEST_FIRST.find((word) => words.includes(word))
 }
 
-function wordsAbout(rules: readonly OwnerRule[], tool: string, target: string | undefined): readonly OwnerWord[] {
-  return rules.filter((rule) => applies(rule, tool, target)).map((rule) => rule.says)
+/** Who has to agree, where a rule says `quorum`. Where several rules do, everybody whom they name. */
+export function ownerQuorum(
+  rules: readonly OwnerRule[],
+  { tool, target, touches = [], mayTouch = [], body = {} }: RuledCall,
+): QuorumRequest | undefined {
+  const asking = rules.filter(
+    (rule) =>
+      rule.says === 'quorum' &&
+      [target, ...touches, ...mayTouch].some((device) => applies(rule, { tool, target: device, body })),
+  )
+  const [first, ...more] = asking
+  if (first === undefined || more.length === 0)
+    return first && { need: first.need, voters: first.voters, veto: first.veto }
+  const voters = [...new Set(asking.flatMap((rule) => rule.voters ?? []))]
+  return { need: voters.length, voters, veto: asking.some(({ veto }) => veto === true) }
+}
+
+interface NamedCall {
+  readonly tool: string
+  readonly target: string | undefined
+  readonly body: JsonObject
+}
+
+function wordsAbout(rules: readonly OwnerRule[], call: NamedCall): readonly OwnerWord[] {
+  return rules.filter((rule) => applies(rule, call)).map((rule) => rule.says)
 }
 
 /** What is wrong with a rule, or `undefined`. The node refuses to start with such a rule. */
 export function ownerRuleFlaw(rule: OwnerRule): string | undefined {
   if (!STRICTEST_FIRST.includes(rule.says)) return `the owner's word ${rule.says} means nothing`
   if (rule.tool === undefined && rule.target === undefined) return 'an owner rule names a tool or a target'
+  const { voters = [], need = defaultNeed(voters.length) } = rule
+  if (rule.says === 'quorum' && (new Set(voters).size < voters.length || need < 1 || need > voters.length))
+    return `a rule that says quorum names its voters once each, and needs 1 to ${voters.length} of them`
+  if (rule.says === 'trust' && rule.arguments !== undefined) return 'trust depends on no argument'
   if (rule.says === 'trust' && [rule.tool, rule.target].every((pattern) => pattern === undefined || pattern === '*'))
     return 'an owner rule that trusts everything would leave nothing to approve'
   return undefined
 }
 
-function applies(rule: OwnerRule, tool: string, target: string | undefined): boolean {
+function applies(rule: OwnerRule, { tool, target, body }: NamedCall): boolean {
   if (rule.tool === undefined && rule.target === undefined) return false
+  if (!Object.entries(rule.arguments ?? {}).every(([name, wanted]) => hasArgument(body, name, wanted))) return false
   if (rule.tool !== undefined && !matches(rule.tool, tool)) return false
   return rule.target === undefined || (target !== undefined && matches(rule.target, target))
+}
+
+/**
+ * An argument by its name, wherever it stands in the arguments and however it is spelt: a rule must not be walked around
+ * by nesting or by capitals.
+ */
+function hasArgument(value: Json, name: string, wanted: string | number | boolean, isNamed = false): boolean {
+  if (Array.isArray(value)) return value.some((each) => hasArgument(each, name, wanted, isNamed))
+  if (isJsonObject(value))
+    return Object.entries(value).some(([key, each]) => hasArgument(each, name, wanted, isNamed || key === name))
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return isNamed && matches(String(wanted).toLowerCase(), text.trim().toLowerCase())
 }

@@ -37,6 +37,7 @@ import type { GrantStore } from './grants-store.ts'
 
 export interface ReserveParts extends PlanParts, ApprovalRequestParts {
   readonly transact: Transact
+  readonly nowMs: () => number
   readonly actuators: ActuatorStore
   readonly keys: KeyStore
   /** Who acts on an actuator next. */
@@ -56,7 +57,9 @@ export function reserve(
   parts: ReserveParts,
 ): Authorization | Promise<Authorization> {
   const { act } = assessed
-  const isRecorded = isKeyed(assessed) || allDrivenBy(act).length > 0 || decision.verdict === 'approval-required'
+  const isProposed = parts.approvals.isProposed(callerKey(assessed.call.caller), assessed.offer.name)
+  const isRecorded =
+    isProposed || isKeyed(assessed) || allDrivenBy(act).length > 0 || decision.verdict === 'approval-required'
   if (isRecorded) return reserveRecorded(assessed, parts)
   if (decision.verdict !== 'allow') return refuse(assessed, decision)
   parts.limits.take(act)
@@ -133,11 +136,15 @@ function reserveIn(transaction: Transaction, { assessed, argsHash }: Reservation
 
   const key = isKeyed(assessed) ? keyUse(assessed, argsHash, parts.hashKey) : undefined
   const keyStanding = key === undefined ? FRESH : keys.standingIn(transaction, key)
-  const request = asksPerson(assessed, parts)
-    ? approvalRequestIn(transaction, { assessed, argsHash }, parts)
-    : undefined
+  const isAsked = asksPerson(assessed, parts)
+  const isProposed = parts.approvals.isProposed(callerKey(call.caller), assessed.offer.name)
+  const asked = isAsked || isProposed ? approvalRequestIn(transaction, { assessed, argsHash }, parts) : undefined
+  if (asked?.ok === false) return answer(withFamilyDetails(asked.fault, assessed))
+  // Another call of the same tool is before voters: this one is not.
+  const request = isAsked || (asked !== undefined && asked.value.standing.state !== 'none') ? asked?.value : undefined
   const approval = request?.standing ?? NOT_ASKED
-  const decision = decideOn(assessed, { approval, repeat: keyStanding.state !== 'fresh' }, parts)
+  const proposed = !isAsked && request !== undefined
+  const decision = decideOn(assessed, { approval, proposed, repeat: keyStanding.state !== 'fresh' }, parts)
   if (decision.verdict === 'approval-required' && request !== undefined) {
     const filed = fileRequestIn(transaction, { assessed, request }, parts)
     if (!filed.ok) return answer(filed.fault)
@@ -188,6 +195,7 @@ const OPEN: ReadonlySet<FaultKind> = new Set<FaultKind>(['timed-out', 'cancelled
 
 export interface SettleParts {
   readonly transact: Transact
+  readonly nowMs: () => number
   readonly keys: KeyStore
   readonly approvals: ApprovalStore
   readonly grants: GrantStore

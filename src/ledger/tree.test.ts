@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sharedData } from '../../test/shared-data.ts'
+import { sharedData, vectorRows } from '../../test/shared-data.ts'
 import { fromHex, hex } from '../core/bytes.ts'
 import {
   consistencyPath,
@@ -195,6 +195,39 @@ describe('tree', () => {
     const { node } = grow(leavesOf(3))
     expect(() => inclusionPath(3, 3, node)).toThrow('no leaf 3 in a tree of 3')
     expect(() => consistencyPath(4, 3, node)).toThrow('a tree of 3 does not extend one of 4')
+  })
+})
+
+type ProofRow = { readonly path: readonly string[]; readonly valid: boolean; readonly what: string } & (
+  | {
+      readonly kind: 'inclusion'
+      readonly index: number
+      readonly size: number
+      readonly leaf: string
+      readonly root: string
+    }
+  | {
+      readonly kind: 'consistency'
+      readonly from: number
+      readonly to: number
+      readonly fromRoot: string
+      readonly toRoot: string
+    }
+)
+
+describe('proofs that another program computed', () => {
+  it('are accepted and refused as their rows say', () => {
+    const rows = vectorRows('merkle-proofs') as readonly ProofRow[]
+    expect(rows).toHaveLength(213)
+    const differing = rows.filter((row) => {
+      const path = row.path.map(fromHex)
+      const accepted =
+        row.kind === 'inclusion'
+          ? verifyInclusion({ ...row, leaf: fromHex(row.leaf), root: fromHex(row.root), path })
+          : verifyConsistency({ ...row, fromRoot: fromHex(row.fromRoot), toRoot: fromHex(row.toRoot), path })
+      return accepted !== row.valid
+    })
+    expect(differing).toEqual([])
   })
 })
 

@@ -17,6 +17,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { createAuthenticate } from '../guard/authenticate.ts'
 import type { Authenticate } from '../guard/authenticate.ts'
+import { hashToken, sameHash } from '../guard/token.ts'
 import { createLimits } from '../guard/limits.ts'
 import { openOwnerToken } from '../guard/owner-token-store.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
@@ -53,13 +54,19 @@ export interface Faces {
 
 export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartFault>> {
   const { config, spine, version, logger, families } = parts
-  const { host, maxBodyBytes, maxSessions, anonymous } = config.listen
+  const { host, maxBodyBytes, maxSessions, anonymous, tokenHash } = config.listen
   // Refused rather than warned about: an open port without a credential is the whole house.
-  if (!isLoopback(host) && spine.guard.tokens.list().length === 0) return misconfigured(noTokenSentence(host))
+  const hasToken = tokenHash !== undefined || spine.guard.tokens.list().length > 0
+  if (!isLoopback(host) && !hasToken) return misconfigured(noTokenSentence(host))
   const owner = openOwnerToken(parts.data.ownerToken)
   const refused = new RequestRefusals()
   const authenticate = counted(
-    createAuthenticate({ findToken: spine.guard.tokens.find, isOwner: owner.matches, anonymous }),
+    createAuthenticate({
+      findToken: spine.guard.tokens.find,
+      isOwner: owner.matches,
+      ...(tokenHash === undefined ? {} : { isConfigured: matchesHash(tokenHash) }),
+      anonymous,
+    }),
     refused,
   )
   const tooMany = createFloodgate(config, refused)
@@ -143,6 +150,11 @@ function statusView({ config, version, spine, reporters }: FaceParts, url: () =>
       ...reporter.health(),
     })),
   })
+}
+
+function matchesHash(tokenHash: string): (token: string) => boolean {
+  const wanted = Buffer.from(tokenHash, 'hex')
+  return (token) => sameHash(hashToken(token), wanted)
 }
 
 function counted(authenticate: Authenticate, refused: RequestRefusals): Authenticate {

@@ -34,6 +34,7 @@ export function guardConfig(config: Config): GuardConfig {
       // As long to decide as, afterwards, to use the decision.
       openMs,
       useMs: openMs,
+      disputeMs: guard.disputeHours * HOUR_MS,
       maxOpen: guard.maxPendingApprovals,
       maxOpenPerPrincipal: guard.maxPendingPerPrincipal,
     },

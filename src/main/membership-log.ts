@@ -24,6 +24,9 @@ interface MembershipState {
   readonly findings: StateTable<boolean>
 }
 
+/** Of an entry's length. */
+const MAX_NAMED = 512
+
 const MESH_WRITTEN = 'mesh.written'
 
 export const membershipProjection: Projection<MembershipState> = {
@@ -72,10 +75,17 @@ export function membershipLog(ledger: Ledger): MembershipLog {
   const { revisions, invitations, findings } = ledger.projections.state(membershipProjection)
   return {
     newest: (communityId) => revisions.get(communityId),
-    record: async ({ id, revision, digest, forks, invitations: uses }) => {
+    record: async ({ id, revision, digest, revoked, forks, invitations: uses }) => {
       // What came twice, or what more records overtook on its way here, says nothing new.
       if (revision <= (revisions.get(id)?.revision ?? 0)) return
-      await ledger.append({ kind: 'community.changed', community_id: id, revision, digest })
+      await ledger.append({
+        kind: 'community.changed',
+        community_id: id,
+        revision,
+        digest,
+        // For whoever decides what members may do: a revoked node votes about nothing.
+        revoked: [...revoked.keys()].slice(0, MAX_NAMED),
+      })
       for (const { signer, number, digests } of forks)
         if (!findings.has(forkKey({ signer, number })))
           await ledger.append({ kind: 'community.forked', community_id: id, signer, number, records: [...digests] })

@@ -22,6 +22,7 @@ const FOURTEEN = [
   'thought_record_list',
 ]
 const BEYOND = [
+  'audit_export',
   'audited_work',
   'hearthbus://runtime/audited-work',
   'agent_key_list',
@@ -30,6 +31,10 @@ const BEYOND = [
   'bus_stats',
   'bus_topology',
   'bus_traces',
+  'consensus_finality',
+  'consensus_gossip',
+  'consensus_propose',
+  'consensus_vote',
   'ledger_changes',
   'ledger_checkpoint',
   'ledger_consistency',
@@ -44,11 +49,17 @@ const BEYOND = [
   'router_fallback',
   'router_score',
   'router_stats',
+  'skill://name',
+  'skill://name/file',
+  'skill_get',
   'vrf_eval',
   'vrf_verify',
 ]
 const RECORDS = [
   'audit_session_start',
+  'consensus_gossip',
+  'consensus_propose',
+  'consensus_vote',
   'merkle_finalize',
   'router_fallback',
   'task_create',

@@ -17,6 +17,9 @@ import { reputationTools } from './reputation/tools.ts'
 import { createSkillRegistry } from './skills/registry.ts'
 import { createSkillScanner } from './skills/skill-folder-store.ts'
 import { skillTools } from './skills/tools.ts'
+import { consensusTools } from './consensus/tools.ts'
+import type { ConsensusPeers } from './consensus/tools.ts'
+import type { Guard } from '../guard/guard.ts'
 import type { Watched } from './system/attention.ts'
 import { busTools } from './system/bus-tools.ts'
 import type { ViewedBus } from './system/bus-tools.ts'
@@ -53,7 +56,9 @@ export interface RuntimeOptions extends Records {
   /** Of this node's verifiable randomness: 32 bytes. */
   readonly vrfSecret: Uint8Array
   readonly bus: ViewedBus & RoutingBus & AskedBus
-  readonly guard: AskedGuard & Watched['guard']
+  readonly guard: AskedGuard & Watched['guard'] & Pick<Guard, 'quorums' | 'visible' | 'approvals'>
+  /** Other nodes, once the mesh has started; absent: there are none. */
+  readonly peers?: () => ConsensusPeers | undefined
   /** Everybody else who says how it is; asked each time, since they start one after the other. */
   readonly reporters: Watched['reporters']
   /** Calls that wait for a lock, from the chain. */
@@ -61,7 +66,7 @@ export interface RuntimeOptions extends Records {
 }
 
 export function createRuntime(options: RuntimeOptions): Service {
-  const { config, queue, bus, guard, reporters, vrfSecret, ...records } = options
+  const { config, queue, bus, guard, reporters, vrfSecret, peers = () => undefined, ...records } = options
   const { database, ledger, clock } = records
   const startedMs = clock.monotonic()
   // The `phase` of server_ping and server_health: phase1 until the service has started.
@@ -105,6 +110,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...busTools(bus, guard),
     ...routerTools(records, bus),
     ...randomTools(vrfSecret),
+    ...consensusTools(bus, guard, { peers, vrfSecret }),
     ...reputationTools(records, reputation),
     ...guideCapabilities(),
   ]

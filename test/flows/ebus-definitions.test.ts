@@ -21,6 +21,8 @@ const REGULATOR = [
   'r,,,Zone1Wanted,desired room temperature,,,b524,020003002200,,,IGN:4,,,,temp,,EXP,,°C,room',
   'w,,,Zone1Wanted,desired room temperature,,,b524,020103002200,temp,,EXP,,°C,room',
   'r,,,Outside,outside temperature,,,b524,020000007300,,,IGN:4,,,,temp,,EXP,,°C,',
+  // Contradicts the official files, which read a float here.
+  'r,,,Pressure,another reading,,,b524,020000003900,,,IGN:4,,,,value,,ULG,,,',
   'r,,install,Curve,heating curve,,,b524,020002000f00,,,IGN:4,,,,slope,,EXP,,,',
   'w,,install,Curve,heating curve,,,b524,020102000f00,slope,,EXP,,,',
   'r,,,Broken,a line that is wrong,,,b524,02,value,,NOPE,,,',
@@ -64,7 +66,7 @@ describe('message definitions', () => {
         { address: 0x15, device: 'BASV2', file: 'vaillant/15.basv.csv' },
         { address: 0x08, device: 'BAI00', file: 'vaillant/08.bai.csv' },
       ]),
-      faults: ['vaillant/15.basv.csv:9: ERR: element not found, field type NOPE in field 0'],
+      faults: ['vaillant/15.basv.csv:10: ERR: element not found, field type NOPE in field 0'],
     })
   })
 
@@ -120,8 +122,21 @@ describe('message definitions', () => {
     expect(JSON.stringify(seen.data)).toContain('basv.Zone1Wanted')
   })
 
+  it('count where the built-in map says something else, and the doctor tells', async () => {
+    const system = await eventually(
+      () => call(client, 'ebus.v1.semantic.system.get', { detail: true }),
+      ({ data }: Envelope) => data?.state.system_water_pressure !== undefined,
+    )
+    const read = await call(client, READ, { circuit: 'basv', name: 'Pressure' })
+    // A pressure in bar, read as a whole number: 1.5 is 0x3fc00000.
+    expect(read.data.values.value).toBeGreaterThan(1_000_000)
+    expect(system.data.state.system_water_pressure).toBe(read.data.values.value)
+    const { said } = await runCommand(house.home, ['doctor'])
+    expect(said.replaceAll(/\s+/g, ' ')).toContain('vaillant/15.basv.csv:7: basv.Pressure reads 010039000000ac41 as')
+  })
+
   it('are in the doctor’s report', async () => {
     const { said } = await runCommand(house.home, ['doctor'])
-    expect(said).toContain('vaillant/15.basv.csv:9')
+    expect(said).toContain('vaillant/15.basv.csv:10')
   })
 })

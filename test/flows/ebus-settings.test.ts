@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CLI } from '../gateway-process.ts'
+import { CLI, runCommand } from '../gateway-process.ts'
 import type { HeatingHouse } from '../heating-house.ts'
 import { MONDAY, NO_REST, allRead, call, eventually, heatingHouse } from '../heating-house.ts'
 
@@ -216,5 +216,48 @@ describe('an agent that knows only the list of tools', () => {
       about: 'approvals',
       sentence: '1 call waits for a person: hearthbus approvals.',
     })
+  })
+})
+
+describe('the installer’s settings by name', () => {
+  const SYSTEM = 'ebus.v1.semantic.system.set_config'
+  const BOILER = 'ebus.v1.semantic.boiler_status.set_config'
+
+  it('are refused where the value or the name is wrong, before anybody is asked', async () => {
+    expect(await call(client, SYSTEM, { field: 'nothing', value: 1 })).toMatchObject({
+      error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('hc_emergency_temperature') },
+    })
+    expect(await call(client, SYSTEM, { field: 'hcEmergencyTemperature', value: 95 })).toMatchObject({
+      error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('20 to 80') },
+    })
+    expect(await call(client, SYSTEM, { field: 'maintenance_date', value: '2026-02-31' })).toMatchObject({
+      error: { code: 'INVALID_ARGUMENT' },
+    })
+    expect(await call(client, BOILER, { field: '__proto__', value: 1 })).toMatchObject({
+      error: { code: 'INVALID_ARGUMENT' },
+    })
+  })
+
+  it('wait for a person, are read back, and say what they were', async () => {
+    const wishes = [
+      { tool: SYSTEM, wish: { field: 'hcEmergencyTemperature', value: '45' }, before: expect.any(Number), after: 45 },
+      {
+        tool: SYSTEM,
+        wish: { field: 'adaptive_heating_curve', value: 'off' },
+        before: expect.any(Boolean),
+        after: false,
+      },
+      { tool: BOILER, wish: { field: 'flowset_hc_max_c', value: 61.5 }, before: expect.any(Number), after: 61.5 },
+    ]
+    for (const { tool, wish, before, after } of wishes) {
+      const asked = await call(client, tool, wish)
+      expect(asked).toMatchObject({ error: { code: 'PERMISSION_DENIED' } })
+      const id = (asked.error as unknown as { details: { approval_id: string } }).details.approval_id
+      expect((await runCommand(house.home, ['approvals', 'approve', id])).code).toBe(0)
+      expect(await call(client, tool, wish)).toMatchObject({
+        error: null,
+        data: { success: true, before, wanted: after, read_back: after },
+      })
+    }
   })
 })

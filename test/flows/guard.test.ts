@@ -20,7 +20,7 @@ import { guardMigrations } from '../../src/guard/schema-store.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../../src/ledger/ledger-store.ts'
 import { noteSigner } from '../../src/ledger/note-key.ts'
-import { ADMIN, AGENT, APPROVER, GUARD_CONFIG, offerOf } from '../guard-house.ts'
+import { ADMIN, AGENT, APPROVER, GUARD_CONFIG, offerOf, TEST_VOTING } from '../guard-house.ts'
 
 const ORIGIN = 'hearthbus.test/guard'
 const signer = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
@@ -48,6 +48,7 @@ async function open(name: string): Promise<{ readonly spine: Spine; readonly dat
     clock: systemClock,
     logger: silentLogger,
     guard: GUARD_CONFIG,
+    voting: TEST_VOTING,
     bus: { nodeId: 'node-a', config: BUS_DEFAULTS },
   })
   // Whoever acts and decides here was let in before.

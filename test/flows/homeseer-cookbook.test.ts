@@ -316,10 +316,39 @@ describe('the runbook’s smoke test', () => {
   })
 })
 
+describe('resources', () => {
+  it('are bounded in a house with 2,500 devices, and say where the rest is', async () => {
+    const large = await openWorld({ sensors: 2_500 })
+    try {
+      await using full = await openHouse(large)
+      const uris = full.gateway.bus.offers().flatMap(({ face }) => (face.kind === 'resource' ? [face.uri] : []))
+      const sizes = await Promise.all(
+        uris.map(async (uri) => [uri, JSON.stringify(await full.call(uri)).length] as const),
+      )
+      expect(uris.length).toBeGreaterThanOrEqual(16)
+      // Names alone were 1.2 MB.
+      expect(sizes.filter(([, size]) => size > 300_000)).toEqual([])
+      const names = (await full.call('hs4://catalog/aliases'))['result']
+      expect(at(names, 'catalog')).toMatchObject({
+        truncated: true,
+        more: expect.stringContaining('hs4.resolve.devices'),
+      })
+      expect(at(names, 'catalog', 'entries', 0)).toMatchObject({
+        kind: 'device',
+        targetId: 100,
+        canonicalName: 'Hall Lamp',
+      })
+      differsBy('resources hold every device')
+    } finally {
+      await large.close()
+    }
+  })
+})
+
 describe('the table of differences', () => {
   it('has every difference that these calls show', () => {
     const document = readFileSync(new URL('../../docs/protocols/homeseer.md', import.meta.url), 'utf8')
     for (const row of differences) expect(document).toContain(`| ${row}`)
-    expect(differences.size).toBe(6)
+    expect(differences.size).toBe(7)
   })
 })

@@ -12,12 +12,12 @@ import type { Caller } from '../../src/bus/call.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { hardCases } from '../../src/sim/homeseer/home.ts'
 import { demoEvents, simEvent, type SimEvent } from '../../src/sim/homeseer/system.ts'
-import { textField, textsField } from '../../src/ledger/entry-field.ts'
-import type { LedgerEntry } from '../../src/ledger/entry.ts'
 import type { SimTrigger } from '../../src/sim/homeseer/trigger.ts'
 import { waysIn } from '../../src/sim/homeseer/ways-in.ts'
+import { ANYTHING, GUARD, LOCK_TARGET, reachedBy as reached } from '../homeseer-attempts.ts'
+import type { Attempt } from '../homeseer-attempts.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
-import type { House, World } from '../homeseer-rig.ts'
+import type { World } from '../homeseer-rig.ts'
 
 const UNLOCK = [{ ref: 141, value: 0, label: 'Unlock' }]
 const LAMP_ON = [{ ref: 120, value: 255, label: 'On' }]
@@ -63,14 +63,6 @@ const CONFIGS: readonly (readonly [owner: string, homeseer: JsonObject, guard: r
   ['a rule against 141', {}, [{ target: 'homeseer:ref:141', says: 'forbid' }]],
 ]
 
-const GUARD = {
-  actuatorIntervalMs: 0,
-  writesPerMinute: 100_000,
-  callsPerMinute: 1_000_000,
-  maxPendingPerPrincipal: 500,
-  maxPendingApprovals: 500,
-}
-
 let attempts = 0
 let world: World | undefined
 
@@ -101,53 +93,10 @@ async function openWith(files: Files, events: readonly SimEvent[]): Promise<Worl
   return world
 }
 
-interface Attempt {
-  readonly how: string
-  readonly tool: string
-  readonly args: JsonObject
-  readonly caller?: Caller
-}
-
-/** What reached HomeSeer, and what is not on record; empty where the attempt came to nothing. */
-async function reachedBy(
-  house: House,
-  { simulator }: World,
-  attempt: Attempt,
-  mustName: readonly string[] = [],
-): Promise<readonly unknown[]> {
-  const { how, tool, args, caller } = attempt
+const reachedBy: typeof reached = (...attempt) => {
   attempts++
-  const before = simulator.system.deeds.length
-  const from = house.gateway.ledger.size()
-  const answer = await house.call(tool, args, caller)
-  const deeds = simulator.system.deeds.slice(before)
-  const entries = house.gateway.ledger.entries(from, 100).map(({ entry }) => entry)
-  const isRecorded = entries.some(({ kind, tool: recorded }) => kind === 'call.enter' && recorded === tool)
-  const reached = reachedIn(entries)
-  const isNamed = mustName.every((name) => reached.includes(name))
-  return [
-    ...(deeds.length === 0 ? [] : [{ how, answer, deeds }]),
-    ...(isRecorded ? [] : [{ how, answer, recorded: entries }]),
-    ...(isNamed ? [] : [{ how, mustName, reached, answer }]),
-  ]
+  return reached(...attempt)
 }
-
-/** What the ends of calls name: what is acted on, what that sets in motion, and how much more it may be. */
-function reachedIn(entries: readonly LedgerEntry[]): readonly string[] {
-  return entries
-    .filter(({ kind }) => kind === 'call.exit')
-    .flatMap((end) => [
-      textField(end, 'target'),
-      ...textsField(end, 'touches'),
-      ...textsField(end, 'may_touch'),
-      typeof end['may_touch_count'] === 'number' ? ANYTHING : undefined,
-    ])
-    .filter((name) => name !== undefined)
-}
-
-/** More than a list would help with: nobody could read what it does. */
-const ANYTHING = 'anything'
-const LOCK_TARGET = 'homeseer:ref:141'
 
 const CHAINS: readonly Attempt[] = [
   { how: 'the switch on', tool: 'hs4.devices.set', args: { ref: 199, value: 255, ...CLAIMS } },

@@ -180,6 +180,23 @@ const TABLE: readonly (readonly [wish: string, first: Expected])[] = [
   ['mach die Musik lauter', 'asks'],
   ['Filmabend', 'asks'],
   ['stell die Heizung wärmer', 'asks'],
+  // Of the same kind: not, later, both, why, how much, everything.
+  ['don’t turn on the kitchen lamp', 'asks'],
+  ['turn on kitchen lamp in 10 minutes', 'asks'],
+  ['turn on the hall lamp and the kitchen lamp', 'asks'],
+  ['why is the kitchen lamp off', 'asks'],
+  ['turn everything off', 'asks'],
+  ['unlock everything', 'asks'],
+  ['set bedroom blind to 50', ['acts', 204, { value: 50 }]],
+  ['is the garage door open', 'looks'],
+  ['hall lamp 300%', 'looks'],
+  ['nicht die Kitchen Lamp einschalten', 'asks'],
+  ['mach in 10 Minuten Kitchen Lamp an', 'asks'],
+  ['Kitchen Lamp und Hall Lamp aus', 'asks'],
+  ['warum brennt Kitchen Lamp', 'asks'],
+  ['mach alles aus', 'asks'],
+  ['ist Kitchen Lamp an?', 'looks'],
+  ['alle Lichter aus', ['area', { kind: 'light', label: 'Off' }]],
 ]
 
 const CHANGES = new Set([

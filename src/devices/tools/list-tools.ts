@@ -37,6 +37,12 @@ const deviceView = z.object({
   last_seen: z.string().nullable(),
 })
 
+const voiceView = z.object({
+  mode: z.enum(['none', 'relay']),
+  state: z.enum(['idle', 'dialling', 'open', 'absent']).optional().describe('Of the way to the voice backend.'),
+  activation_code: z.string().optional().describe('What the voice backend wants to be typed in at its own console.'),
+})
+
 const definitionView = z.object({
   description: z.string(),
   input_schema: z.record(z.string(), z.json()),
@@ -67,6 +73,7 @@ const devicesGet = defineTool({
   input: z.strictObject({ device: deviceArgument }),
   output: deviceView.extend({
     address: z.string().nullable(),
+    voice: voiceView,
     enrolled_at: z.string(),
     warnings: z.array(z.string()),
   }),
@@ -100,6 +107,7 @@ const toolsList = defineTool({
       )
       .describe('Those that changed; an admin also sees the new ones, and what they say of themselves.'),
     digest: z.string().nullable().describe('Names what is withheld, for whoever approves it.'),
+    voice: voiceView,
     problems: z.array(z.string()),
   }),
 })

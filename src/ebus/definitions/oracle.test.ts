@@ -9,7 +9,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
 import { decodeExchange } from '../wire/exchange.ts'
-import { sharedData } from '../../../test/shared-data.ts'
+import { sharedData, vectorRows } from '../../../test/shared-data.ts'
+import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
 import { decodeMessage, decodedText } from './decode.ts'
 import { fileFaultText } from './definition-error.ts'
@@ -164,7 +165,12 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
       set.load(file)
       return set.messages
     })
-    const told = [...(sharedData('ebus-telegrams.tsv') ?? '').matchAll(CAPTURE)]
+    const told = [
+      ...(vectorRows('ebus-telegrams') as readonly RecordedTelegram[])
+        .map(([wire, text]) => `${wire}\t${text}`)
+        .join('\n')
+        .matchAll(CAPTURE),
+    ]
       .map(([, wire = '', circuit = '', name = '', text = '']) => ({ wire, circuit, name, text }))
       // Parts of a chain are joined with whatever came before them.
       .filter(({ circuit }) => !circuit.toLowerCase().startsWith('scan'))

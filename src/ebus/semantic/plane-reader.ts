@@ -46,6 +46,8 @@ export interface PlaneParts {
   readonly shadow: Shadow
   readonly topology: Topology
   readonly pollMs: number
+  /** What a definition reads in an answer, where that is not what our own tables would. */
+  readonly definedReading?: (key: ReadKey, payload: Uint8Array) => number | undefined
 }
 
 const REGISTER_HEADER = 4
@@ -54,10 +56,13 @@ const REGISTER_HEADER = 4
 export class PlaneReader {
   readonly shadow: Shadow
   readonly topology: Topology
+  readonly #parts: PlaneParts
   readonly #pollMs: number
   readonly #fields = new Map<string, FieldFreshness>()
 
-  constructor({ shadow, topology, pollMs }: PlaneParts) {
+  constructor(parts: PlaneParts) {
+    const { shadow, topology, pollMs } = parts
+    this.#parts = parts
     this.shadow = shadow
     this.topology = topology
     this.#pollMs = pollMs
@@ -100,8 +105,12 @@ export class PlaneReader {
     decode: (payload: Uint8Array) => Value | undefined,
   ): Reading<Value> | undefined {
     const entry = this.shadow.get(key)
-    const value = entry === undefined || entry.state === 'tombstone' ? undefined : decode(entry.payload)
-    if (entry === undefined || value === undefined) return undefined
+    if (entry === undefined || entry.state === 'tombstone') return undefined
+    const ours = decode(entry.payload)
+    const defined = this.#parts.definedReading?.(key, entry.payload)
+    // Of the same kind as ours, so that a switch remains one.
+    const value = defined === undefined ? ours : ((typeof ours === 'boolean' ? defined !== 0 : defined) as Value)
+    if (value === undefined) return undefined
     return {
       value,
       source: entry.source,

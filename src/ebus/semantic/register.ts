@@ -120,7 +120,9 @@ export function encodeDate(text: string): Uint8Array | undefined {
   const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)?.slice(1).map(Number)
   if (parts === undefined) return undefined
   const [year = 0, month = 0, day = 0] = parts
-  if (year < 2_000 || year > 2_099 || month < 1 || month > 12 || day < 1 || day > 31) return undefined
+  if (year < 2_000 || year > 2_099 || month < 1 || month > 12 || day < 1) return undefined
+  // 31 February is no date: the day before the first of the next month is the last that there is.
+  if (day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return undefined
   return DATE?.encode({ year, month, day })
 }
 

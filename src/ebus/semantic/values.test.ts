@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex, hex } from '../../core/bytes.ts'
 import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
-import { sharedData } from '../../../test/shared-data.ts'
+import { vectorRows } from '../../../test/shared-data.ts'
+import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { decodeExchange } from '../wire/exchange.ts'
 import type { Exchange } from '../wire/telegram.ts'
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
@@ -397,17 +398,12 @@ describe('shadow', () => {
   })
 })
 
-const captured = sharedData('ebus-telegrams.tsv')
-
-describe.runIf(captured !== undefined)('telegrams recorded on real buses', () => {
-  const rows = (captured ?? '')
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => line.split('\t'))
+describe('telegrams recorded on real buses', () => {
+  const rows = vectorRows('ebus-telegrams') as readonly RecordedTelegram[]
 
   it('say the same to us as to ebusd, register by register', () => {
     let compared = 0
-    for (const [wire = '', meaning = ''] of rows) {
+    for (const [wire, meaning] of rows) {
       const decoded = decodeExchange(fromHex(wire))
       const printed = /read basv \S+ QQ=\w+: (-?[\d.]+)\]/.exec(meaning)?.[1]
       if (!decoded.ok || printed === undefined || /\d\d\.\d\d\.\d{4}/.test(printed)) continue

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { sharedData } from '../../../test/shared-data.ts'
+import { vectorRows } from '../../../test/shared-data.ts'
 import { fromHex, hex } from '../../core/bytes.ts'
 import type { CalendarDate, FieldValue, TimeOfDay } from './datatype.ts'
 import { datatype, numeric } from './datatypes.ts'
@@ -110,16 +110,8 @@ const DIFFERENCES: readonly {
   },
 ]
 
-const vectors = sharedData('ebus-datatypes.tsv')
-
-describe.runIf(vectors !== undefined)('data types against a real ebusd', () => {
-  const rows = (vectors ?? '')
-    .split('\n')
-    .filter((row) => row !== '' && !row.startsWith('#'))
-    .map((row): Row => {
-      const [spec = '', bytes = '', decoded = '', encoded = ''] = row.split('\t')
-      return [spec, bytes, decoded, encoded]
-    })
+describe('data types against a real ebusd', () => {
+  const rows = vectorRows('ebus-datatypes') as readonly Row[]
   const excuse = (row: Row): (typeof DIFFERENCES)[number] | undefined => DIFFERENCES.find(({ rows }) => rows(row))
 
   it('are all there', () => {

@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { seeded } from '../../../test/bus-village.ts'
-import { sharedData } from '../../../test/shared-data.ts'
+import { vectorRows } from '../../../test/shared-data.ts'
+import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { fromHex, hex } from '../../core/bytes.ts'
 import { INITIATORS, addressKind } from './address.ts'
 import { crcOf } from './crc.ts'
@@ -106,13 +107,8 @@ describe('line under noise', () => {
   })
 })
 
-const captures = sharedData('ebus-telegrams.tsv')
-
-describe.runIf(captures !== undefined)('captured telegrams', () => {
-  const rows = (captures ?? '')
-    .split('\n')
-    .filter((row) => row !== '' && !row.startsWith('#'))
-    .map((row) => row.split('\t'))
+describe('captured telegrams', () => {
+  const rows = vectorRows('ebus-telegrams') as readonly RecordedTelegram[]
 
   /** What the recorder missed, or what never came: the capture stops early, and ebusd refuses it too. */
   const incomplete = new Map([
@@ -128,9 +124,9 @@ describe.runIf(captures !== undefined)('captured telegrams', () => {
   ])
 
   it('are all heard as ebusd heard them, and written back byte for byte', () => {
-    const complete = rows.filter(([wire]) => !incomplete.has(wire ?? ''))
+    const complete = rows.filter(([wire]) => !incomplete.has(wire))
     expect(complete).toHaveLength(157)
-    for (const [wire = '', , , form = '', , logical] of complete) {
+    for (const [wire, , form, logical] of complete) {
       const decoded = decodeExchange(fromHex(wire))
       if (!decoded.ok) throw new Error(`${wire}: ${JSON.stringify(decoded.fault)}`)
       const { telegram, response } = decoded.value

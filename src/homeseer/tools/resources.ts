@@ -14,7 +14,8 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { CAPABILITIES } from '../catalog/capability.ts'
 import { groupDevices } from '../catalog/house.ts'
-import { provenanceOf, type Alias } from '../resolve/alias.ts'
+import { provenanceOf, type Alias, type AliasKind } from '../resolve/alias.ts'
+import type { Resolver } from '../resolve/resolve.ts'
 import { getVersion } from '../wire/request.ts'
 import { AGENT_CONTRACT } from './agent-contract.ts'
 import { answerOf, type Homeseer } from './dependencies.ts'
@@ -246,18 +247,37 @@ async function aliasesJson(homeseer: Homeseer, call: Call): Promise<Result<Json,
   // With the caller's own names, and nobody else's.
   const current = await currentNames(homeseer, call)
   if (!current.ok) return current
-  const { deviceNames, eventNames, cameraNames } = current.value.resolver
-  const aliases: readonly Alias[] = [...deviceNames.aliases, ...eventNames.aliases, ...cameraNames.aliases]
+  const { resolver } = current.value
+  const all = [...resolver.deviceNames.aliases, ...resolver.eventNames.aliases, ...resolver.cameraNames.aliases]
+  // What people said comes first: what follows from HomeSeer can be found by searching.
+  const isSaid = ({ origin }: Alias): boolean => origin === 'configuration' || origin === 'confirmed'
+  const said = all.filter(isSaid)
+  const derived = all.filter((alias) => !isSaid(alias))
+  const shown = [...said, ...derived].slice(0, Math.max(said.length, homeseer.config.maxDevices * NAMES_PER_DEVICE))
   return ok({
     refresh: refreshJson(current.value, homeseer),
     catalog: {
       generatedAt: isoTimeOrNull(homeseer.clock.now()),
-      entries: aliases.map(({ kind, id, text, origin }) => ({
+      total: all.length,
+      truncated: shown.length < all.length,
+      ...(shown.length < all.length ? { more: MORE_NAMES } : {}),
+      entries: shown.map(({ kind, id, text, origin }) => ({
         key: `${kind}:${id}`,
+        kind,
+        targetId: id,
+        canonicalName: canonicalName(resolver, kind, id),
         alias: text,
         provenance: provenanceOf(origin),
         origin,
       })),
     },
   })
+}
+
+const NAMES_PER_DEVICE = 4
+const MORE_NAMES = 'hs4.resolve.devices, hs4.resolve.events and hs4.resolve.cameras find any name (`query`).'
+
+function canonicalName({ house, events, cameras }: Resolver, kind: AliasKind, id: number): string | null {
+  if (kind === 'device') return house.byRef.get(id)?.name ?? null
+  return (kind === 'event' ? events.get(id)?.name : cameras.get(id)?.name) ?? null
 }

@@ -13,11 +13,19 @@ import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange } from './homeseer-cha
 import { cut } from './json-text.ts'
 import { tolerantInput } from './tolerant-input.ts'
 
+/**
+ * What is said aloud is heard by the assistants of the house: a phrase that calls one of them is a command, which nobody
+ * else would be asked about. So is one that HomeSeer replaces by what a script answers.
+ */
+const COMMANDS =
+  /\b(?:alexa|hey google|ok(?:ay)? google|(?:hey )?siri|bixby|cortana|jarvis|nabu|homeseer)\b|^\W*(?:computer|echo|ziggy|amazon)\b|\$\$|\$script|&n?hs\b/iu
+
 export function speakTool(homeseer: Homeseer): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.speak',
     title: 'Say something aloud',
-    description: 'Says a phrase aloud on HomeSeer’s speakers, on all of them or on those that `host` names.',
+    description:
+      'Says a phrase aloud on HomeSeer’s speakers, on all of them or on those that `host` names. A phrase that calls a voice assistant needs a person’s approval.',
     input: tolerantInput({
       phrase: z.string().min(1).max(500).describe('What is said.'),
       host: z.string().max(200).exactOptional().describe('Speakers as HomeSeer names them, HOST:NAME; absent: all.'),
@@ -28,7 +36,7 @@ export function speakTool(homeseer: Homeseer): Capability {
     lock: 'homeseer:speak',
     plan: async ({ phrase, host }) => ok({ phrase, host }),
     assess: ({ phrase, host }) => ({
-      effect: 'writes',
+      effect: COMMANDS.test(phrase) ? 'sensitive' : 'writes',
       target: 'homeseer:speak',
       label: `Say ${JSON.stringify(cut(phrase, 60))}`,
       touched: {},

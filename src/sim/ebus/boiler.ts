@@ -13,11 +13,14 @@ import type { Identity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { Plant } from './plant.ts'
 import type { Answer } from './station.ts'
+import { unusedBoilerValue } from './unused-registers.ts'
 
 const IDENTITY: Identity = { id: 'BAI00', software: 0x0603, hardware: 0x9602, serial: '21160900100219610001005167N4' }
 
 const EMPTY = new Uint8Array()
 const SENSOR_OK = 0x00
+/** The block of B504 with the outside temperature alone. */
+const OUTSIDE = 0x16
 /** How these boilers say off and on for the flame; their pumps say 0 and 1. */
 const ON_OFF = [0xf0, 0x0f] as const
 /** One byte 00: no value. */
@@ -112,6 +115,7 @@ export function answerBoiler(plant: Plant, telegram: Telegram): Answer {
     case 0x03:
       return errorMemory(plant.house, data)
     case 0x04:
+      if (data[0] === OUTSIDE) return d2c.encode(plant.house.weather.outsideCelsius)
       return data[0] === 0x00 ? dateTime(plant.house) : EMPTY
     case 0x09:
       return answerRegister(plant, data)
@@ -149,7 +153,7 @@ function answerRegister(plant: Plant, data: Uint8Array): Answer {
   const [verb = 0, high = 0, low = 0] = data
   const register = (high << 8) | low
   if (data.length < 3) return 'refuse'
-  if (verb === 0x0d) return REGISTERS.get(register)?.(plant.house) ?? NO_VALUE
+  if (verb === 0x0d) return REGISTERS.get(register)?.(plant.house) ?? unusedBoilerValue(register) ?? NO_VALUE
   const writable = WRITABLE.get(register)
   if (verb !== 0x0e || writable === undefined) return 'refuse'
   const [min, max, set] = writable
@@ -190,5 +194,14 @@ function statusBlock({ boiler, dhw, weather }: House, block: number): Uint8Array
     ])
   if (block === 0x02)
     return Uint8Array.of(0x03, boiler.maxKw, half(boiler.flowMaxCelsius), 70, half(dhw.targetCelsius), 88)
+  // Flow, pressure twice, and what it heats.
+  if (block === 0x03)
+    return Uint8Array.from([
+      ...d2c.encode(boiler.flowCelsius),
+      ...thousandths.encode(boiler.pressureBar),
+      ...thousandths.encode(boiler.pressureBar),
+      boiler.mode === 'dhw' ? 4 : boiler.mode === 'heating' ? 3 : 0,
+      0x00,
+    ])
   return EMPTY
 }

@@ -19,6 +19,8 @@ export function answerMixer({ house }: Plant, telegram: Telegram): Answer {
   if (identity !== undefined) return identity
   if (primary !== 0xb5) return undefined
   if (secondary === 0x24 || secondary === 0x09) return new Uint8Array()
+  // Five places for errors, and none in them.
+  if (secondary === 0x03) return new Uint8Array(10).fill(0xff)
   if (secondary !== 0x23) return 'refuse'
   const { boiler, circuits, dhw, solar } = house
   // Inputs with nothing on them read as replacement values. The last of the second block is no input; a real module

@@ -18,6 +18,7 @@ import type { RegulatorFamily } from './regulator-registers.ts'
 import { extendedRegister } from './regulator-registers.ts'
 import type { Answer } from './station.ts'
 import { answerShortTimer, answerTimer } from './timer-programs.ts'
+import { unusedExtendedValue } from './unused-registers.ts'
 
 const IDENTITIES: Readonly<Record<RegulatorFamily, Identity>> = {
   '720': { id: 'BASV2', software: 0x0507, hardware: 0x1704, serial: '21213400202609140938006369N4' },
@@ -25,6 +26,19 @@ const IDENTITIES: Readonly<Record<RegulatorFamily, Identity>> = {
 }
 
 const EMPTY = new Uint8Array()
+const CIRCUITS = 0x02
+const ZONES = 0x03
+/** Of the first three of each; the third is there and not used. */
+const INSTALLED: ReadonlySet<number> = new Set([0, 1])
+/** Ten-minute steps end at 8F. */
+const NO_TIME = 0x90
+/** Says that a value is of no interest. */
+const UNUSED = 0x00
+/** Read under both numbers, written under the second. */
+const EARLIER_DAY_SETPOINT = 0x07
+const DAY_SETPOINT = 0x22
+/** Five places without a number. */
+const NO_ERRORS = new Uint8Array(10).fill(0xff)
 const OUTSIDE = numeric('D2B')
 const HALF_DEGREES = numeric('D1C')
 
@@ -38,6 +52,8 @@ export function answerRegulator(plant: Plant, family: RegulatorFamily, telegram:
       return data[0] === 0x00
         ? Uint8Array.from([0x03, ...clockBytes(plant.house), ...outsideBytes(plant.house)])
         : EMPTY
+    case 0x03:
+      return NO_ERRORS
     // It has no B509 registers but its serial number, which `answerIdentity` has given.
     case 0x09:
       return EMPTY
@@ -56,14 +72,19 @@ function answerExtended(plant: Plant, family: RegulatorFamily, data: Uint8Array)
   const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
   if (opcode === 0x00) return directory(verb)
   if (opcode === 0x03 || opcode === 0x04)
-    return family === '700' ? (answerShortTimer(plant, opcode, data.subarray(1)) ?? EMPTY) : EMPTY
+    return family === '700' ? (answerShortTimer(plant, opcode, data.subarray(1)) ?? EMPTY) : unusedTimer(opcode)
   if ((opcode !== 0x02 && opcode !== 0x06) || data.length < 6) return 'refuse'
   const number = (high << 8) | low
-  const register = extendedRegister(family, [opcode, group, number])
+  const isDayOf720 = family === '720' && group === ZONES && number === EARLIER_DAY_SETPOINT && verb === 0x00
+  const register = extendedRegister(family, [opcode, group, isDayOf720 ? DAY_SETPOINT : number])
+  const unused = opcode === 0x02 && verb === 0x00 ? unusedExtendedValue(group, instance, number) : undefined
   // An answer without bytes is how this controller says that it does not know.
-  if (register === undefined || instance > 0x0a) return EMPTY
+  if (register === undefined || instance > 0x0a)
+    return unused === undefined ? EMPTY : Uint8Array.from([UNUSED, group, low, high, ...unused])
   if (verb === 0x00) {
     const value = register.read(plant, instance)
+    const isAbsent = value === undefined && group >= CIRCUITS && !INSTALLED.has(instance)
+    if (isAbsent && unused !== undefined) return Uint8Array.from([UNUSED, group, low, high, ...unused])
     // Floats have a pattern for "nothing"; whole numbers of something that is not there are not answered at all.
     if (value === undefined && register.type !== F32) return EMPTY
     return Uint8Array.from([register.flags, group, low, high, ...register.type.encode(value)])
@@ -71,6 +92,11 @@ function answerExtended(plant: Plant, family: RegulatorFamily, data: Uint8Array)
   if (verb !== 0x01 || register.write === undefined) return 'refuse'
   const value = register.type.decode(data.subarray(6))
   return value.ok && register.write(plant, value.value, instance) ? EMPTY : 'refuse'
+}
+
+/** Three slots that nobody has set; this controller keeps its week elsewhere, and takes none here. */
+function unusedTimer(opcode: number): Answer {
+  return opcode === 0x03 ? Uint8Array.of(0x00, ...Array.from({ length: 6 }, () => NO_TIME)) : 'refuse'
 }
 
 /** Groups there are; NaN ends the table. */

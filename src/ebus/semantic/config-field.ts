@@ -1,0 +1,133 @@
+/**
+ * Config field: the installer's settings of regulator and boiler that can be changed by name, with their limits and how
+ * they are written.
+ *
+ * Pure.
+ */
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { numeric } from '../wire/datatypes.ts'
+import { BOILER_CONFIG, decodeBoilerValue } from './boiler-map.ts'
+import type { BoilerRegister } from './boiler-map.ts'
+import type { ReadKey } from './read-key.ts'
+import { boilerKey, registerKey } from './read-key.ts'
+import type { Register, RegisterValue } from './register.ts'
+import { decodeValue, encodeDate, encodeNumber, holdsWritten } from './register.ts'
+import { SYSTEM } from './register-map.ts'
+
+/** One setting of one device: what to send, what to ask afterwards, and whether that is it. */
+export interface ConfigField {
+  readonly limits: readonly [min: number, max: number] | 'date' | 'switch'
+  readonly unit?: string
+  readonly secondary: number
+  /** As limits and approvals name it, the same as by the number of the register. */
+  readonly actuator: string
+  readonly encode: (value: RegisterValue) => Uint8Array | undefined
+  readonly command: (bytes: Uint8Array) => Uint8Array
+  readonly key: (address: number) => ReadKey
+  readonly decode: (payload: Uint8Array) => RegisterValue | undefined
+  readonly holds: (written: Uint8Array, payload: Uint8Array) => boolean
+}
+
+const REGISTER_HEADER = 4
+
+function regulatorField(register: Register, limits: ConfigField['limits'], unit?: string): ConfigField {
+  const { opcode, group, number, type } = register
+  const found = (payload: Uint8Array): Uint8Array => payload.subarray(Math.min(REGISTER_HEADER, payload.length))
+  return {
+    limits,
+    ...(unit === undefined ? {} : { unit }),
+    secondary: 0x24,
+    actuator: `b524/${pair(opcode)}.${pair(group)}.00.${number.toString(16).padStart(4, '0')}`,
+    encode: (value) => (typeof value === 'string' ? encodeDate(value) : encodeNumber(type, Number(value))),
+    command: (bytes) => Uint8Array.of(opcode, 0x01, group, 0x00, number & 0xff, number >> 8, ...bytes),
+    key: (address) => registerKey(address, register),
+    decode: (payload) => decodeValue(type, found(payload)),
+    holds: (written, payload) => holdsWritten(register, written, found(payload)),
+  }
+}
+
+const SIXTEENTHS = numeric('D2C')
+
+function boilerField(register: BoilerRegister, limits: readonly [number, number], unit: string): ConfigField {
+  const { number, coding } = register
+  const encode = (value: RegisterValue): Uint8Array =>
+    coding.length === 1 ? Uint8Array.of(Math.round(Number(value))) : SIXTEENTHS.encode(Number(value))
+  return {
+    limits,
+    unit,
+    secondary: 0x09,
+    actuator: `b509/${number.toString(16).padStart(4, '0')}`,
+    encode,
+    command: (bytes) => Uint8Array.of(0x0e, number >> 8, number & 0xff, ...bytes),
+    key: (address) => boilerKey(address, number),
+    decode: (payload) => decodeBoilerValue(register, payload),
+    holds: (written, payload) => decodeBoilerValue(register, payload) === decodeBoilerValue(register, written),
+  }
+}
+
+function pair(byte: number): string {
+  return byte.toString(16).padStart(2, '0')
+}
+
+/** By the names that `system.config` has. Limits are those of the regulator's own installer menu. */
+export const SYSTEM_FIELDS: Readonly<Record<string, ConfigField>> = {
+  adaptive_heating_curve: regulatorField(SYSTEM.adaptiveHeatingCurve, 'switch'),
+  alternative_point: regulatorField(SYSTEM.alternativePoint, [-21, 40], '°C'),
+  heating_circuit_bivalence_point: regulatorField(SYSTEM.heatingBivalencePoint, [-20, 30], '°C'),
+  dhw_bivalence_point: regulatorField(SYSTEM.dhwBivalencePoint, [-20, 50], '°C'),
+  hc_emergency_temperature: regulatorField(SYSTEM.emergencyTemperature, [20, 80], '°C'),
+  hwc_max_flow_temp_desired: regulatorField(SYSTEM.dhwMaxFlow, [15, 80], '°C'),
+  max_room_humidity: regulatorField(SYSTEM.maxRoomHumidity, [0, 100], '%'),
+  maintenance_date: regulatorField(SYSTEM.maintenanceDate, 'date'),
+}
+
+/** By the names that `boiler_status.config` has. */
+export const BOILER_FIELDS: Readonly<Record<string, ConfigField>> = {
+  flowset_hc_max_c: boilerField(BOILER_CONFIG.flowset_hc_max_c, [30, 80], '°C'),
+  flowset_hwc_max_c: boilerField(BOILER_CONFIG.flowset_hwc_max_c, [35, 75], '°C'),
+  partload_hc_kw: boilerField(BOILER_CONFIG.partload_hc_kw, [1, 50], 'kW'),
+  partload_hwc_kw: boilerField(BOILER_CONFIG.partload_hwc_kw, [1, 50], 'kW'),
+}
+
+/** `hcEmergencyTemperature` and `hc_emergency_temperature` are the same. */
+export function configFieldName(name: string): string {
+  return name
+    .trim()
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+}
+
+/** What was given, as the field takes it; a sentence when it does not. */
+export function parseConfigValue(
+  { limits, unit }: ConfigField,
+  given: string | number | boolean,
+): Result<RegisterValue, string> {
+  if (limits === 'date') {
+    const text = String(given).trim()
+    return encodeDate(text) === undefined ? fail('a date such as 2026-12-20') : ok(text)
+  }
+  if (limits === 'switch') {
+    const on = new Map<unknown, boolean>([
+      [true, true],
+      [false, false],
+      [1, true],
+      [0, false],
+    ]).get(typeof given === 'string' ? SWITCH_WORDS.get(given.trim().toLowerCase()) : given)
+    return on === undefined ? fail('on or off') : ok(on)
+  }
+  const number = typeof given === 'string' && given.trim() !== '' ? Number(given) : given
+  const [min, max] = limits
+  if (typeof number !== 'number' || !Number.isFinite(number) || number < min || number > max)
+    return fail(`${min} to ${max}${unit === undefined ? '' : ` ${unit}`}`)
+  return ok(number)
+}
+
+const SWITCH_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['on', true],
+  ['true', true],
+  ['1', true],
+  ['off', false],
+  ['false', false],
+  ['0', false],
+])

@@ -1,0 +1,305 @@
+/**
+ * Round state: what the log says of every round, and which entry may follow which.
+ *
+ *   approval.requested with `quorum` ─▶ consensus.voted ─▶ … ─▶ approval.approved by `quorum` ─▶ consensus.final
+ *                                       consensus.equivocated: the voter counts for nothing in this round
+ *
+ * Every signature and every voter's right is checked again whenever the log is read: nobody but the voters makes a
+ * quorum, whoever writes the log.
+ *
+ * Pure, but for the state that it is given.
+ */
+import { accountOf } from '../bus/caller.ts'
+import { EFFECTS } from '../bus/capability.ts'
+import { fromBase64url, hex } from '../core/bytes.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import type { LedgerEntry } from '../ledger/entry.ts'
+import { entryTime, numberField, textField } from '../ledger/entry-field.ts'
+import type { ApplyEntry } from '../ledger/projection.ts'
+import { approverFlaw, CLOCK_SLACK_MS } from './approval.ts'
+import type { ApprovalRecord } from './approval-state.ts'
+import type { GuardState } from './guard-state.ts'
+import { roleAt, tokenNamed } from './principal-state.ts'
+import { certificateHash, FINALITY_LEVELS, isEquivocator, raised, roundDigest } from './round.ts'
+import type { CastVote, RoundRecord, RoundTerms, RoundVoter } from './round.ts'
+import { FIRST_VOTE, isVoterKey, isVoteSigned, readVote, voteHash, voterKeyId } from './vote.ts'
+import type { SignedVote, VoteBody } from './vote.ts'
+
+/** Who decides where a round does. */
+export const BY_QUORUM = 'quorum'
+export const NODE_VOTER = 'node:'
+const MAX_VOTERS = 64
+/** Rounds whose approval is no longer kept go first. */
+const MAX_ROUNDS = 1_000
+
+/** The credential of the owner has no token. */
+const OWNER_CREDENTIAL = 'owner'
+
+export const roundEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+  'consensus.voted': (state, entry) => {
+    const round = roundNamed(state, entry)
+    const vote = signedVoteIn(entry)
+    const voter = textField(entry, 'voter')
+    if (round === undefined) return 'there is no such round'
+    if (vote === undefined || voter === undefined) return 'it lacks what such an entry says'
+    const flaw = voteFlaw(state, round, { vote, voter, atMs: entryTime(entry) })
+    if (flaw !== undefined) return flaw
+    const body = readVote(vote) as VoteBody
+    const cast: CastVote = { ...vote, voter, decision: body.decision, atMs: entryTime(entry), seq: entry.seq }
+    state.rounds.set(round.id, { ...round, votes: [...round.votes, cast], level: raised(round.level, 'SOFT') })
+    state.voteHeads.set(keyOf(round, voter), { seq: body.seq, hash: voteHash(vote) })
+    return undefined
+  },
+
+  'consensus.equivocated': (state, entry) => {
+    const round = roundNamed(state, entry)
+    const [voter, votes] = [textField(entry, 'voter'), votesIn(entry['votes'])]
+    if (round === undefined) return 'there is no such round'
+    if (voter === undefined || votes.length !== 2) return 'it lacks what such an entry says'
+    const flaw = conflictFlaw(round, voter, votes)
+    if (flaw !== undefined) return flaw
+    state.rounds.set(round.id, { ...round, conflicts: [...round.conflicts, { voter, votes }] })
+    return undefined
+  },
+
+  'consensus.final': (state, entry) => {
+    const round = roundNamed(state, entry)
+    const level = FINALITY_LEVELS.find((each) => each === textField(entry, 'level'))
+    if (round === undefined) return 'there is no such round'
+    const atMs = entryTime(entry)
+    if (level === 'HARD') {
+      if (round.level !== 'QUORUM' || round.quorumSeq === undefined) return `the round is ${round.level}`
+      if ((numberField(entry, 'size') ?? 0) <= round.quorumSeq) return 'that checkpoint does not cover the quorum'
+      state.rounds.set(round.id, { ...round, level, hardAtMs: atMs })
+      return undefined
+    }
+    if (level !== 'ABSOLUTE') return 'there is no such level'
+    const windowMs = numberField(entry, 'window_ms')
+    if (round.level !== 'HARD' || round.hardAtMs === undefined || windowMs === undefined)
+      return `the round is ${round.level}`
+    if (round.conflicts.length > 0) return 'there is a conflict in the round'
+    if (atMs - round.hardAtMs < windowMs) return 'the dispute window was open'
+    state.rounds.set(round.id, { ...round, level })
+    return undefined
+  },
+
+  // Who is no longer of the community does not vote. Nobody comes back under the same key.
+  'community.changed': (state, entry) => {
+    const { revoked } = entry
+    if (Array.isArray(revoked)) for (const id of revoked) if (typeof id === 'string') state.revokedNodes.set(id, true)
+    return undefined
+  },
+}
+
+/** Of an `approval.requested`: its round, if it has terms. Answers with what is unlawful about them. */
+export function openRound(state: GuardState, approval: ApprovalRecord, entry: LedgerEntry): string | undefined {
+  if (entry['quorum'] === undefined) return undefined
+  const terms = termsIn(entry['quorum'])
+  if (terms === undefined) return 'its terms cannot be read'
+  const { need, voters, digest } = terms
+  if (need < 1 || need > voters.length) return `${need} of ${voters.length} voters can never agree`
+  if (new Set(voters.map(({ voter }) => voter)).size < voters.length) return 'it names a voter twice'
+  if (new Set(voters.map(({ key }) => voterKeyId(key))).size < voters.length) return 'two voters have one key'
+  if (digest !== roundDigest(approval.binding)) return 'its digest is not that of the call'
+  for (const each of voters) {
+    const flaw = voterFlaw(state, { ...terms, approval }, each, approval.requestedAtMs)
+    if (flaw !== undefined) return flaw
+  }
+  for (const { voter, key } of voters) {
+    const credential = credentialOf(state, voter)
+    if (credential !== undefined && !voter.startsWith(NODE_VOTER)) state.voterKeys.set(credential, key)
+  }
+  state.rounds.dropOldest(MAX_ROUNDS, ({ id }) => !state.approvals.has(id))
+  state.rounds.set(approval.id, {
+    ...terms,
+    id: approval.id,
+    expiresAtMs: approval.expiresAtMs,
+    votes: [],
+    conflicts: [],
+    level: 'PENDING',
+    quorumSeq: undefined,
+    hardAtMs: undefined,
+  })
+  return undefined
+}
+
+/** Yeses that count at a time: of voters who may still vote and have not said two things. */
+export function countedYeses(state: GuardState, round: RoundRecord, atMs: number): readonly CastVote[] {
+  return round.votes.filter(
+    ({ voter, decision }) =>
+      decision === 'allow' && !isEquivocator(round, voter) && voterFlawIn(state, round, voter, atMs) === undefined,
+  )
+}
+
+/** Why the round comes to nothing, in a few words; `undefined`: it may still. */
+export function roundDenial(state: GuardState, round: RoundRecord, atMs: number): string | undefined {
+  const { need, voters, votes, conflicts, veto } = round
+  const noes = votes.filter(({ decision }) => decision === 'deny').map(({ voter }) => voter)
+  // A no takes power away, also of somebody who said two things.
+  const saidNo = [
+    ...noes,
+    ...conflicts
+      .filter((each) => each.votes.some((vote) => readVote(vote)?.decision === 'deny'))
+      .map(({ voter }) => voter),
+  ]
+  if (veto && saidNo.length > 0) return `${saidNo[0]} said no`
+  const possible = voters.filter(
+    ({ voter }) =>
+      !noes.includes(voter) && !isEquivocator(round, voter) && voterFlawIn(state, round, voter, atMs) === undefined,
+  )
+  return possible.length < need ? `only ${possible.length} of the ${need} that it takes can still say yes` : undefined
+}
+
+/** Of an `approval.approved` or `approval.used` of a round: why it is not lawful. */
+export function quorumFlaw(state: GuardState, round: RoundRecord, entry: LedgerEntry): string | undefined {
+  const atMs = entryTime(entry)
+  const yeses = countedYeses(state, round, atMs)
+  if (yeses.length < round.need) return `${yeses.length} of ${round.need} said yes`
+  const denial = roundDenial(state, round, atMs)
+  if (denial !== undefined) return denial
+  const certificate = textField(entry, 'certificate')
+  return certificate !== undefined && certificate !== certificateHash(yeses)
+    ? 'its certificate is not that of the votes'
+    : undefined
+}
+
+export interface OfferedVote {
+  readonly vote: SignedVote
+  readonly voter: string
+  readonly atMs: number
+}
+
+/** What is wrong with a vote for this round, or `undefined`. */
+export function voteFlaw(
+  state: GuardState,
+  round: RoundRecord,
+  { vote, voter, atMs }: OfferedVote,
+): string | undefined {
+  const approval = state.approvals.get(round.id)
+  const named = round.voters.find((each) => each.voter === voter)
+  const body = readVote(vote)
+  if (approval === undefined || named === undefined) return `${voter} is no voter of this round`
+  if (body === undefined) return 'it is no vote'
+  if (approval.state !== 'requested' && approval.state !== 'approved') return `the round is ${approval.state}`
+  if (round.votes.some((cast) => cast.voter === voter)) return `${voter} voted before`
+  if (isEquivocator(round, voter)) return `${voter} said two things before`
+  const fits =
+    body.approval === round.id && body.call === round.digest && body.house === round.house && body.epoch === round.epoch
+  if (!fits || body.voter !== voterKeyId(named.key)) return 'the vote is for another round, call, house, epoch or voter'
+  if (body.expires !== Math.floor(round.expiresAtMs / 1_000)) return 'the vote has another end than the round'
+  if (atMs >= round.expiresAtMs) return 'the round had lapsed'
+  const issuedMs = body.issued * 1_000
+  if (issuedMs > atMs + CLOCK_SLACK_MS || issuedMs < approval.requestedAtMs - CLOCK_SLACK_MS)
+    return 'the vote is not of the time of the round'
+  if (!isVoteSigned(vote, named.key)) return 'the voter did not sign it'
+  const head = state.voteHeads.get(named.key)
+  // A node votes elsewhere, too: its chain has gaps here. A person's votes are all in this log.
+  const isNode = voter.startsWith(NODE_VOTER)
+  if (head !== undefined && body.seq <= head.seq) return 'the voter used that number before'
+  if (!isNode && (body.seq !== (head?.seq ?? 0) + 1 || body.prev !== (head?.hash ?? FIRST_VOTE)))
+    return 'it does not follow the vote before'
+  return voterFlawIn(state, round, voter, atMs)
+}
+
+/** Whether two signed votes show that their voter said two things. */
+export function conflictFlaw(round: RoundRecord, voter: string, votes: readonly SignedVote[]): string | undefined {
+  const key = round.voters.find((each) => each.voter === voter)?.key
+  const [one, other] = votes.map(readVote)
+  if (key === undefined || one === undefined || other === undefined) return 'they are no votes of a voter'
+  if (isEquivocator(round, voter)) return `${voter} said two things before`
+  if (
+    one.approval !== round.id ||
+    other.approval !== round.id ||
+    one.house !== round.house ||
+    other.house !== round.house
+  )
+    return 'they are of another round'
+  if (one.decision === other.decision && one.call === other.call) return 'they say the same'
+  return votes.every((vote) => isVoteSigned(vote, key)) ? undefined : 'the voter did not sign them'
+}
+
+interface Judged extends Pick<RoundTerms, 'effect'> {
+  readonly approval: Pick<ApprovalRecord, 'binding'>
+}
+
+function voterFlawIn(state: GuardState, round: RoundRecord, voter: string, atMs: number): string | undefined {
+  const [approval, named] = [state.approvals.get(round.id), round.voters.find((each) => each.voter === voter)]
+  if (approval === undefined || named === undefined) return `${voter} is no voter of this round`
+  return voterFlaw(state, { effect: round.effect, approval }, named, atMs)
+}
+
+/** Why this voter may not vote about this call at that time. */
+function voterFlaw(
+  state: GuardState,
+  { effect, approval }: Judged,
+  { voter, key }: RoundVoter,
+  atMs: number,
+): string | undefined {
+  const { principal, target } = approval.binding
+  if (!isVoterKey(key)) return `the key of ${voter} is none`
+  if (voter.startsWith(NODE_VOTER)) {
+    const nodeId = voter.slice(NODE_VOTER.length)
+    if (nodeKey(nodeId) !== key) return `${voter} has another key`
+    if (state.revokedNodes.has(nodeId)) return `${voter} was revoked`
+    return accountOf(principal) === `peer:${nodeId}` ? `${voter} asked for it` : undefined
+  }
+  const role = roleAt(state, voter, atMs)
+  if (role !== 'approver' && role !== 'admin') return `${voter} is no approver`
+  const credential = credentialOf(state, voter)
+  // One key per credential, from its first round on.
+  if (credential === undefined || (state.voterKeys.get(credential) ?? key) !== key) return `${voter} has another key`
+  const restrictions = tokenNamed(state, voter)?.restrictions
+  const caller = {
+    kind: 'principal' as const,
+    id: voter,
+    role,
+    ...(restrictions === undefined ? {} : { restrictions }),
+  }
+  return approverFlaw(caller, { principal, target, effect })?.message
+}
+
+/** Links to the console are nobody's own: who votes has a token, or is the owner. */
+export function credentialOf(state: GuardState, voter: string): string | undefined {
+  return voter === 'owner' ? OWNER_CREDENTIAL : tokenNamed(state, voter)?.hash
+}
+
+/** The key inside a node's id, in hexadecimal. */
+export function nodeKey(nodeId: string): string | undefined {
+  const bytes = nodeId.startsWith('ed25519:') ? fromBase64url(nodeId.slice('ed25519:'.length)) : undefined
+  return bytes?.length === 32 ? hex(bytes) : undefined
+}
+
+function roundNamed({ rounds }: GuardState, entry: LedgerEntry): RoundRecord | undefined {
+  return rounds.get(textField(entry, 'approval') ?? '')
+}
+
+function keyOf({ voters }: RoundRecord, voter: string): string {
+  return voters.find((each) => each.voter === voter)?.key ?? ''
+}
+
+function signedVoteIn(value: { readonly [field: string]: Json }): SignedVote | undefined {
+  const { vote: body, signature } = value
+  return typeof body === 'string' && typeof signature === 'string' ? { body, signature } : undefined
+}
+
+function votesIn(value: Json | undefined): readonly SignedVote[] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap((each) => (isJsonObject(each) ? (signedVoteIn(each) ?? []) : []))
+}
+
+function termsIn(value: Json | undefined): RoundTerms | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { need, voters, veto, digest, house, epoch, effect } = value
+  const known = EFFECTS.find((each) => each === effect)
+  if (!Number.isSafeInteger(need) || !Number.isSafeInteger(epoch) || known === undefined) return undefined
+  if (typeof digest !== 'string' || typeof house !== 'string' || typeof veto !== 'boolean') return undefined
+  if (!Array.isArray(voters) || voters.length > MAX_VOTERS) return undefined
+  const named = voters.flatMap((each): RoundVoter[] =>
+    isJsonObject(each) && typeof each['voter'] === 'string' && typeof each['key'] === 'string'
+      ? [{ voter: each['voter'], key: each['key'] }]
+      : [],
+  )
+  if (named.length !== voters.length) return undefined
+  return { need: Number(need), voters: named, veto, digest, house, epoch: Number(epoch), effect: known }
+}

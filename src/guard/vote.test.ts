@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { ED25519_TORSION_SUBGROUP } from '@noble/curves/ed25519.js'
+import { describe, expect, it } from 'vitest'
+import { fromHex } from '../core/bytes.ts'
+import { isVoterKey, isVoteSigned, readVote, signVote, voteHash, voterKeyId, voterPublicKey } from './vote.ts'
+import type { VoteBody } from './vote.ts'
+
+interface Vector {
+  readonly seed: string
+  readonly publicKey: string
+  readonly body: string
+  readonly paeSha256: string
+  readonly signature: string
+}
+
+const { votes } = JSON.parse(readFileSync(new URL('../../test/vectors/votes.json', import.meta.url), 'utf8')) as {
+  readonly votes: readonly Vector[]
+}
+const [first, second] = votes as [Vector, Vector]
+
+describe('vote', () => {
+  it.each(votes)('is signed as an independent implementation signs it ($publicKey)', (vector) => {
+    const { seed, publicKey, body, paeSha256, signature } = vector
+    expect(voterPublicKey(fromHex(seed))).toBe(publicKey)
+    expect(signVote(JSON.parse(body) as VoteBody, fromHex(seed))).toEqual({ body, signature })
+    expect(voteHash({ body, signature })).toBe(paeSha256)
+    expect(readVote({ body, signature })?.voter).toBe(voterKeyId(publicKey))
+    expect(isVoteSigned({ body, signature }, publicKey)).toBe(true)
+  })
+
+  it('has one spelling: no other order, no unknown field, no blank, no large number as text', () => {
+    const parsed = JSON.parse(first.body) as Record<string, unknown>
+    const spellings = [
+      JSON.stringify(Object.fromEntries(Object.entries(parsed).toReversed())),
+      JSON.stringify({ ...parsed, more: 1 }),
+      JSON.stringify(parsed, undefined, 1),
+      JSON.stringify({ ...parsed, seq: '1' }),
+      JSON.stringify({ ...parsed, decision: 'Allow' }),
+      JSON.stringify({ ...parsed, epoch: -1 }),
+      `${first.body} `,
+      'null',
+      '',
+    ]
+    expect(spellings.map((body) => readVote({ body, signature: first.signature }))).toEqual(
+      spellings.map(() => undefined),
+    )
+  })
+
+  it('is nobody else’s, and no bit of it can be changed', () => {
+    expect(isVoteSigned(first, second.publicKey)).toBe(false)
+    for (let index = 0; index < 64; index++) {
+      const bytes = fromHex(first.signature)
+      bytes[index] = (bytes[index] ?? 0) ^ (1 << (index % 8))
+      expect(isVoteSigned({ body: first.body, signature: Buffer.from(bytes).toString('hex') }, first.publicKey)).toBe(
+        false,
+      )
+    }
+    expect(isVoteSigned({ body: second.body, signature: first.signature }, first.publicKey)).toBe(false)
+    expect(isVoteSigned({ body: first.body, signature: first.signature.toUpperCase() }, first.publicKey)).toBe(false)
+  })
+
+  it('takes no key of small order, none that is no point, and no signature with such a point', () => {
+    const identity = `01${'00'.repeat(31)}`
+    const anything = { body: first.body, signature: `${identity}${'00'.repeat(32)}` }
+    for (const key of [...ED25519_TORSION_SUBGROUP, `02${'00'.repeat(31)}`, `ee${'ff'.repeat(30)}7f`, '', 'zz']) {
+      expect([key, isVoterKey(key)]).toEqual([key, false])
+      expect(isVoteSigned(anything, key)).toBe(false)
+    }
+    expect(isVoteSigned(anything, first.publicKey)).toBe(false)
+  })
+})

@@ -1,0 +1,128 @@
+/**
+ * Vote: one voter's signed yes or no to one exact call.
+ *
+ *   "DSSEv1" SP len(type) SP type SP len(body) SP body        signed with Ed25519; body is RFC 8785 JSON
+ *
+ * The type is inside what is signed, so a vote is good for nothing else, and nothing else is good for a vote. House,
+ * epoch and approval say where it counts; `seq` and `prev` chain a voter's votes, so that two faces show.
+ *
+ * Pure.
+ */
+import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { ed25519 } from '@noble/curves/ed25519.js'
+import { z } from 'zod'
+import { base64url, concat, fromHex, hex, utf8 } from '../core/bytes.ts'
+import { canonicalJson } from '../core/json.ts'
+
+export type VoteDecision = 'allow' | 'deny'
+
+const VOTE_TYPE = 'application/vnd.hearthbus.vote+json;v=1'
+export const FIRST_VOTE = '0'.repeat(64)
+
+const hash64 = z.string().regex(/^[0-9a-f]{64}$/)
+const voteBody = z.strictObject({
+  approval: z.string().min(1).max(64),
+  /** The digest of the call. */
+  call: hash64,
+  decision: z.enum(['allow', 'deny']),
+  epoch: z.int().min(0),
+  /** Seconds. */
+  expires: z.int(),
+  house: z.string().min(1).max(64),
+  issued: z.int(),
+  prev: hash64,
+  seq: z.int().min(1),
+  voter: z.string().regex(/^key_[0-9a-f]{16}$/),
+})
+
+export type VoteBody = z.output<typeof voteBody>
+
+/** As it is kept and travels. */
+export interface SignedVote {
+  /** The exact text that is signed. */
+  readonly body: string
+  /** Hexadecimal. */
+  readonly signature: string
+}
+
+export function signVote(body: VoteBody, seed: Uint8Array): SignedVote {
+  const text = canonicalJson(voteBody.parse(body))
+  return { body: text, signature: hex(sign(null, encodedVote(text), privateKey(seed))) }
+}
+
+/** `undefined` for anything but the one spelling of a vote: unknown fields and another order are refused. */
+export function readVote({ body }: SignedVote): VoteBody | undefined {
+  try {
+    const parsed = voteBody.safeParse(JSON.parse(body))
+    return parsed.success && canonicalJson(parsed.data) === body ? parsed.data : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Votes are checked when they come, when they are recorded and when the log is read. Bounded. */
+const checked = new Set<string>()
+const MAX_CHECKED = 8_192
+
+/** Strict (RFC 8032): no key and no point of small order, no second spelling of either. */
+export function isVoteSigned({ body, signature }: SignedVote, key: string): boolean {
+  if (!/^[0-9a-f]{128}$/.test(signature) || !isVoterKey(key)) return false
+  const id = `${key}${signature}${hash('sha256', body)}`
+  if (checked.has(id)) return true
+  const bytes = fromHex(signature)
+  if (isSmall(bytes.subarray(0, 32))) return false
+  if (!verify(null, encodedVote(body), publicKey(key), bytes)) return false
+  if (checked.size >= MAX_CHECKED) checked.clear()
+  checked.add(id)
+  return true
+}
+
+/** A voter's right is looked at often, and the point behind a key never changes. */
+const goodKeys = new Set<string>()
+
+export function isVoterKey(key: string): boolean {
+  if (goodKeys.has(key)) return true
+  if (!/^[0-9a-f]{64}$/.test(key) || isSmall(fromHex(key))) return false
+  if (goodKeys.size >= MAX_CHECKED) goodKeys.clear()
+  goodKeys.add(key)
+  return true
+}
+
+/** Of small order, or no point at all. */
+function isSmall(bytes: Uint8Array): boolean {
+  try {
+    return ed25519.Point.fromBytes(bytes, false).isSmallOrder()
+  } catch {
+    return true
+  }
+}
+
+export function voteHash({ body }: SignedVote): string {
+  return hash('sha256', encodedVote(body))
+}
+
+export function voterKeyId(key: string): string {
+  return `key_${key.slice(0, 16)}`
+}
+
+export function voterPublicKey(seed: Uint8Array): string {
+  return hex(ed25519.getPublicKey(seed))
+}
+
+/** PKCS #8 of an Ed25519 seed (RFC 8410). */
+const PKCS8 = fromHex('302e020100300506032b657004220420')
+
+function privateKey(seed: Uint8Array): KeyObject {
+  return createPrivateKey({ key: Buffer.from(concat(PKCS8, seed)), format: 'der', type: 'pkcs8' })
+}
+
+function publicKey(key: string): KeyObject {
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url(fromHex(key)) }, format: 'jwk' })
+}
+
+/** DSSE's pre-authentication encoding. */
+function encodedVote(text: string): Uint8Array {
+  const bytes = utf8(text)
+  return concat(utf8(`DSSEv1 ${VOTE_TYPE.length} ${VOTE_TYPE} ${bytes.length} `), bytes)
+}

@@ -1,0 +1,266 @@
+/**
+ * Consensus tools: consensus_propose, _vote, _finality and _gossip (spec 5 § 6.3, failure pattern A). One exact change,
+ * to which several people or nodes have to agree.
+ *
+ * Pure: guard and mesh do the work.
+ */
+import { z } from 'zod'
+import type { CapabilityBus } from '../../bus/bus.ts'
+import type { Call } from '../../bus/call.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
+import { fromHex, hex } from '../../core/bytes.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail } from '../../core/result.ts'
+import type { Guard } from '../../guard/guard.ts'
+import type { RoundRecord } from '../../guard/round.ts'
+import { answer, RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeFamily } from '../envelope.ts'
+import { badArgument, fault } from '../faults.ts'
+import { drawAlpha, drawOne, drawSome } from '../random/draw.ts'
+import { vrfOutput, vrfProve, vrfPublicKey } from '../random/ecvrf.ts'
+import { id, MAX_REASON_LENGTH, text } from '../text.ts'
+
+/** What is exchanged with other nodes, and rounds of theirs in which this node votes. */
+export interface ConsensusPeers {
+  /** Ids of the community's members. */
+  readonly members: () => readonly string[]
+  readonly gossip: (query: {
+    readonly since: number | undefined
+    readonly peers: readonly string[] | undefined
+  }) => Promise<{ readonly sent: number; readonly received: number; readonly conflicts: number }>
+  /** A vote of this node in a round of another; `undefined`: nobody told of such a round. */
+  readonly voteElsewhere: (
+    roundId: string,
+    vote: { readonly digest: string; readonly decision: 'allow' | 'deny'; readonly caller: Call['caller'] },
+  ) => Promise<ElsewhereVote | undefined>
+}
+
+export type ElsewhereVote =
+  | { readonly ok: true; readonly signature: string }
+  | {
+      readonly ok: false
+      readonly code: 'NOT_A_VOTER' | 'ALREADY_VOTED' | 'EQUIVOCATION' | 'ROUND_CLOSED'
+      readonly message: string
+    }
+
+const MAX_OPEN_S = 86_400
+/** Entries that an auditor who looks at some looks at. */
+const SAMPLE = 8
+const level = z.enum(['PENDING', 'SOFT', 'QUORUM', 'HARD', 'ABSOLUTE'])
+const FAMILY = { family: runtimeFamily, lock: RUNTIME_LOCK, trustRequired: 'self' } as const
+
+const propose = defineTool({
+  ...FAMILY,
+  effect: 'records',
+  name: 'consensus_propose',
+  title: 'Put one exact change to voters',
+  description:
+    'Asks several people, or nodes of the community, to agree to one exact call. Nothing happens by it: when enough have said yes (QUORUM), make the very same call, with the same arguments; it happens once. The digest covers tool, arguments, target, the tool’s definition and the rules; any change to these needs a new round. Failures are pattern A.',
+  input: z.strictObject({
+    tool: id(),
+    arguments: z.record(z.string(), z.json()),
+    target: id().exactOptional().describe('The device, if you want to be sure which one is meant.'),
+    voters: z
+      .array(id())
+      .min(1)
+      .max(64)
+      .exactOptional()
+      .describe(
+        'Names of people’s credentials, or `node:` and a node’s name or id. Absent: every person who may approve.',
+      ),
+    need: z.int().min(1).max(64).exactOptional().describe('Yeses that it takes; ⌊2n/3⌋+1 of n voters unless told.'),
+    expires_in_s: z.int().min(1).max(MAX_OPEN_S).exactOptional(),
+  }),
+  output: z.object({
+    round_id: z.string(),
+    digest: z.string(),
+    voters: z.array(z.string()),
+    need: z.int(),
+    status: z.enum(['PENDING', 'QUORUM']),
+    log_index: z.int().describe('The entry of the ledger that opened the round.'),
+  }),
+})
+
+const vote = defineTool({
+  ...FAMILY,
+  effect: 'records',
+  forApprovers: true,
+  name: 'consensus_vote',
+  title: 'Vote about one exact change',
+  description:
+    'Signs a yes or no of the person whose credential this is, or of this node, to the call of a round. For people: an agent’s credential never votes. Who says yes and no counts for nothing, and both votes are kept. Codes in the message: ROUND_NOT_FOUND, ALREADY_VOTED, INVALID_KEY, ROUND_CLOSED, NOT_A_VOTER, EQUIVOCATION. Failures are pattern A.',
+  input: z.strictObject({
+    round_id: id(),
+    digest: z.string().regex(/^[0-9a-f]{64}$/, 'the digest of the round'),
+    vote: z.enum(['yes', 'no']),
+    reason: text(MAX_REASON_LENGTH).exactOptional(),
+  }),
+  output: z.object({ vote_signed: z.literal(true), sig_b64: z.string(), level }),
+})
+
+const finality = defineTool({
+  ...FAMILY,
+  trustRequired: 'member',
+  effect: 'reads',
+  name: 'consensus_finality',
+  title: 'How final a decision is',
+  description:
+    'PENDING: nobody has voted; SOFT: somebody has; QUORUM: enough yeses, the call may be made once; HARD: other nodes or witnesses have cosigned the ledger with it; ABSOLUTE: the time to dispute it is over. Levels only rise. With every signed vote, and votes that contradict each other as evidence. Failures are pattern A.',
+  input: z.strictObject({ round_id: id() }),
+  output: z.object({
+    round_id: z.string(),
+    level,
+    votes: z.array(
+      z.object({
+        voter: z.string(),
+        key_hex: z.string(),
+        vote: z.enum(['yes', 'no']),
+        body: z.string(),
+        sig_b64: z.string(),
+        log_index: z.int(),
+      }),
+    ),
+    evidence: z.object({
+      digest: z.string(),
+      need: z.int(),
+      voters: z.array(z.string()),
+      state: z.string().describe('requested, approved, used, denied or expired'),
+      quorum_index: z.int().nullable(),
+      draw: z
+        .object({
+          alpha_hex: z.string(),
+          public_key_hex: z.string(),
+          proof_hex: z.string(),
+          arbiter: z.string().nullable().describe('The member that is asked where there is a dispute.'),
+          sample: z.array(z.int()).describe('Entries up to the round that an auditor looks at.'),
+        })
+        .describe('Chosen by nobody: check it with vrf_verify and docs/protocols/consensus.md.'),
+      conflicts: z.array(
+        z.object({ voter: z.string(), votes: z.array(z.object({ body: z.string(), sig_b64: z.string() })) }),
+      ),
+    }),
+  }),
+})
+
+const gossip = defineTool({
+  ...FAMILY,
+  effect: 'records',
+  name: 'consensus_gossip',
+  title: 'Exchange votes and checkpoints',
+  description:
+    'Exchanges rounds, votes and checkpoints with other nodes of the community now; it happens by itself as well. Votes and checkpoints that contradict each other are counted, and are findings in the ledger. Failures are pattern A.',
+  input: z.strictObject({
+    since: z.int().min(0).exactOptional().describe('Only rounds opened at this entry of the ledger or later.'),
+    peers: z.array(id()).max(64).exactOptional().describe('Names or ids; everybody who is reached unless told.'),
+  }),
+  output: z.object({ events_sent: z.int(), events_received: z.int(), conflicts: z.int() }),
+})
+
+export function consensusTools(
+  bus: Pick<CapabilityBus, 'offer'>,
+  guard: Pick<Guard, 'quorums' | 'approvals' | 'visible'>,
+  { peers, vrfSecret }: { readonly peers: () => ConsensusPeers | undefined; readonly vrfSecret: Uint8Array },
+): readonly Capability[] {
+  const { quorums, approvals } = guard
+  const drawFor = (round: RoundRecord): Json => {
+    const number = approvals.get(round.id)?.askedSeq ?? 0
+    const alpha = drawAlpha({ house: round.house, epoch: round.epoch, purpose: 'arbiter', number })
+    const proof = vrfProve(vrfSecret, alpha)
+    const beta = vrfOutput(proof)
+    return {
+      alpha_hex: hex(alpha),
+      public_key_hex: hex(vrfPublicKey(vrfSecret)),
+      proof_hex: hex(proof),
+      arbiter: drawOne(beta, peers()?.members() ?? []) ?? null,
+      sample: [...drawSome(beta, number, SAMPLE)],
+    }
+  }
+  return [
+    propose.handledBy(async ({ tool, arguments: body, target, voters, need, expires_in_s: seconds }, context) => {
+      const offer = bus.offer(tool)
+      if (offer === undefined || !guard.visible(context.caller, offer))
+        return fail(badArgument('tool', `there is no ${tool}`))
+      const proposed = {
+        ...context,
+        capability: offer.name,
+        versionReq: offer.version,
+        body: body as JsonObject,
+        planned: undefined,
+      }
+      const openMs = seconds === undefined ? undefined : seconds * 1_000
+      const made = await quorums.propose(proposed, offer, { target, voters, need, openMs })
+      if (!made.ok) return made
+      const round = made.value.round as RoundRecord
+      return answer({
+        round_id: round.id,
+        digest: round.digest,
+        voters: round.voters.map(({ voter }) => voter),
+        need: round.need,
+        status: made.value.state === 'approved' ? 'QUORUM' : 'PENDING',
+        log_index: made.value.askedSeq ?? 0,
+      })
+    }),
+
+    vote.handledBy(async ({ round_id: roundId, digest, vote: said, reason = '' }, { caller }) => {
+      const decision = said === 'yes' ? 'allow' : 'deny'
+      if (quorums.get(roundId) === undefined) {
+        const elsewhere = await peers()?.voteElsewhere(roundId, { digest, decision, caller })
+        if (elsewhere === undefined) return fail(fault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
+        if (!elsewhere.ok) return fail(fault(elsewhere.code, elsewhere.message))
+        return answer({ vote_signed: true, sig_b64: base64(elsewhere.signature), level: 'SOFT' })
+      }
+      const cast = await quorums.vote(roundId, { by: caller, decision, reason, digest })
+      if (!cast.ok) return cast
+      return answer({
+        vote_signed: true,
+        sig_b64: base64(cast.value.signature),
+        level: quorums.get(roundId)?.level ?? 'SOFT',
+      })
+    }),
+
+    finality.handledBy(async ({ round_id: roundId }) => {
+      const round = quorums.get(roundId)
+      if (round === undefined) return fail(fault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
+      return answer(finalityOf(round, approvals.get(roundId)?.state ?? 'expired', drawFor(round)))
+    }),
+
+    gossip.handledBy(async ({ since, peers: wanted }) => {
+      const exchange = await peers()?.gossip({ since, peers: wanted })
+      const { sent, received, conflicts } = exchange ?? { sent: 0, received: 0, conflicts: 0 }
+      return answer({ events_sent: sent, events_received: received, conflicts })
+    }),
+  ]
+}
+
+function finalityOf(round: RoundRecord, state: string, draw: Json): Json {
+  const keys = new Map(round.voters.map(({ voter, key }) => [voter, key]))
+  return {
+    round_id: round.id,
+    level: round.level,
+    votes: round.votes.map(({ voter, decision, body, signature, seq }) => ({
+      voter,
+      key_hex: keys.get(voter) ?? '',
+      vote: decision === 'allow' ? 'yes' : 'no',
+      body,
+      sig_b64: base64(signature),
+      log_index: seq,
+    })),
+    evidence: {
+      digest: round.digest,
+      need: round.need,
+      voters: [...keys.keys()],
+      state,
+      quorum_index: round.quorumSeq ?? null,
+      draw,
+      conflicts: round.conflicts.map(({ voter, votes }) => ({
+        voter,
+        votes: votes.map(({ body, signature }) => ({ body, sig_b64: base64(signature) })),
+      })),
+    },
+  }
+}
+
+function base64(signature: string): string {
+  return Buffer.from(fromHex(signature)).toString('base64')
+}

@@ -22,8 +22,11 @@ export class Peer {
   #next = 1
   onCode: (code: string) => void = () => undefined
 
-  constructor(role: 'gateway' | 'bare' | 'devices' | 'models') {
-    this.#child = fork(PEER, [role], { execArgv: ['--expose-gc'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  constructor(role: 'gateway' | 'bare' | 'devices' | 'models' | 'pipe', backend?: string) {
+    this.#child = fork(PEER, [role, ...(backend === undefined ? [] : [backend])], {
+      execArgv: ['--expose-gc'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
     this.#started = new Promise((resolve, reject) => this.#waiting.set(0, { resolve, reject }))
     this.#child.on('message', (message: { id?: number; value?: never; error?: string; code?: string }) => {
       if (message.code !== undefined) this.onCode(message.code)
@@ -63,7 +66,9 @@ export async function run(): Promise<void> {
     await devices.ask('greet', half, bareUrl)
     await devices.ask('hangUp')
     const bareCost = await cost(bare, half, () => devices.ask('greet', half, bareUrl))
-    say(`bare ws          ${bareCost}, ${perDevice(bareBefore, await bare.ask('memory'), half)}`)
+    const bareAfter = await bare.ask<Memory>('memory')
+    const bareRss = bareAfter.rssBytes - bareBefore.rssBytes
+    say(`bare ws          ${bareCost}, ${perDevice(bareBefore, bareAfter, half)}`)
     await devices.ask('hangUp')
 
     const ota = await gateway.ask<string>('ota')
@@ -77,7 +82,9 @@ export async function run(): Promise<void> {
         await devices.ask('enrol', ota, half, first)
         await until(async () => (await gateway.ask<number>('ready')) === first - 1 + half)
       })
-      const memory = perDevice(start, await gateway.ask('memory'), half)
+      const after = await gateway.ask<Memory>('memory')
+      const ratio = (after.rssBytes - start.rssBytes) / bareRss
+      const memory = `${perDevice(start, after, half)}, × ${ratio.toFixed(1)} of bare RSS`
       say(`${transport.padEnd(16)} ${rate} from first boot to listed tools, ${memory}`)
     }
     await enrol('websocket', 1)

@@ -9,12 +9,17 @@
  */
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { listenLocally } from '../test/local-port.ts'
 import { ebusSection } from '../src/config/ebus.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import type { BusEvent } from '../src/ebus/adapter/bus.ts'
+import { BusDefinitions } from '../src/ebus/definitions/bus-definitions.ts'
+import { DefinitionFolder } from '../src/ebus/definitions/definition-folder-store.ts'
+import { matchFileName } from '../src/ebus/definitions/file-defaults.ts'
 import { createEbus } from '../src/ebus/ebus.ts'
 import { PLANES } from '../src/ebus/semantic/planes.ts'
 import { ebusMigrations } from '../src/ebus/values-store.ts'
@@ -91,9 +96,10 @@ function eventOf(heard: Heard, atMs: number): BusEvent {
     : { ...heard, own: false, atMs }
 }
 
-const everything: Sink = (symbols, times) => {
+function everything(symbols: Uint8Array, times: number, definitions?: BusDefinitions): void {
   const line = newLine()
   const heating = listeningInstallation()
+  if (definitions !== undefined) heating.define(definitions)
   heating.hear({ kind: 'connected', atMs: 0 }, situationAt(0))
   for (let round = 0; round < times; round++)
     for (const symbol of symbols) {
@@ -104,6 +110,43 @@ const everything: Sink = (symbols, times) => {
     }
   for (const name of PLANES)
     if (name !== 'runtime_status' && name !== 'adapter_info') heating.plane(name, line.symbols * SYMBOL_MS)
+}
+
+const OFFICIAL = fileURLToPath(new URL('../../shared/data/ebusd/definitions/en', import.meta.url))
+const hasOfficial = existsSync(OFFICIAL)
+
+/** Every file is loaded: as if each device that has one were on the bus, and those of the house last. */
+function allDefinitions(): BusDefinitions {
+  const folder = new DefinitionFolder(OFFICIAL, 'en')
+  const definitions = new BusDefinitions(folder, 'en')
+  for (const file of folder.files()) {
+    const name = matchFileName(file.slice(file.lastIndexOf('/') + 1))
+    const maker = MAKERS.get(file.split('/').at(-2) ?? '')
+    if (name === undefined || maker === undefined) continue
+    definitions.identify(name.address, {
+      ...maker,
+      deviceId: name.ident.toUpperCase(),
+      software: String(name.software ?? 507).padStart(4, '0'),
+      hardware: String(name.hardware ?? 1_704).padStart(4, '0'),
+    })
+  }
+  return definitions
+}
+
+const MAKERS: ReadonlyMap<string, { readonly manufacturerCode: number; readonly manufacturer: string }> = new Map([
+  ['vaillant', { manufacturerCode: 0xb5, manufacturer: 'Vaillant' }],
+  ['wolf', { manufacturerCode: 0x19, manufacturer: 'Wolf' }],
+  ['kromschroeder', { manufacturerCode: 0x50, manufacturer: 'Kromschroeder' }],
+  ['encon', { manufacturerCode: 0x40, manufacturer: 'ENCON' }],
+  ['tem', { manufacturerCode: 0x10, manufacturer: 'TEM' }],
+])
+
+/** Loading is not counted: it happens once. */
+const loaded = hasOfficial ? allDefinitions() : undefined
+if (loaded !== undefined) process.stdout.write(`${loaded.messages.length} messages are defined\n`)
+
+function withDefinitions(symbols: Uint8Array, times: number): void {
+  everything(symbols, times, loaded)
 }
 
 /** Processor time, collecting garbage included: what else runs on the machine is not our doing. */
@@ -129,7 +172,8 @@ function throughput(): void {
     days.flatMap(({ day, symbols, times }) =>
       [
         { through: 'line', sink: lineOnly },
-        { through: 'line ▸ telegram ▸ stores ▸ planes', sink: everything },
+        { through: 'line ▸ telegram ▸ stores ▸ planes', sink: (each: Uint8Array, n: number) => everything(each, n) },
+        ...(hasOfficial ? [{ through: 'the same, with the official definitions', sink: withDefinitions }] : []),
       ].map(({ through, sink }) => {
         const ms = best(sink, symbols, times)
         const perSecond = (symbols.length * times) / (ms / 1_000)

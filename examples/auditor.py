@@ -502,12 +502,122 @@ def audit_packet(args):
     return 5 if findings else 0
 
 
+# Rounds: votes are DSSE envelopes over canonical JSON, one per voter; a quorum is an approval (docs/protocols/consensus.md).
+VOTE_TYPE = b"application/vnd.hearthbus.vote+json;v=1"
+
+
+def encoded_vote(body):
+    return b"DSSEv1 %d %s %d %s" % (len(VOTE_TYPE), VOTE_TYPE, len(body), body)
+
+
+def is_small(data):
+    """Of small order, or no point: eight times such a point is the identity."""
+    place = point(data)
+    return place is None or is_same(multiply(8, place), (0, 1, 1, 0))
+
+
+def is_vote(vote, key, round_):
+    body, signature, key = vote["vote"].encode(), bytes.fromhex(vote["signature"]), bytes.fromhex(key)
+    said = json.loads(body)
+    wanted = {"approval": round_["id"], "call": round_["digest"], "house": round_["house"], "epoch": round_["epoch"]}
+    wanted["voter"] = "key_" + key.hex()[:16]
+    if canonical(said).encode() != body or any(said.get(name) != value for name, value in wanted.items()):
+        return False
+    return not is_small(key) and not is_small(signature[:32]) and is_signed(key, encoded_vote(body), signature)
+
+
+class Voters:
+    """Who may vote at an entry: people with a living credential that decides, and nodes that nobody revoked."""
+
+    def __init__(self):
+        self.tokens, self.revoked = {}, set()
+
+    def read(self, entry):
+        if entry["kind"] == "token.created":
+            self.tokens[entry["name"]] = {"role": entry["role"], "until": entry.get("expires_at")}
+        elif entry["kind"] == "token.revoked":
+            self.tokens.pop(entry["name"], None)
+        elif entry["kind"] == "community.changed":
+            self.revoked.update(entry.get("revoked", []))
+
+    def may(self, voter, at):
+        if voter.startswith("node:"):
+            return voter[5:] not in self.revoked
+        token = self.tokens.get(voter)
+        if voter == "owner":
+            return True
+        return token is not None and token["role"] in ("approver", "admin") and (token["until"] or "9") > at
+
+
+def round_of(entry):
+    terms = entry["quorum"]
+    names = ("principal", "tool", "target")
+    binding = {name: entry.get(name) for name in names}
+    for name, field in (("argsHash", "args_hash"), ("definitionHash", "definition_hash"), ("policyVersion", "policy_version"), ("promiseHash", "promise_hash")):
+        binding[name] = entry[field]
+    digest = sha256(canonical({"type": "hearthbus/consensus/v1", **binding}).encode()).hex()
+    if digest != terms["digest"]:
+        found(f"the digest of round {entry['approval']} is not that of its call")
+    keys = {each["voter"]: each["key"] for each in terms["voters"]}
+    if len(set(keys.values())) != len(terms["voters"]) or not 1 <= terms["need"] <= len(keys) or entry["principal"] in keys:
+        found(f"the voters of round {entry['approval']} are not {len(terms['voters'])} different ones")
+    return {**terms, "id": entry["approval"], "keys": keys, "votes": {}, "double": set(), "used": 0, "quorum": False, "until": entry["expires_at"]}
+
+
+def yeses(round_, voters, at):
+    return [v for name, v in round_["votes"].items() if v["decision"] == "allow" and name not in round_["double"] and voters.may(name, at)]
+
+
+def check_rounds(entries):
+    """Every vote is its voter's, every quorum has enough of them, and every call of a round was made once at most."""
+    rounds, voters = {}, Voters()
+    for seq, entry in enumerate(entries):
+        voters.read(entry)
+        round_ = rounds.get(entry.get("approval"))
+        kind, at = entry["kind"], entry["at"]
+        if kind == "approval.requested" and "quorum" in entry:
+            rounds[entry["approval"]] = round_of(entry)
+        elif round_ is None:
+            continue
+        elif kind == "consensus.voted":
+            voter = entry["voter"]
+            if voter not in round_["keys"] or voter in round_["votes"] or not is_vote(entry, round_["keys"][voter], round_):
+                found(f"entry {seq} is no vote of {voter}")
+            elif not voters.may(voter, at) or at >= round_["until"]:
+                found(f"{voter} voted in entry {seq} without the right to, or too late")
+            else:
+                round_["votes"][voter] = {**entry, "decision": json.loads(entry["vote"])["decision"]}
+        elif kind == "consensus.equivocated":
+            voter = entry["voter"]
+            if not all(is_vote(vote, round_["keys"][voter], round_) for vote in entry["votes"]):
+                found(f"entry {seq} shows no two votes of {voter}")
+            round_["double"].add(voter)
+        elif kind in ("approval.approved", "approval.used"):
+            counted = yeses(round_, voters, at)
+            if len(counted) < round_["need"]:
+                found(f"{len(counted)} of {round_['need']} had said yes when entry {seq} ({kind}) was written")
+            if kind == "approval.used":
+                round_["used"] += 1
+            elif entry.get("given_back_by") is not None:
+                round_["used"] -= 1
+            else:
+                parts = sorted(f"{sha256(encoded_vote(v['vote'].encode())).hex()} {v['signature']}" for v in counted)
+                if entry.get("certificate") != sha256(canonical(parts).encode()).hex():
+                    found(f"the certificate of entry {seq} is not that of its votes")
+                round_["quorum"] = True
+        if round_ is not None and round_["used"] > 1:
+            found(f"the call of round {round_['id']} was made twice")
+    quorums = sum(1 for each in rounds.values() if each["quorum"])
+    return f"{len(rounds)} rounds: {quorums} quorums, {sum(each['used'] for each in rounds.values())} used once"
+
+
 def main():
     parser = argparse.ArgumentParser(description="checks an exported Hearthbus ledger, or an audit packet")
     parser.add_argument("folder", type=pathlib.Path, help="a folder that was exported, or the file of a packet")
     parser.add_argument("--vkey", required=True, help="what `hearthbus ledger key` prints")
     parser.add_argument("--checkpoint", type=pathlib.Path, help="one that was kept elsewhere")
     parser.add_argument("--task", help="recompute the chain of a task's thoughts")
+    parser.add_argument("--rounds", action="store_true", help="check every vote and every quorum")
     parser.add_argument("--session", help="recompute the root of a finalized session")
     args = parser.parse_args()
     if args.folder.is_file():
@@ -535,6 +645,8 @@ def main():
         said.append(f"{len(bodies)} bodies")
     if args.task is not None:
         said.append(f"{check_thoughts(entries, bodies, args.task)} thoughts of task {args.task}")
+    if args.rounds:
+        said.append(check_rounds(entries))
     if args.session is not None:
         said.append(f"session root {check_session(entries, args.session)}")
     for sentence in findings:

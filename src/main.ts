@@ -35,6 +35,7 @@ import { createCosigning } from './main/cosigning-client.ts'
 import { watchDatabase } from './main/database-watch.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyEnvelopes, familyMigrations } from './main/families.ts'
+import { distrustBelow } from './main/distrust.ts'
 import { guardConfig } from './main/guard-config.ts'
 import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { modelsServices } from './main/models.ts'
@@ -42,6 +43,7 @@ import { nodeKeyIn } from './main/node-key-store.ts'
 import { originIn } from './main/origin-store.ts'
 import { recordCaches, recordContents, recordProjections } from './main/record-projections.ts'
 import { everyMs } from './main/regular-job-client.ts'
+import type { ConsensusPeers } from './runtime/consensus/tools.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
 import { refused } from './main/start-fault.ts'
 import { votingFor } from './main/voting.ts'
@@ -128,12 +130,14 @@ async function build(
   const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, ledger, version, logger }) : ok(undefined)
   if (!mesh.ok) return mesh
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
+  const { askBelowReputation: bound } = config.guard
+  const distrust = bound === 0 ? {} : { distrusts: distrustBelow(ledger, bound) }
   const opening = openSpine({
     database,
     ledger,
     clock: systemClock,
     logger,
-    guard: guardConfig(config),
+    guard: { ...guardConfig(config), ...distrust },
     voting: votingFor(key, { name: config.node.name, community: () => mesh.value?.community() }),
     bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
@@ -151,6 +155,7 @@ async function build(
     if (!signed.ok) throw new Error(ledgerFaultSentence(signed.fault))
   })
   const reporters: Pick<Service, 'name' | 'health' | 'examine'>[] = []
+  let gossip: ConsensusPeers | undefined
   const families = await createFamilies({
     config,
     version,
@@ -160,6 +165,7 @@ async function build(
     logger,
     key,
     reporters: () => reporters,
+    peers: () => gossip,
   })
   if (!families.ok) return families
   const services = [...families.value, ...(await modelsServices(config, logger)), ...(options.services?.(spine) ?? [])]
@@ -176,6 +182,7 @@ async function build(
     stopping.abort()
   })
   // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.
+  undo.push(everyMs(COSIGN_MS, () => spine.guard.quorums.finalize(ledger.cosignedSize()), logger))
   const cosign = createCosigning(config, ledger, logger)
   if (!cosign.ok) return cosign
   undo.push(everyMs(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
@@ -184,7 +191,9 @@ async function build(
   // Once more, later in the list: it has to say goodbye while the rest still runs.
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   if (meshed !== undefined) {
+    gossip = meshed.value.gossip
     undo.push(everyMs(COSIGN_MS, meshed.value.cosign, logger))
+    undo.push(everyMs(COSIGN_MS, meshed.value.gossip.tick, logger))
     reporters.push(meshed.value.reporter)
   }
 

@@ -249,6 +249,7 @@ function side(
     join: () => Promise.reject(new Error('nobody joins here')),
     merge: () => Promise.reject(new Error('nobody merges here')),
     witness: undefined,
+    gossip: undefined,
   })
   let isOld = false
   const inbound = new Inbound({

@@ -7,8 +7,11 @@
  * Does I/O.
  */
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { WebSocket, WebSocketServer } from 'ws'
 import { Database } from '../../src/core/database-store.ts'
@@ -76,8 +79,13 @@ function cpuMs(): number {
 }
 
 async function gateway(): Promise<Commands> {
-  const database = new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
-  const places = 10_000
+  // On the disk, as in a house: in memory it would count as memory of the devices.
+  const folder = mkdtempSync(join(tmpdir(), 'hearthbus-bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const database = new Database({ path: join(folder, 'bench.db'), migrations: [devicesMigrations, LOG_TABLE] })
+  const places = 20_000
+  const [, , , url] = process.argv
+  const backend = { address: () => ({ kind: 'websocket', websocket: { url: url ?? '', token: '' } }) as const }
   const opened = await openDevices({
     database,
     log: tableLog(database, systemClock),
@@ -85,6 +93,8 @@ async function gateway(): Promise<Commands> {
     host: '127.0.0.1',
     httpPort: 0,
     mqtt: { port: 0, udpPort: 0 },
+    server: { maxConnections: places },
+    ...(url === undefined ? {} : { voice: { backend } }),
     registrar: { waitingRoom: { places, placesPerAddress: places, stayMs: 3_600_000 } },
   })
   const { fleet, registrar } = opened
@@ -150,6 +160,27 @@ async function bare(): Promise<Commands> {
     memory,
     cpuMs,
   }
+}
+
+/** Passes frames on, and looks at nothing. */
+async function pipe(): Promise<Commands> {
+  const [, , , url = ''] = process.argv
+  const sockets = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
+  await new Promise((resolve) => sockets.once('listening', resolve))
+  sockets.on('connection', (near) => {
+    const far = new WebSocket(url, { perMessageDeflate: false })
+    const early: Buffer[] = []
+    far.on('open', () => {
+      for (const data of early) far.send(data, { binary: false })
+    })
+    near.on('message', (data: Buffer, binary: boolean) => {
+      if (far.readyState === far.OPEN) far.send(data, { binary })
+      else early.push(data)
+    })
+    far.on('message', (data: Buffer, binary: boolean) => near.send(data, { binary }))
+    near.on('close', () => far.terminate())
+  })
+  return { url: () => `ws://127.0.0.1:${(sockets.address() as AddressInfo).port}/`, memory, cpuMs }
 }
 
 function devices(): Commands {
@@ -302,7 +333,7 @@ function models(): Commands {
   }
 }
 
-const ROLES: Readonly<Record<string, () => Commands | Promise<Commands>>> = { gateway, bare, devices, models }
+const ROLES: Readonly<Record<string, () => Commands | Promise<Commands>>> = { gateway, bare, devices, models, pipe }
 const commands = await (ROLES[process.argv[2] ?? ''] ?? devices)()
 
 // Whoever asked is gone.

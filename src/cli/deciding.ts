@@ -93,7 +93,7 @@ function addApprovals(program: Command): void {
     .action((id: string, options: GrantOptions, command: Command) =>
       ask(
         command,
-        asOwner({
+        asVoter({
           method: 'POST',
           path: `/api/approvals/${encodeURIComponent(id)}/approve`,
           body: grantOf(options, command),
@@ -107,7 +107,7 @@ function addApprovals(program: Command): void {
     .action((id: string, reason: string[], _, command: Command) =>
       ask(
         command,
-        asOwner({
+        asVoter({
           method: 'POST',
           path: `/api/approvals/${encodeURIComponent(id)}/deny`,
           body: { reason: reason.join(' ') },
@@ -212,6 +212,11 @@ async function createTokenOffline(command: Command, body: JsonObject): Promise<v
     const value = { token: made.value.value.token }
     say(command, plainAnswer(value, tokenSentence(value)))
   }
+}
+
+/** A person who votes in a round does so with a credential of their own. */
+function asVoter(question: ApiRequest): ApiRequest {
+  return { ...question, asOwner: true, asVoter: true }
 }
 
 function asOwner(question: ApiRequest): ApiRequest {

@@ -62,6 +62,7 @@ export interface ToolsView {
     readonly was?: Definition | null
   }[]
   readonly digest: string | null
+  readonly voice?: { readonly mode: string; readonly state?: string; readonly activation_code?: string }
   readonly problems: readonly string[]
 }
 
@@ -111,13 +112,13 @@ function whereToGo(
   return `Only this machine can reach the listener, at ${ota}: set devices.host to 0.0.0.0 for real ones.`
 }
 
-export function toolsText({ device, online, tools, withheld, digest, problems }: ToolsView): string {
+export function toolsText({ device, online, tools, withheld, digest, problems, voice }: ToolsView): string {
   const rows = tools.map(({ capability, effect, description }) => [capability, effect, description.slice(0, 100)])
   const changed = withheld.map(({ tool, reason, now, was }) =>
     [`${tool} (${reason})`, ...definitionLines('was', was), ...definitionLines('now', now)].join('\n'),
   )
   const parts = [
-    `${device} is ${online ? 'online' : 'offline'}.`,
+    `${device} is ${online ? 'online' : 'offline'}.${voiceSentence(voice)}`,
     rows.length === 0 ? 'It offers nothing.' : table(['tool', 'effect', 'the device says'], rows),
     ...(changed.length === 0
       ? []
@@ -125,6 +126,13 @@ export function toolsText({ device, online, tools, withheld, digest, problems }:
     ...(problems.length === 0 ? [] : [`Not usable:\n${problems.map(unbroken).join('\n')}`]),
   ]
   return harmless(parts.join('\n\n'))
+}
+
+function voiceSentence(voice: ToolsView['voice']): string {
+  if (voice?.mode !== 'relay') return ''
+  if (voice.activation_code !== undefined)
+    return ` Its voice backend waits for the code ${unbroken(voice.activation_code)}, to be typed in there.`
+  return voice.state === 'absent' ? ' Its voice backend does not answer.' : ' Its voice is passed on.'
 }
 
 function definitionLines(when: string, definition: Definition | null | undefined): readonly string[] {

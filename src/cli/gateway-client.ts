@@ -40,6 +40,8 @@ export interface ApiRequest {
   readonly body?: Json
   /** Shows the owner's credential. */
   readonly asOwner?: boolean
+  /** With the credential in HEARTHBUS_VOTER_TOKEN, where there is one. */
+  readonly asVoter?: boolean
   /** Reads what all callers did: shows the owner's credential unless HEARTHBUS_TOKEN says to show another. */
   readonly asWatcher?: boolean
   /** A call, an export: it has a limit of its own, or none. */
@@ -71,6 +73,9 @@ export function findGateway(given: string | undefined): Result<GatewayConnection
 
 export async function request(gateway: GatewayConnection, question: ApiRequest): Promise<Result<Json, ClientFault>> {
   const owner = readText(dataDirectory(gateway.dataRoot).ownerToken)?.trim()
+  // A voter in a round answers with a credential of their own.
+  const shown = process.env['HEARTHBUS_VOTER_TOKEN']
+  if (question.asVoter === true && shown !== undefined) return requestWith(gateway, question, shown)
   if (question.asOwner === true) {
     if (owner !== undefined) return requestWith(gateway, question, owner)
     return fail({

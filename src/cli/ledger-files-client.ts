@@ -149,8 +149,6 @@ async function verifyIn(
   if (!existsSync(data.database) || !hasLog(data.ledger)) return fail(noLedgerSentence(dataRoot))
   const key = await loadKey(data.nodeKey)
   if (!key.ok) return fail(keyFaultSentence(key.fault))
-  // Before the entries are read: what is signed meanwhile must not be missed in them.
-  const text = await readIfThere(data.lastSigned)
   // Read-only, so nothing is migrated: checking must not change what it checks. Tables of a newer program are not
   // understood, and would only be found changed.
   const migrations = await allMigrations()
@@ -160,6 +158,8 @@ async function verifyIn(
   database.sql.exec('BEGIN')
   const checkpoints = new CheckpointStore(database.sql)
   const tables = { size: tablesSize(database.sql), signed: checkpoints.latest()?.size ?? 0 }
+  // After the tables and before the entries: what is signed meanwhile is in neither, or in all that are read later.
+  const text = await readIfThere(data.lastSigned)
   const origin = await originIn(config, data, () => checkpoints.latest()?.note)
   const secret = noteSigner(origin, key.value.privateKey).deriveSecret(TAIL_SECRET)
   const log = new LogStore({ directory: data.ledger, key: secret, readOnly: true, tables })
@@ -169,6 +169,7 @@ async function verifyIn(
       // The tail as it was when the tables were looked at; a gateway that runs appends to it meanwhile.
       tail: () => log.read,
       checkpoints,
+      newestRow: tables.signed,
       key: verifierKey(origin, ED25519, key.value.publicKey),
       lastSigned: { path: data.lastSigned, text },
       cacheAudits: () => recordCaches.map((cache) => new CacheAudit(cache, database.sql)),

@@ -12,6 +12,7 @@ import { addConsoleCommands } from './console.ts'
 import { addDecidingCommands } from './deciding.ts'
 import { addDevicesCommands } from './devices.ts'
 import { addEbusCommands } from './ebus.ts'
+import { addLaterCommands } from './later.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addMeshCommands } from './mesh.ts'
 import { addHomeseerCommands } from './homeseer-client.ts'
@@ -50,6 +51,7 @@ addHomeseerCommands(program)
 program.commandsGroup('Look and use:')
 addAskingCommands(program)
 addChangesCommand(program)
+addLaterCommands(program)
 addWatchingCommands(program)
 program.commandsGroup('Decide:')
 addDecidingCommands(program)

@@ -66,6 +66,7 @@ export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number)
       `${text(approval['id'])}  ${text(approval['state'])}  ${text(binding['tool'])}${shown['label'] === undefined ? '' : `: ${text(shown['label'])}`}`,
       `  asked by  ${asker(approval, text(binding['principal']))}${shown['client'] === undefined ? '' : ` (calls itself ${JSON.stringify(text(shown['client']))})`}`,
       ...(binding['target'] === undefined ? [] : [`  target    ${text(binding['target'])}`]),
+      ...votesLine(objectOf(approval['round'])),
       ...changeLine(objectOf(shown['preview'])),
       `  arguments ${JSON.stringify(shown['arguments'])}`,
       ...(shown['preview'] === undefined ? [] : [`  effect    ${JSON.stringify(shown['preview'])}`]),
@@ -74,6 +75,18 @@ export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number)
     ].join('\n')
   })
   return { json: approvals, text: harmless(blocks.join('\n\n')) }
+}
+
+/** Of a round: who has said what, and how many it takes. */
+function votesLine({ need, voters, votes }: JsonObject): readonly string[] {
+  if (!Array.isArray(voters) || !Array.isArray(votes)) return []
+  const said = new Map(votes.map((vote) => [text(objectOf(vote)['voter']), objectOf(vote)['decision']]))
+  const each = voters.map((voter) => {
+    const name = text(objectOf(voter)['voter'])
+    const decision = said.get(name)
+    return `${name} ${decision === undefined ? '–' : decision === 'allow' ? 'yes' : 'no'}`
+  })
+  return [`  votes     ${each.join(', ')}; ${text(need)} yeses needed (answer with HEARTHBUS_VOTER_TOKEN)`]
 }
 
 function isOver({ state }: JsonObject): boolean {

@@ -52,6 +52,62 @@ const urlRule = z
     message: 'an address such as https://files.example.org/firmware/ or https://*.example.org/',
   })
 
+/** What stands in the environment stays out of this file, which is copied, shown and backed up. */
+const withVariables = z.string().min(1).max(2_048)
+
+const voiceSection = z
+  .strictObject({
+    mode: z
+      .enum(['none', 'relay'])
+      .default('none')
+      .describe(
+        '`none`: a wake word is answered with a notice, and the microphone is shut; `relay`: passed on to a voice backend.',
+      ),
+    ota: z
+      .url({ protocol: /^https?$/ })
+      .exactOptional()
+      .describe('OTA address of the backend: devices are known there as themselves, activation included.'),
+    url: withVariables
+      .regex(/^wss?:\/\//, 'a WebSocket address, wss://… or ws://…')
+      .exactOptional()
+      .describe('Or its WebSocket address; `${NAME}` stands for an environment variable.'),
+    token: z
+      .string()
+      .max(2_048)
+      .default('')
+      .describe('Token for that address; `${NAME}` stands for an environment variable.'),
+    mqtt: z
+      .strictObject({
+        endpoint: z
+          .string()
+          .regex(/^[^:/\s]+:\d{1,5}$/, 'host:port')
+          .describe('Its broker, as `host:port`.'),
+        clientId: z
+          .string()
+          .default('GID_default@@@{device}@@@{client}')
+          .describe('`{device}` is the MAC address with underscores, `{client}` the UUID.'),
+        username: withVariables.describe('`${NAME}` stands for an environment variable.'),
+        password: withVariables.describe('`${NAME}` stands for an environment variable.'),
+        publishTopic: z.string().default('device-server').describe('Topic on which devices speak.'),
+      })
+      .exactOptional()
+      .describe('Or its MQTT broker, with audio over UDP.'),
+    backendTools: z
+      .enum(['guard', 'pass'])
+      .default('guard')
+      .describe(
+        'Tools of the device that the backend calls: through the guard, as `voice-backend:<device>`, or straight to the device.',
+      ),
+  })
+  .refine(
+    ({ mode, ota, url, mqtt }) => mode === 'none' || [ota, url, mqtt].filter((way) => way !== undefined).length === 1,
+    {
+      message: 'relay needs one of ota, url and mqtt',
+      path: ['mode'],
+    },
+  )
+  .prefault({})
+
 export const devicesSection = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Listen for ESP32 devices.'),
@@ -67,7 +123,12 @@ export const devicesSection = z
       .default('/xiaozhi/ota/')
       .describe('Where devices ask what to connect to: the one address that is typed into them.'),
     allowedOrigins: z.array(z.string()).default([]).describe('Web pages that may act as a device; usually none.'),
-    maxConnections: z.int().min(1).max(100_000).default(4_096).describe('Devices connected at once over WebSocket.'),
+    maxConnections: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(4_096)
+      .describe('Devices connected at once over WebSocket, and as many over MQTT.'),
     waitingPerAddress: z
       .int()
       .min(1)
@@ -81,6 +142,7 @@ export const devicesSection = z
         'How devices connect that are approved without a choice; absent: `mqtt` where devices.mqtt is on, since devices stay reachable there, else `websocket`.',
       ),
     mqtt: mqttSection,
+    voice: voiceSection,
     broker: brokerSection.exactOptional().describe('Somebody else’s MQTT broker, with topics for each device.'),
     // Below the 120 s after which firmware takes its channel for closed.
     keepAliveSeconds: z

@@ -150,6 +150,14 @@ const guardSection = z
       .default(5_000)
       .describe('How long a change waits for that rest before it is refused.'),
     actuatorWritesPerDay: z.int().min(1).default(2_000).describe('Changes of one device in a day.'),
+    askBelowReputation: z
+      .int()
+      .min(0)
+      .max(10_000)
+      .default(0)
+      .describe(
+        'Ask a person about every change of a caller whose reputation is below this, 0 to 10000; 5000 is neutral. 0: off.',
+      ),
     idempotencyHours: z.int().min(1).default(24).describe('How long the outcome of an idempotency key is kept.'),
     rules: z
       .array(ownerRule)

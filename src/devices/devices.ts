@@ -8,6 +8,7 @@
  *
  * Does its I/O through the gateway and its stores.
  */
+import type { CapabilityBus } from '../bus/bus.ts'
 import type { Capability, Service } from '../bus/capability.ts'
 import type { DevicesConfig } from '../config/devices.ts'
 import { backoffMs } from '../core/backoff.ts'
@@ -15,9 +16,11 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Gateway } from './enrol/gateway-server.ts'
+import type { Gateway, VoiceOptions } from './enrol/gateway-server.ts'
 import { openDevices } from './enrol/gateway-server.ts'
 import { openSigningKey } from './enrol/signing-key-store.ts'
+import { backendToolCalls } from './tools/backend-tool-calls.ts'
+import { voiceBackend } from './voice-settings.ts'
 import { gatewaySettings, isLocalOnly, otaUrl, toolTimes, troubleText, urlRules } from './gateway-settings.ts'
 import type { FleetEvent } from './session/fleet.ts'
 import type { Refusal } from './session/refusal.ts'
@@ -42,7 +45,7 @@ export interface DevicesOptions {
   readonly config: DevicesConfig
   readonly database: Database
   readonly ledger: Ledger
-  readonly bus: RosterBus & { readonly announceResource: (uri: string) => void }
+  readonly bus: RosterBus & Pick<CapabilityBus, 'call'> & { readonly announceResource: (uri: string) => void }
   readonly clock: Clock
   readonly logger: Logger
   /** The file of the secret that signs MQTT credentials; made when it is not there. */
@@ -126,6 +129,7 @@ class Doors {
         database,
         log: ledger,
         clock,
+        ...this.#voiceOptions(),
         signingKey: openSigningKey(this.#options.signingKeyPath),
         registrar: { ...settings.registrar, onWaiting: this.#waiting.changed },
         onRefused: (refusal) => this.#turnedAway(refusal),
@@ -215,9 +219,22 @@ class Doors {
     ledger.append(event).catch((error: unknown) => logger.error({ err: error }, 'a refusal could not be recorded'))
   }
 
+  #voiceOptions(): { readonly voice?: VoiceOptions } {
+    const { config, bus, logger } = this.#options
+    const backend = voiceBackend(config.voice, process.env)
+    if (backend === undefined) return {}
+    const onPresence = (deviceId: string, isThere: boolean): void => {
+      const device = this.house?.store.slug(deviceId) ?? deviceId
+      if (isThere) logger.info({ device }, 'the voice backend answers again')
+      else logger.warn({ device }, 'the voice backend does not answer; the device still has its tools here')
+    }
+    const callTool = backendToolCalls({ house: () => this.house, bus })
+    return { voice: { backend, onPresence, ...(config.voice.backendTools === 'guard' ? { callTool } : {}) } }
+  }
+
   /** Once for a device and run: whoever wakes it has seen the alert, and the owner is who can do something about it. */
   #tellOwner(deviceId: string): void {
-    if (this.#unheard.has(deviceId)) return
+    if (this.#unheard.has(deviceId) || this.#options.config.voice.mode !== 'none') return
     this.#unheard.add(deviceId)
     const device = this.house?.store.slug(deviceId) ?? deviceId
     this.#options.logger.warn({ device }, `somebody spoke to ${device}, and nobody listens here. ${HOW_TO_GET_A_VOICE}`)

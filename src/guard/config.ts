@@ -3,6 +3,7 @@
  *
  * Pure.
  */
+import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { ApprovalsConfig } from './approvals.ts'
 import { sha256 } from './binding.ts'
@@ -23,6 +24,8 @@ export interface GuardConfig {
   readonly keys: KeysConfig
   /** Whether a profile holds a tool. Absent: a credential that is narrowed to profiles can call nothing. */
   readonly profileHolds?: (profile: string, offer: Offer) => boolean
+  /** Whether a caller has behaved so that a person is asked about each of its changes. Absent: nobody has. */
+  readonly distrusts?: (caller: Caller) => boolean
 }
 
 /** What is wrong, as sentences; the node does not start with any. */

@@ -132,6 +132,7 @@ export function decideOn(
     approval,
     repeat,
     proposed,
+    isDistrusted: config.distrusts?.(call.caller) === true,
     body: call.body,
   })
 }
@@ -140,7 +141,8 @@ export function decideOn(
 export function asksPerson({ call, offer, assessment, effect }: AssessedCall, { config }: PlanParts): boolean {
   const { target, touches, mayTouch } = assessment
   const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
-  return effect !== undefined && approvalNeeded(effect, word)
+  const isDistrusted = config.distrusts?.(call.caller) === true
+  return effect !== undefined && approvalNeeded(effect, word, isDistrusted)
 }
 
 /** Whom the owner's rules ask about it, where they ask several. */

@@ -15,6 +15,8 @@ import { changeEntries, isOver } from './change-state.ts'
 import type { ChangeRecord } from './change-state.ts'
 import { grantEntries } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
+import { foreignRoundEntries } from './foreign-round-state.ts'
+import type { ForeignRoundRecord } from './foreign-round-state.ts'
 import { roundEntries } from './round-state.ts'
 import type { RoundRecord } from './round.ts'
 import { keyEntries } from './key-state.ts'
@@ -31,6 +33,10 @@ export interface GuardState {
   /** By key: the last vote of each voter. */
   readonly voteHeads: StateTable<{ readonly seq: number; readonly hash: string }>
   readonly revokedNodes: StateTable<boolean>
+  /** Rounds of other nodes. */
+  readonly foreignRounds: StateTable<ForeignRoundRecord>
+  /** Contradictions on record. */
+  readonly conflicts: StateTable<boolean>
   readonly grants: StateTable<GrantRecord>
   /** By hash. */
   readonly tokens: StateTable<TokenState>
@@ -69,6 +75,8 @@ export const guardProjection: Projection<GuardState> = {
     voterKeys: new StateTable(journal),
     voteHeads: new StateTable(journal),
     revokedNodes: new StateTable<boolean>(journal),
+    foreignRounds: new StateTable(journal),
+    conflicts: new StateTable<boolean>(journal),
     grants: new StateTable(journal),
     tokens: new StateTable(journal),
     tokenNames: new StateTable(journal),
@@ -84,6 +92,7 @@ export const guardProjection: Projection<GuardState> = {
     ...principalEntries,
     ...approvalEntries,
     ...roundEntries,
+    ...foreignRoundEntries,
     ...grantEntries,
     ...changeEntries,
     ...keyEntries,

@@ -47,6 +47,8 @@ export interface PolicyInput {
   readonly approval: ApprovalStanding
   /** The call is before voters, whether or not it would need anybody's yes. */
   readonly proposed?: boolean
+  /** The caller has behaved so that a person is asked about each of its changes. */
+  readonly isDistrusted?: boolean
   readonly body?: JsonObject
   /** The same key was let through before: nothing will act, so neither budget nor approval is asked for. */
   readonly repeat: boolean
@@ -98,7 +100,8 @@ export function decide(input: PolicyInput): Decision {
   const dryRun = assessment.dryRun === true
   // A plan wears nothing out, so a device that rests may be planned for.
   const limited = input.repeat || dryRun || input.limits.ok ? [] : input.limits.reasons
-  const needsApproval = !dryRun && !input.repeat && (approvalNeeded(effect, word) || input.proposed === true)
+  const isAsked = approvalNeeded(effect, word, input.isDistrusted) || input.proposed === true
+  const needsApproval = !dryRun && !input.repeat && isAsked
   if (needsApproval) reasons.push(...approvalReasons(input.approval))
   if (reasons.length > 0) return { verdict: 'deny', reasons: [...reasons, ...limited] }
   // A person is asked before any budget is: an approval that waits for a quiet minute is still worth having.
@@ -127,8 +130,10 @@ export function effectOf(declared: Effect, assessed: Effect): Effect | undefined
   return assessed
 }
 
-export function approvalNeeded(effect: Effect, word: OwnerWord | undefined): boolean {
+/** Distrust only adds a question: it opens nothing, and not even the owner's trust in a tool answers it. */
+export function approvalNeeded(effect: Effect, word: OwnerWord | undefined, isDistrusted = false): boolean {
   if (effect === 'reads' || effect === 'records') return false
+  if (isDistrusted) return true
   if (word === 'ask' || word === 'quorum') return true
   return effect === 'sensitive' && word !== 'trust'
 }

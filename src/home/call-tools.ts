@@ -11,13 +11,16 @@ import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import { meantBy } from '../core/spelling.ts'
+import { visibleText } from '../core/stranger-text.ts'
 import { HOME_TOOL, say } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { ToolIndex } from './tool-index.ts'
-import { quote, sayCount } from './say.ts'
+import { quote, quoteLong, sayCount } from './say.ts'
 
 const MAX_FOUND = 8
 const MAX_DESCRIPTION = 300
+/** About 5,000 tokens. */
+const MAX_ANSWER_LENGTH = 16_000
 
 const toolsFind = defineTool({
   ...HOME_TOOL,
@@ -61,7 +64,7 @@ export function callTools(parts: HomeParts): readonly Capability[] {
       }),
       timeoutSeconds: 120,
       // Recorded with the call that it makes, where it is known which of them are secrets.
-      secrets: ['arguments', 'data'],
+      secrets: ['arguments', 'quoted'],
       act: async (_, { name: given, arguments: body }, context) => {
         const names = parts.bus.offers().map(({ name }) => name)
         const name = names.includes(given) ? given : meantBy(given, names)
@@ -71,7 +74,12 @@ export function callTools(parts: HomeParts): readonly Capability[] {
         const outcome = await context.call(name, body)
         if (!outcome.ok) return fail(outcome.fault)
         const { data, ...rest } = outcome.value
-        return ok({ ...rest, data: { say: `${name} answered.`, data } })
+        const text = JSON.stringify(data)
+        if (text.length <= MAX_ANSWER_LENGTH) return ok({ ...rest, data: { say: `${name} answered.`, quoted: data } })
+        return say(
+          `${name} answered with ${text.length} characters, of which these are the first. Ask for less with its own arguments.`,
+          { quoted: text.slice(0, MAX_ANSWER_LENGTH).toWellFormed() },
+        )
       },
     }),
   ]
@@ -81,8 +89,10 @@ function toolJson({ name, description, effect, requestSchema }: Offer): JsonObje
   return {
     name,
     effect,
-    description:
-      description.length <= MAX_DESCRIPTION ? description : `${description.slice(0, MAX_DESCRIPTION).toWellFormed()}…`,
+    // What a device says of its own tools is not ours.
+    ...(name.startsWith('device.')
+      ? { quoted: quoteLong(description) }
+      : { description: visibleText(description, MAX_DESCRIPTION) }),
     input: requestSchema as JsonObject,
   }
 }

@@ -6,11 +6,19 @@
  *
  * Pure.
  */
-import { fold, kindOfWord, knownRoom, meaningfulWords, ROOM_WORD_LIST } from './home-words.ts'
+import {
+  COMMON_WORDS,
+  fold,
+  isExcluding,
+  kindOfWord,
+  knownRoom,
+  meaningfulWords,
+  ROOM_WORD_LIST,
+} from './home-words.ts'
 import type { ThingKind } from './home-words.ts'
 import type { Room } from './room.ts'
 import { correctWord } from './spelling-correction.ts'
-import { isKnownSynonym, isSynonym } from './synonyms.ts'
+import { isKnownSynonym, isSynonym, SYNONYM_WORDS } from './synonyms.ts'
 import type { Thing } from './thing.ts'
 
 export interface Match {
@@ -55,7 +63,8 @@ export function findThing(text: string, directory: Directory, { kind, isAble }: 
   if (byHandle !== undefined) return { kind: 'one', thing: byHandle }
   const { matches, isCorrected } = match(said, directory, kind)
   if (matches.length === 0) return { kind: 'none' }
-  const whole = matches.filter(({ isWhole }) => isWhole)
+  // Who says what is not meant has not said what is.
+  const whole = isExcluding(said) ? [] : matches.filter(({ isWhole }) => isWhole)
   const only =
     unmistakable(said, whole) ??
     unmistakable(
@@ -145,8 +154,8 @@ function corrected(
     ...rooms.flatMap(({ aliases }) => aliases.flatMap(meaningfulWords)),
   ])
   return said.map((word) => {
-    if (isKnown(word) || ours.has(word)) return word
-    return correctWord(word, ours) ?? correctWord(word, ROOM_WORD_LIST) ?? word
+    if (isKnown(word) || ours.has(word) || COMMON_WORDS.has(word)) return word
+    return correctWord(word, ours) ?? correctWord(word, ROOM_WORD_LIST) ?? correctWord(word, SYNONYM_WORDS) ?? word
   })
 }
 
@@ -190,7 +199,9 @@ export function roomsNamed(text: string, rooms: readonly Room[]): readonly Room[
   if (known.length > 0 || words.length === 0) return known
   const ours = new Set(rooms.flatMap(({ aliases }) => aliases.flatMap(meaningfulWords)))
   const fixed = words.map((word) =>
-    ours.has(word) ? word : (correctWord(word, ours) ?? correctWord(word, ROOM_WORD_LIST) ?? word),
+    ours.has(word) || COMMON_WORDS.has(word)
+      ? word
+      : (correctWord(word, ours) ?? correctWord(word, ROOM_WORD_LIST) ?? word),
   )
   return rooms.filter((room) => isRoomNamed(room, fixed, knownRoom(fixed.join(' '))))
 }

@@ -15,11 +15,15 @@ import { previewCall, sayPreview } from './call-preview.ts'
 import { HOME_TOOL, preview, say, why } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import type { Zone } from './heating.ts'
+import { roomsNamed } from './find.ts'
 import { fold } from './home-words.ts'
 import { at } from './json-path.ts'
 import { takePicture } from './picture.ts'
 import type { Picture } from './picture.ts'
 import { capitalise, quote, sayDegrees, sayList } from './say.ts'
+import { isReadBack, withClaims } from './set-outcome.ts'
+import type { Thing } from './thing.ts'
+import { chooseControl } from './wish.ts'
 
 const SET = 'ebus.v1.settings.set'
 const zone = z.string().min(1).max(60).exactOptional().describe('The room or zone; can be left out where there is one.')
@@ -52,7 +56,10 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
         preview,
       }),
       act: async (_, wish, context) => {
-        const chosen = chooseZone(await takePicture(parts, context), wish.zone)
+        const picture = await takePicture(parts, context)
+        const thermostat = chooseThermostat(picture, wish.zone)
+        if (thermostat !== undefined) return setThermostat(parts, thermostat, { wish, context })
+        const chosen = chooseZone(picture, wish.zone)
         if (!('zone' in chosen)) return chosen.answer
         const { zone: one } = chosen
         if (wish.mode !== undefined)
@@ -162,33 +169,94 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
 }
 
 function chooseZone(
-  { heating, rooms }: Picture,
+  picture: Picture,
   name: string | undefined,
 ): { readonly zone: Zone } | { readonly answer: Outcome } {
+  const { heating, rooms } = picture
   const zones = heating?.zones ?? []
   const [first] = zones
-  if (first === undefined) return { answer: say(NO_HEATING) }
-  if (name === undefined)
-    return zones.length === 1
-      ? { zone: first }
-      : {
-          answer: say('Which room? Nothing was done.', {
-            ask: 'Which room?',
-            zones: zones.map((each) => quote(each.name)),
-          }),
-        }
-  const key = rooms.find(name)?.key
+  const named = [...zones.map((each) => quote(each.name)), ...thermostatRooms(picture).map(quote)].slice(0, MAX_ZONES)
+  if (first === undefined && named.length === 0) return { answer: say(NO_HEATING) }
+  if (name === undefined && first !== undefined && named.length === 1) return { zone: first }
+  if (name === undefined) return { answer: say('Which room? Nothing was done.', { ask: 'Which room?', zones: named }) }
+  const keys = new Set(roomsNamed(name, rooms.all()).map(({ key }) => key))
   const meant = zones.filter(
-    (each) => each.id === name || fold(each.name) === fold(name) || (key !== undefined && each.room === key),
+    (each) =>
+      each.id === name ||
+      `zone:${each.id}` === name ||
+      fold(each.name) === fold(name) ||
+      (each.room !== undefined && keys.has(each.room)),
   )
   const [only] = meant
   if (meant.length === 1 && only !== undefined) return { zone: only }
   return {
     answer: say(`No zone of the heating is called ${quote(name)}. Nothing was done.`, {
       ask: 'Which zone?',
-      zones: zones.map((each) => quote(each.name)),
+      zones: named,
     }),
   }
+}
+
+const MAX_ZONES = 30
+
+function thermostats({ things }: Picture): readonly Thing[] {
+  return things.filter(
+    ({ kind, controls }) => kind === 'thermostat' && controls.some(({ wish }) => wish === 'temperature'),
+  )
+}
+
+/** Rooms that are heated by a thermostat of another family than the heating's own. */
+function thermostatRooms(picture: Picture): readonly string[] {
+  return thermostats(picture).flatMap(({ room }) => (room === undefined ? [] : (picture.rooms.get(room)?.name ?? [])))
+}
+
+/** A thermostat where no zone of the heating is meant. */
+function chooseThermostat(picture: Picture, name: string | undefined): Thing | undefined {
+  const able = thermostats(picture)
+  if (name === undefined) return able.length === 1 && (picture.heating?.zones ?? []).length === 0 ? able[0] : undefined
+  const keys = new Set(roomsNamed(name, picture.rooms.all()).map(({ key }) => key))
+  if (picture.heating?.zones.some(({ room }) => room !== undefined && keys.has(room)) === true) return undefined
+  const meant = able.filter(({ handle, room }) => handle === name || (room !== undefined && keys.has(room)))
+  return meant.length === 1 ? meant[0] : undefined
+}
+
+interface ThermostatChange {
+  readonly wish: {
+    readonly to?: number
+    readonly by?: number
+    readonly hours?: number
+    readonly until?: string
+    readonly mode?: string
+    readonly why: string
+    readonly preview: boolean
+  }
+  readonly context: HandlerContext
+}
+
+async function setThermostat(parts: HomeParts, one: Thing, { wish, context }: ThermostatChange): Promise<Outcome> {
+  if (wish.hours !== undefined || wish.until !== undefined || wish.mode !== undefined)
+    return say(
+      `${quote(one.name)} can only be set for good: set it now, and with \`later\` set it back. Nothing was done.`,
+      { next: { tool: 'home_state', arguments: { of: [one.handle], detail: true } } },
+    )
+  const celsius = wish.to ?? (wish.by === undefined || one.level === undefined ? undefined : one.level + wish.by)
+  if (celsius === undefined) return say('Say how warm it shall be: `to` in °C, or `by`. Nothing was done.')
+  const control = chooseControl(one, celsius)
+  if (!control.ok)
+    return say(`${quote(one.name)} takes ${sayList(control.fault.slice(0, 4).map(quote))}. Nothing was done.`)
+  const call = withClaims(control.value.call, wish)
+  if (wish.preview) {
+    const preview = await previewCall(parts, call, context)
+    return preview.ok
+      ? sayPreview(`This would set ${quote(one.name)} to ${sayDegrees(celsius)}.`, preview.value)
+      : fail(preview.fault)
+  }
+  const outcome = await context.call(call.tool, call.arguments)
+  if (!outcome.ok) return fail(outcome.fault)
+  const isSeen = isReadBack(outcome.value.data)
+  return say(`${isSeen ? 'Set' : 'Told'} ${quote(one.name)} to ${sayDegrees(celsius)}${isSeen ? ', read back' : ''}.`, {
+    id: context.traceId,
+  })
 }
 
 interface HeatingChange {

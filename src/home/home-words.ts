@@ -142,6 +142,35 @@ const ROOM_WORDS: Readonly<Record<string, readonly string[]>> = {
     'ersten stock',
     '1 stock',
   ],
+  workshop: ['workshop', 'werkstatt', 'hobby room', 'hobbyraum', 'bastelraum'],
+  pantry: [
+    'pantry',
+    'larder',
+    'speisekammer',
+    'vorratsraum',
+    'vorratskammer',
+    'abstellraum',
+    'storage room',
+    'storeroom',
+  ],
+  playroom: ['playroom', 'spielzimmer'],
+  'boiler room': ['boiler room', 'heizungskeller', 'heizungsraum', 'technikraum', 'plant room'],
+  staircase: ['staircase', 'stairwell', 'stairs', 'treppenhaus', 'treppe'],
+  conservatory: ['conservatory', 'winter garden', 'sunroom', 'wintergarten'],
+  library: ['library', 'bibliothek'],
+  'dressing room': [
+    'dressing room',
+    'walk in closet',
+    'closet',
+    'ankleide',
+    'ankleidezimmer',
+    'garderobe',
+    'cloakroom',
+  ],
+  gym: ['gym', 'fitness room', 'fitnessraum'],
+  shed: ['shed', 'garden shed', 'schuppen', 'gartenhaus', 'geraeteschuppen'],
+  porch: ['porch', 'veranda', 'vordach'],
+  driveway: ['driveway', 'einfahrt', 'auffahrt', 'zufahrt', 'hof', 'courtyard'],
   outside: ['outside', 'outdoors', 'draussen', 'aussen'],
 }
 
@@ -204,6 +233,26 @@ export function isPlural(text: string): boolean {
     (word) => ALL_WORDS.has(word) || (kindOfWord(word) === undefined && kindOfWord(singular(word)) !== undefined),
   )
 }
+
+/** Whether something is left out or denied: `all but the hall lamp`, `nicht die Küche`. */
+export function isExcluding(text: string): boolean {
+  return fold(text)
+    .split(' ')
+    .some((word) => EXCLUDING_WORDS.has(word))
+}
+
+const EXCLUDING_WORDS = new Set(
+  'not no none never except without but dont don nothing instead neither nor nicht kein keine keinen nie niemals ausser ohne nichts statt weder sondern ausgenommen'.split(
+    ' ',
+  ),
+)
+
+/** Words of everyday speech that are no slip for a name. */
+export const COMMON_WORDS: ReadonlySet<string> = new Set(
+  'there where other another every again always about above after around before behind below between inside under until while which whose these those their would could should might ausser ohne unter ueber hinter neben zwischen wieder immer jetzt heute morgen gestern andere anderen jeder jedes damit davon dafuer welche welcher warum wann sollte koennte wuerde aussen innen gleich spaeter vorher nachher'.split(
+    ' ',
+  ),
+)
 
 const ALL_WORDS = new Set('all every each both alle alles jede jeder jedes beide saemtliche'.split(' '))
 

@@ -36,8 +36,8 @@ const KINDS: Readonly<Record<string, ThingKind>> = {
 const OFF_WORDS = new Set(['off', 'aus', 'inactive', 'stopped'])
 const OPEN_WORDS = new Set(['open', 'opened', 'offen', 'auf', 'ajar', 'opening'])
 const CLOSED_WORDS = new Set(['closed', 'close', 'zu', 'geschlossen', 'shut'])
-const LOCKED_WORDS = new Set(['locked', 'secured', 'verriegelt', 'abgeschlossen'])
-const UNLOCKED_WORDS = new Set(['unlocked', 'unsecured', 'entriegelt', 'offen'])
+const LOCKED_WORDS = new Set(['locked', 'lock', 'secured', 'verriegelt', 'abgeschlossen'])
+const UNLOCKED_WORDS = new Set(['unlocked', 'unlock', 'unsecured', 'entriegelt', 'offen'])
 /** Roots of a device with parts, whose own state says nothing. */
 const GROUP = 'group'
 
@@ -76,7 +76,7 @@ function thingOf(device: JsonObject, all: ReadonlyMap<number | undefined, JsonOb
       kind === 'lock' ? (LOCKED_WORDS.has(words) ? true : UNLOCKED_WORDS.has(words) ? false : undefined) : undefined,
     ageSeconds: ageMs === undefined ? undefined : ageMs / 1_000,
     isSensitive: arrayAt(device, 'sensitive').length > 0,
-    controls: pairs.flatMap((pair) => controlOf(ref, pair)),
+    controls: pairs.flatMap((pair) => controlOf(ref, pair, opens)),
   }
 }
 
@@ -127,11 +127,13 @@ const BY_USE: Readonly<Record<string, WishWord | 'level' | 'temperature' | 'colo
   DoorUnLock: 'unlock',
 }
 
-function controlOf(ref: number, pair: JsonObject): readonly ThingControl[] {
+function controlOf(ref: number, pair: JsonObject, opens: boolean): readonly ThingControl[] {
   const label = textAt(pair, 'label') ?? ''
   const value = numberAt(pair, 'value')
   const range = isJsonObject(pair['range']) ? pair['range'] : undefined
-  const wish = BY_USE[textAt(pair, 'controlUse') ?? ''] ?? wishWord(label) ?? (range === undefined ? 'label' : 'level')
+  const [byUse, byLabel] = [BY_USE[textAt(pair, 'controlUse') ?? ''], wishWord(label)]
+  // A garage door says On and Off of itself, and shows Open and Closed.
+  const wish = (opens ? (byLabel ?? byUse) : (byUse ?? byLabel)) ?? (range === undefined ? 'label' : 'level')
   const [minimum, maximum] = [numberAt(range ?? {}, 'from'), numberAt(range ?? {}, 'to')]
   if (range !== undefined && (wish === 'level' || wish === 'temperature'))
     return [

@@ -206,14 +206,14 @@ function changeJson(row: JsonObject): JsonObject {
   }
 }
 
-/** `“Claude” (“local”): Set a device, “Hall Lamp”, to “off”: done.` */
+/** `“Claude” (“local”): “Set a device”, “Hall Lamp” to “off”: done.` */
 function sayChange(row: JsonObject): string {
   const [client, caller] = [textAt(row, 'client'), textAt(row, 'caller')]
   const who = client === undefined ? quote(caller ?? 'somebody') : `${quote(client)} (${quote(caller ?? '')})`
   const what = textAt(row, 'label') ?? textAt(row, 'target')
   const to = at(row, 'arguments', 'value') ?? at(row, 'arguments', 'label') ?? at(row, 'arguments', 'to')
   const told = typeof to === 'string' || typeof to === 'number' ? ` to ${quote(String(to))}` : ''
-  return `${who}: ${textAt(row, 'title') ?? ''}${what === undefined ? '' : `, ${quote(what)}`}${told}: ${RESULTS[textAt(row, 'result') ?? ''] ?? 'unknown'}.`
+  return `${who}: ${quote(textAt(row, 'title') ?? '')}${what === undefined ? '' : `, ${quote(what)}`}${told}: ${RESULTS[textAt(row, 'result') ?? ''] ?? 'unknown'}.`
 }
 
 interface ChangeSubject {

@@ -102,7 +102,8 @@ function askWhich(
   const room = rooms.size === 1 && first?.room !== undefined ? picture.rooms.get(first.room)?.name : undefined
   const others = picture.things.filter((one) => one.kind === kind && (room === undefined || one.room === first?.room))
   const all: JsonObject = {
-    ...(room === undefined ? {} : { room }),
+    // In quotation marks it is found as well.
+    ...(room === undefined ? {} : { room: quote(room) }),
     kind: kind ?? 'light',
     to: wish.to,
     // Of the same kind and place, but not what was said.

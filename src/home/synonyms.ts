@@ -93,6 +93,9 @@ const BY_WORD: ReadonlyMap<string, number> = new Map(
   GROUPS.flatMap((group, index) => group.split(' ').map((word) => [word, index] as const)),
 )
 
+/** For whoever corrects a slip of the pen. */
+export const SYNONYM_WORDS: readonly string[] = [...BY_WORD.keys()]
+
 export function isSynonym(left: string, right: string): boolean {
   const meaning = BY_WORD.get(left)
   return meaning !== undefined && meaning === BY_WORD.get(right)

@@ -103,7 +103,9 @@ function relativeChoice(thing: Thing, text: string): ChosenControl | undefined {
   const step = control === undefined ? undefined : relativeStep(text, control)
   if (control === undefined || step === undefined || thing.level === undefined) return undefined
   const { minimum = 0, maximum = 100 } = control
-  const value = Math.min(maximum, Math.max(minimum, Math.round((thing.level + step) * 10) / 10))
+  // Degrees have halves; everything else is counted in whole numbers.
+  const fine = control.wish === 'temperature' ? 2 : 1
+  const value = Math.min(maximum, Math.max(minimum, Math.round((thing.level + step) * fine) / fine))
   return { call: control.callFor(value), told: String(value) }
 }
 

@@ -557,6 +557,7 @@ export class Ledger {
       log: this.#log,
       tail: () => readTail(join(this.#directory, 'tail'), this.#tailKey, Infinity),
       checkpoints: new CheckpointStore(database.sql),
+      newestRow: reached?.checkpoint.size ?? 0,
       key: signer.key,
       // A file that cannot be read is not a checkpoint either.
       lastSigned: { path, text: await readIfThere(path).catch(() => new Uint8Array(0)) },

@@ -16,6 +16,7 @@ import {
   existsSync,
   fdatasyncSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   writeFileSync,
@@ -68,6 +69,19 @@ export class TileStore {
 
   tile(name: TileName): Buffer | undefined {
     return this.read(tilePath(name))
+  }
+
+  /** Which partial tiles there are beside the full one, or before it. */
+  partialWidths(name: TileName): readonly number[] {
+    try {
+      return readdirSync(join(this.#directory, `${tilePath(name)}.p`))
+        .map(Number)
+        .filter((width) => Number.isInteger(width))
+        .toSorted((one, other) => one - other)
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return []
+      throw error
+    }
   }
 
   writeTile(name: TileName, content: Uint8Array): void {

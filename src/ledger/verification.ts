@@ -94,6 +94,7 @@ export class Verification {
     for (const { checkpoint } of since === undefined ? kept : [since, ...kept]) this.#roots.expect('given', checkpoint)
     if (this.published !== undefined) this.#roots.expect('export', this.published.checkpoint)
     const newest = checkpoints?.latest()
+    this.#checkOrder()
     if (lastSigned?.text !== undefined) this.#roots.expectNote('file', lastSigned.text)
     else if (lastSigned !== undefined && newest !== undefined)
       this.#findings.add({ kind: 'last-signed-missing', path: lastSigned.path })
@@ -101,6 +102,17 @@ export class Verification {
     const edge = Edge.at(this.from, (level, at, count) => this.#tileRoots(level, at, count), this.#checkTile)
     this.#edge = edge
     this.#roots.reached(this.from, () => edge.root())
+  }
+
+  /** The file is written first, then the one beside the tiles, then the row: whichever is behind was put back. */
+  #checkOrder(): void {
+    const { lastSigned, newestRow = 0, key } = this.#stored
+    const reason = 'it is older than the newest one that the database has'
+    if (this.published !== undefined && this.published.checkpoint.size < newestRow)
+      this.#findings.add({ kind: 'checkpoint-untrusted', where: 'export', reason })
+    const file = lastSigned?.text === undefined ? undefined : openCheckpoint(lastSigned.text, key)
+    if (file?.ok === true && file.value.checkpoint.size < newestRow)
+      this.#findings.add({ kind: 'checkpoint-untrusted', where: 'file', reason })
   }
 
   /** `false` when everything was read. The last entries and what must agree with all of them are seen in one view. */
@@ -145,6 +157,7 @@ export class Verification {
     }
     const bodies = this.#bodiesOf(index)
     this.#bundled = entries
+    this.#compareBundle({ level: 'entries', index, width }, entries, bodies)
     // Those that were read in an earlier turn, when the bundle was shorter.
     for (let seq = first; seq < this.next; seq++) bodies?.delete(seq)
     for (const [offset, bytes] of entries.entries())
@@ -152,6 +165,26 @@ export class Verification {
     if (bodies !== undefined)
       for (const [seq] of bodies) if (seq < this.next) this.#findings.add({ kind: 'body-without-entry', seq })
     return true
+  }
+
+  /** What the tail still repeats was read from there; strangers read the files, which a checkpoint has made durable. */
+  #compareBundle(name: TileName, entries: readonly Uint8Array[], bodies: Map<number, SaltedBody> | undefined): void {
+    const { log, tail } = this.#stored
+    const first = name.index * TILE_WIDTH
+    const isPublished = first + TILE_WIDTH <= (this.published?.checkpoint.size ?? 0)
+    if (tail === undefined || first < log.base || !isPublished) return
+    this.#compareTile(name, encodeBundle(entries))
+    const stored = log.tiles.bodies(name.index)
+    const records = new Map(stored?.records.map((record) => [first + record.index, bodyAt(stored.bytes, record)]))
+    const isSame = [...(bodies ?? [])].every(([seq, body]) => {
+      const kept = records.get(seq)
+      return kept !== undefined && equalBytes(kept.salt, body.salt) && equalBytes(kept.body, body.body)
+    })
+    if (!isSame || records.size !== (stored?.records.length ?? 0) || records.size < (bodies?.size ?? 0))
+      this.#findings.add({
+        kind: 'unreadable',
+        reason: `${bodiesPath(name.index)} does not hold what its entries commit to`,
+      })
   }
 
   /** As the files have them; what is in no full bundle yet is as the tail has it, or as the partial bundle. */
@@ -179,7 +212,7 @@ export class Verification {
     const first = index * TILE_WIDTH
     const found = new Map<number, SaltedBody>()
     if (tail !== undefined && first >= log.base) {
-      for (let seq = first; seq < log.size; seq++) {
+      for (let seq = first; seq < Math.min(first + TILE_WIDTH, log.size); seq++) {
         const body = log.body(seq)
         if (body !== undefined) found.set(seq, body)
       }
@@ -222,6 +255,7 @@ export class Verification {
     this.#expectCheckpoints(this.next, Number.MAX_SAFE_INTEGER)
     this.#roots.ended(this.next)
     if (this.#hasBodies) this.#bodyAudit.ended()
+    if (this.#edge !== undefined) this.#checkOlderPartials(this.#edge)
     this.#checkLookups()
     for (const { seq, kind: of, why } of this.#succession?.unlawful ?? [])
       this.#findings.add({ kind: 'entry-unlawful', seq, of, why })
@@ -261,6 +295,29 @@ export class Verification {
       if (level === 0)
         this.#comparePartial({ ...name, level: 'entries' }, encodeBundle(this.#bundled.slice(0, name.width)))
     }
+  }
+
+  /** Narrower ones stay for whoever holds an older checkpoint: their hashes are the first of the same tile. */
+  #checkOlderPartials(edge: Edge): void {
+    for (const name of tilesOf(edge.size)) {
+      if (name.width === TILE_WIDTH || name.level === 'entries') continue
+      const { level, index } = name
+      for (const width of this.#stored.log.tiles.partialWidths({ level, index, width: TILE_WIDTH })) {
+        const hashes = Array.from({ length: width }, (_, offset) =>
+          edge.node(level * TILE_HEIGHT, index * TILE_WIDTH + offset),
+        ).filter((hash) => hash !== undefined)
+        // A wider one is of a later checkpoint, which a node that runs may have signed meanwhile.
+        if (hashes.length === width) this.#compareIfThere({ level, index, width }, Buffer.concat(hashes))
+      }
+      const entries = { level: 'entries', index, width: TILE_WIDTH } as const
+      for (const width of level === 0 ? this.#stored.log.tiles.partialWidths(entries) : [])
+        if (width <= this.#bundled.length)
+          this.#compareIfThere({ ...entries, width }, encodeBundle(this.#bundled.slice(0, width)))
+    }
+  }
+
+  #compareIfThere(name: TileName, content: Uint8Array): void {
+    if (this.#stored.log.tiles.has(tilePath(name))) this.#compareTile(name, content)
   }
 
   /** Once the full one exists, the partial one may go. */

@@ -50,6 +50,8 @@ export interface Stored {
   /** The tail as it is on the disk now. */
   readonly tail?: () => ReadTail
   readonly checkpoints?: CheckpointStore
+  /** The size of the newest one among them, read before the file was. */
+  readonly newestRow?: number
   /** The file beside the log. */
   readonly lastSigned?: { readonly path: string; readonly text: Uint8Array | undefined }
   /** Of the tables of the same database that repeat what entries say. */

@@ -24,6 +24,7 @@ import { createHome } from '../home/home.ts'
 import { homeFamily } from '../home/home-envelope.ts'
 import { deriveSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
+import type { ConsensusPeers } from '../runtime/consensus/tools.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import { createPrincipalLookup } from './principal-lookup.ts'
 import { misconfigured, type StartFault } from './start-fault.ts'
@@ -39,6 +40,8 @@ export interface FamilyParts {
   readonly key: Pick<NodeKey, 'privateKey'>
   /** Whoever says how it is, as far as they have started. */
   readonly reporters: () => readonly Pick<Service, 'name' | 'health'>[]
+  /** Other nodes, once the mesh has started. */
+  readonly peers?: () => ConsensusPeers | undefined
 }
 
 /** All of them, whatever is switched on: a family that is switched off and on again finds its records. */
@@ -67,7 +70,16 @@ export async function createFamilies(parts: FamilyParts): Promise<Result<readonl
   ])
 }
 
-function runtimeService({ config, version, data, spine, database, key, reporters }: FamilyParts): Service {
+function runtimeService({
+  config,
+  version,
+  data,
+  spine,
+  database,
+  key,
+  reporters,
+  peers = () => undefined,
+}: FamilyParts): Service {
   return createRuntime({
     database,
     ledger: spine.ledger,
@@ -75,6 +87,7 @@ function runtimeService({ config, version, data, spine, database, key, reporters
     guard: spine.guard,
     clock: systemClock,
     queue: spine.queue,
+    peers,
     vrfSecret: deriveSecret(key, 'hearthbus/vrf/v1'),
     // Its own checks are in the answer already.
     reporters: () => reporters().filter(({ name }) => name !== 'runtime'),

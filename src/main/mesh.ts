@@ -28,6 +28,8 @@ import { nodeIdentity } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { MeshOptions, MeshState } from '../mesh/mesh-options.ts'
 import { Mesh } from '../mesh/mesh-server.ts'
+import { createConsensusGossip } from './consensus-gossip-client.ts'
+import type { ConsensusGossip } from './consensus-gossip-client.ts'
 import { membershipLog, meshSealKey } from './membership-log.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
 import { refused } from './start-fault.ts'
@@ -57,6 +59,7 @@ export interface StartedMesh {
   readonly reporter: Pick<Service, 'name' | 'health'>
   /** Has the other nodes cosign our newest checkpoint. */
   readonly cosign: () => Promise<void>
+  readonly gossip: ConsensusGossip
 }
 
 export function meshFiles({ root, keys }: DataDirectory): {
@@ -93,18 +96,27 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
   const undo: (() => void | Promise<void>)[] = [() => mesh.stop()]
   return ok({
     forBus: { remote: mesh.remote, communityId: () => mesh.community?.id, nodeName: config.node.name },
-    start: async ({ bus, ledger }) => {
+    start: async ({ bus, ledger, guard }) => {
       const witness = config.mesh.witness
         ? openPeerWitness({ path: files.witness, identity, ledger, mesh, logger })
         : undefined
       if (witness !== undefined) undo.push(() => witness.close())
       await store.recordHeld()
+      const gossip = createConsensusGossip({
+        mesh,
+        ledger,
+        guard,
+        witness: () => witness?.desk,
+        clock: systemClock,
+        logger,
+      })
       const metrics = busMetrics(bus)
       try {
         await mesh.start({
           bus,
           ledgerOrigin: ledger.verifierKey.name,
           witness: witness?.desk,
+          gossip: gossip.answer,
           metrics: async () => ({ text: await metrics.metrics(), contentType: metrics.contentType }),
         })
       } catch (error) {
@@ -117,6 +129,7 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
         state: () => mesh.state(),
         reporter: { name: 'mesh', health: () => mesh.health() },
         cosign: () => witness?.cosign() ?? Promise.resolve(),
+        gossip,
       })
     },
     community: () => mesh.community,

@@ -4,7 +4,13 @@
  *
  * Does I/O through the transport that it is connected to.
  */
-import { CLIENT_CAPABILITIES_META_KEY, LOG_LEVEL_META_KEY, ProtocolError, Server } from '@modelcontextprotocol/server'
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  LOG_LEVEL_META_KEY,
+  ProtocolError,
+  Server,
+} from '@modelcontextprotocol/server'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { Interaction } from '../bus/call.ts'
@@ -120,7 +126,7 @@ function subscribe({ catalogue, subscriptions }: Connection, uri: unknown): Reco
 function askerOf(connection: Connection, server: Server, context: ServerContext): Asker {
   const { mcpReq, http } = context
   const meta: Readonly<Record<string, unknown>> = mcpReq._meta ?? {}
-  const client = server.getClientVersion()?.name
+  const client = clientNameIn({ ...mcpReq.envelope }) ?? server.getClientVersion()?.name
   return {
     principal: client === undefined ? connection.principal : { ...connection.principal, client },
     catalogue: connection.catalogue(),
@@ -133,6 +139,13 @@ function askerOf(connection: Connection, server: Server, context: ServerContext)
     work: workIn(meta),
     interaction: interactionOf(connection, server, context),
   }
+}
+
+/** Without a handshake, every request of the 2026 revision says by itself what the program is called. */
+function clientNameIn(envelope: Readonly<Record<string, unknown>>): string | undefined {
+  const client = envelope[CLIENT_INFO_META_KEY]
+  const name = typeof client === 'object' && client !== null && 'name' in client ? client.name : undefined
+  return typeof name === 'string' ? name : undefined
 }
 
 function interactionOf(connection: Connection, server: Server, { mcpReq }: ServerContext): Interaction {

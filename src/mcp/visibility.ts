@@ -23,9 +23,10 @@ export function isVisible(offer: Offer, { role, restrictions = {} }: Standing): 
     ...(effects === undefined ? {} : { effects }),
     ...(devices === undefined || device === undefined ? {} : { devices }),
   }
-  const { effect, trustRequired } = offer
+  const { effect, trustRequired, forApprovers } = offer
   const caller = { kind: 'principal', id: '', role, restrictions: narrowed } as const
-  if (callerReasons(caller, { effect, trustRequired, target: device, inProfile: true }).length > 0) return false
+  const standing = { effect, trustRequired, target: device, inProfile: true, forApprovers }
+  if (callerReasons(caller, standing).length > 0) return false
   // Spec 3: a device's user-only tools are for people. A token made out for that device is such a person's.
   if (offer.params['userOnly'] !== true) return true
   return role === 'admin' || (device !== undefined && devices !== undefined && matchesAny(devices, device))

@@ -5,6 +5,7 @@
  *   mesh.manifest   the full manifest                  mesh.schemas    contracts by their hashes
  *   mesh.community  the member list                    mesh.join       come in, with an invitation
  *   mesh.merge      records of a node that we may have forgotten
+ *   mesh.gossip     rounds, votes and checkpoints  
  *   mesh.witness    cosign a checkpoint                mesh.checkpoint the last one that was cosigned here
  *
  * Pure: what it answers from comes from outside.
@@ -37,6 +38,9 @@ export interface WitnessDesk {
   readonly latest: (peer: string) => string | undefined
 }
 
+/** Takes what a peer tells of rounds, votes and checkpoints, and gives what this node has. */
+export type GossipDesk = (peer: string, body: JsonObject) => Promise<JsonObject>
+
 export interface DeskParts {
   readonly self: string
   readonly sessions: GivenSessions
@@ -49,6 +53,7 @@ export interface DeskParts {
   /** Records that proved themselves. */
   readonly merge: (community: Community) => Promise<void>
   readonly witness: WitnessDesk | undefined
+  readonly gossip: GossipDesk | undefined
 }
 
 const MAX_HASHES = 256
@@ -100,6 +105,8 @@ export function createDesk(parts: DeskParts): Desk {
       if (parts.witness === undefined) return fail(notHere('witness'))
       return ok({ ...(await parts.witness.addCheckpoint(asker, witnessBody.parse(body).body)) })
     },
+    'mesh.gossip': async (body, asker) =>
+      parts.gossip === undefined ? fail(notHere('gossip')) : ok(await parts.gossip(asker, body)),
     'mesh.checkpoint': (_, asker) => ok({ text: parts.witness?.latest(asker) ?? null }),
   }
   return (question, body, { id }) => {

@@ -7,7 +7,7 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import type { MeshConfig } from '../config/mesh.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
-import type { WitnessDesk } from './desk.ts'
+import type { GossipDesk, WitnessDesk } from './desk.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
 import type { MeshViews } from './http/http-server.ts'
 import type { MeshStore } from './identity/mesh-store.ts'
@@ -43,6 +43,7 @@ export interface MeshStart {
   readonly bus: CapabilityBus
   readonly ledgerOrigin: string | undefined
   readonly witness: WitnessDesk | undefined
+  readonly gossip: GossipDesk | undefined
   readonly metrics: MeshViews['metrics']
 }
 

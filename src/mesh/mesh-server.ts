@@ -170,6 +170,7 @@ export class Mesh {
       },
       merge: (community) => this.#hearCommunity(community),
       witness: start.witness,
+      gossip: start.gossip,
     })
     // The manifest names the port, so the door is open before anybody is told of it.
     await this.#listen(start)

@@ -51,6 +51,12 @@ const KINDS = {
   ERR_SIGNATURE_INVALID: 'not-permitted',
   /** That signed statement is already on record. */
   ERR_SIGNATURE_REPLAYED: 'conflict',
+  /** Nobody put a skill of that name in place. */
+  ERR_SKILL_NOT_FOUND: 'not-found',
+  /** The skill on disk is not the one that the ledger recorded, or not the one that was asked for. */
+  ERR_SKILL_CHANGED: 'conflict',
+  /** No provider of a model answered (spec 5 § 6.3). */
+  FallbackChainExhaustedError: 'failed',
   /** The ledger does not extend what this node signed, or is damaged: nothing is signed or proved. */
   ERR_LEDGER_UNSOUND: 'failed',
   /** The ledger has no entry, or no tree, of that number. */

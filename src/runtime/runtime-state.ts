@@ -63,6 +63,8 @@ export interface AgentKey {
 
 export interface SkillFacts {
   readonly contentHash: string
+  /** Of what lies beside the SKILL.md. */
+  readonly filesHash: string
   readonly sourcePath: string
   readonly loadedAt: string
   readonly logIndex: number
@@ -188,10 +190,11 @@ const skillEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
   [SKILL_CHANGE]: ({ skills }, entry) => {
     const text = (field: string): string | undefined => textField(entry, field)
     const [name, contentHash, sourcePath] = [text('name'), text('content_hash'), text('source_path')]
+    const filesHash = text('files_hash') ?? ''
     if (name === undefined || sourcePath === undefined) return INCOMPLETE
     if (text('previous_hash') !== skills.get(name)?.contentHash) return `skill ${name} was another before`
     if (contentHash === undefined) skills.delete(name)
-    else skills.set(name, { contentHash, sourcePath, loadedAt: entry.at, logIndex: entry.seq })
+    else skills.set(name, { contentHash, filesHash, sourcePath, loadedAt: entry.at, logIndex: entry.seq })
     return undefined
   },
 }

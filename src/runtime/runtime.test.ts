@@ -22,6 +22,7 @@ const FOURTEEN = [
   'thought_record_list',
 ]
 const BEYOND = [
+  'audit_export',
   'audited_work',
   'hearthbus://runtime/audited-work',
   'agent_key_list',
@@ -48,6 +49,9 @@ const BEYOND = [
   'router_fallback',
   'router_score',
   'router_stats',
+  'skill://name',
+  'skill://name/file',
+  'skill_get',
   'vrf_eval',
   'vrf_verify',
 ]

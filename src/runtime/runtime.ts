@@ -110,7 +110,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...busTools(bus, guard),
     ...routerTools(records, bus),
     ...randomTools(vrfSecret),
-    ...consensusTools(bus, guard, peers),
+    ...consensusTools(bus, guard, { peers, vrfSecret }),
     ...reputationTools(records, reputation),
     ...guideCapabilities(),
   ]

@@ -51,7 +51,14 @@ export function trialNotice(node: string): Notice {
 
 function sentence(asked: ApprovalView, names: boolean, nowMs: number): string {
   const minutes = Math.max(1, Math.floor((asked.expiresAtMs - nowMs) / 60_000))
-  return `${whatOf(asked, names)}: ${toolOf(asked)}, asked by ${whoOf(asked)}. Answer within ${minutes} min.`
+  return `${whatOf(asked, names)}: ${toolOf(asked)}, asked by ${whoOf(asked)}.${votesOf(asked)} Answer within ${minutes} min.`
+}
+
+/** Who has said what, where several have to agree. */
+function votesOf({ round }: ApprovalView): string {
+  if (round === undefined) return ''
+  const yeses = round.votes.filter(({ decision }) => decision === 'allow').map(({ voter }) => voter)
+  return ` ${yeses.length} of ${round.need} yeses${yeses.length === 0 ? '' : ` (${yeses.join(', ')})`}.`
 }
 
 function factsOf(asked: ApprovalView, names: boolean): JsonObject {

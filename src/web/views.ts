@@ -69,6 +69,15 @@ export interface ApprovalView {
   readonly askedBy?: string
   /** For whom that node says that it asked: its word, and a name that means something over there only. */
   readonly askedFor?: string
+  /** Where several have to agree. */
+  readonly round?:
+    | {
+        readonly need: number
+        readonly level: string
+        readonly voters: readonly { readonly voter: string }[]
+        readonly votes: readonly { readonly voter: string; readonly decision: 'allow' | 'deny' }[]
+      }
+    | undefined
   readonly shown: {
     readonly title: string
     readonly label?: string

@@ -258,6 +258,10 @@ describe.skipIf(chromium === undefined)('console', () => {
     // Without anybody asking for it again.
     await row.getByText('sealed', { exact: true }).waitFor()
     await picture(page, 'work')
+    const reputation = page.getByRole('table', { name: 'Reputation' }).getByRole('row').filter({ hasText: 'execution' })
+    await reputation.first().click()
+    await page.getByRole('dialog').getByRole('table', { name: 'Evidence' }).getByText('record-done').first().waitFor()
+    await page.keyboard.press('Escape')
     await row.click()
     const dialog = page.getByRole('dialog')
     expect(await dialog.getByLabel('The root').textContent()).toBe(stringAt(sealed.structured, 'data', 'root'))

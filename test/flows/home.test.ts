@@ -3,6 +3,8 @@
  * German. Each outcome is read from the simulated hardware or from the family's own tools, not from the answer alone.
  */
 import type { Client } from '@modelcontextprotocol/client'
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { countListTokens, countTokens } from '../../bench/token-count.ts'
@@ -68,6 +70,24 @@ describe('the list', () => {
     const names = new Set(tools.map(({ name }) => name))
     expect(complete.filter(({ name }) => !names.has(name))).toEqual([])
     expect(complete.every(({ title, outputSchema }) => title !== undefined && outputSchema !== undefined)).toBe(true)
+  })
+})
+
+describe('clients', () => {
+  it('of the 2025 era and the 1.x SDK use it like those of 2026', async () => {
+    const legacy = await connectHttp(gateway.url, 'legacy', '/mcp/home')
+    const old = new OldClient({ name: 'old', version: '1.0.0' })
+    await old.connect(new OldTransport(new URL(`${gateway.url}/mcp/home`)))
+    const names = async (each: { listTools: () => Promise<{ tools: { name: string }[] }> }): Promise<string[]> =>
+      (await each.listTools()).tools.map(({ name }) => name)
+    expect(await names(old)).toEqual(await names(client))
+    expect(await names(legacy)).toEqual(await names(client))
+    for (const each of [old, legacy]) {
+      const { structuredContent } = await each.callTool({ name: 'home_state', arguments: { of: ['hall lamp'] } })
+      expect(structuredContent).toMatchObject({ things: [{ handle: 'hs:101' }] })
+    }
+    await legacy.close()
+    await old.close()
   })
 })
 

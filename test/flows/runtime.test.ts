@@ -35,13 +35,13 @@ const WAYS: readonly Way[] = [
 ]
 
 const TOOLS = [
+  'audit_export',
   'audit_session_list',
   'audit_session_start',
   'audit_verify_chain',
   'bus_stats',
   'bus_topology',
   'bus_traces',
-  'audit_export',
   'ledger_changes',
   'ledger_checkpoint',
   'ledger_consistency',
@@ -50,12 +50,17 @@ const TOOLS = [
   'ledger_verify',
   'merkle_finalize',
   'merkle_root',
+  'reputation_check_gates',
+  'reputation_get',
+  'reputation_history',
+  'reputation_leaderboard',
   'router_call',
   'router_fallback',
   'router_score',
   'router_stats',
   'server_health',
   'server_ping',
+  'skill_get',
   'skill_list',
   'task_create',
   'task_get',
@@ -64,6 +69,8 @@ const TOOLS = [
   'task_update',
   'thought_record',
   'thought_record_list',
+  'vrf_eval',
+  'vrf_verify',
 ]
 
 describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) => {
@@ -178,6 +185,99 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
         { kind: 'session.final', log_index: sealed['log_index'] },
         { kind: 'call.exit', entry: { outcome: 'ok' } },
       ],
+    })
+  })
+
+  it('carries audited maintenance in few calls, with the work named in every call', async () => {
+    const created = await data('task_create', {
+      title: 'Drain',
+      idempotency_key: 'plan',
+      more: [{ title: 'Fill', depends_on: ['#0'], priority: 'HIGH' }],
+    })
+    const [fill] = created['more'] as { id: string; priority: string }[]
+    expect(fill?.priority).toBe('high')
+    expect(
+      await data('task_create', {
+        title: 'Drain',
+        idempotency_key: 'plan',
+        more: [{ title: 'Fill', depends_on: ['#0'], priority: 'HIGH' }],
+      }),
+    ).toEqual(created)
+    const statuses = ['GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY', 'DONE']
+    const transitions = statuses.map((status) => ({ status }))
+    const reflection = { agent_id: 'ada', content: 'Empty.' }
+    const session = await data('audit_session_start', { intent: 'drain', task_id: created['id'] })
+    const done = await data('task_update', { id: created['id'], transitions, reflection })
+    expect(done).toMatchObject({ status: 'DONE', reflection: { session_id: session['session_id'], client: 'test' } })
+    expect(await call('task_update', { id: created['id'], title: 'x' })).toMatchObject({
+      isError: false,
+      envelope: { ok: true, data: { ok: false, error: { code: 'ERR_TASK_CLOSED' } } },
+    })
+    const tried = await data('merkle_finalize', { session_id: session['session_id'], dry_run: true })
+    const sealed = await data('merkle_finalize', { session_id: session['session_id'] })
+    expect(sealed).toMatchObject({ root: tried['root'], left_out: [], record_count: 1 })
+    expect(await data('audit_export', { task_id: created['id'] })).toMatchObject({})
+    const told = await data('task_get', { id: created['id'], include: ['history', 'thoughts', 'changes'] })
+    expect(told['history']).toHaveLength(7)
+    expect(told).toMatchObject({ changes: [], thoughts: [{ content: 'Empty.' }] })
+  })
+
+  it('explains audited work, and serves skills as the ledger recorded them', async () => {
+    const { prompts } = await client.listPrompts()
+    expect(prompts.map(({ name }) => name)).toContain('audited_work')
+    const prompt = await client.getPrompt({ name: 'audited_work', arguments: { goal: 'Bleed the radiators' } })
+    expect(JSON.stringify(prompt.messages)).toContain('Bleed the radiators')
+    const guide = await client.readResource({ uri: 'hearthbus://runtime/audited-work' })
+    expect(JSON.stringify(guide.contents)).toContain('merkle_finalize')
+    expect(await data('skill_get', { name: 'bleed-radiators' })).toMatchObject({ body: 'Open.\n', files: [] })
+    const skill = await client.readResource({ uri: 'skill://bleed-radiators' })
+    expect(skill.contents).toMatchObject([
+      { uri: 'skill://bleed-radiators', mimeType: 'text/markdown', text: 'Open.\n' },
+    ])
+    await expect(client.readResource({ uri: 'skill://bleed-radiators/..%2F..%2Fconfig' })).rejects.toThrow(
+      /ERR_SKILL|no file/,
+    )
+  })
+
+  it('tells how everybody has behaved, and draws what nobody can choose', async () => {
+    const board = await data('reputation_leaderboard', { domain: 'execution' })
+    const [row] = board['rows'] as { node_id: string; score: number }[]
+    expect(row?.score).toBeGreaterThan(5_000)
+    const subject = { node_id: row?.node_id ?? '' }
+    const epoch = { current_epoch: board['epoch'] }
+    expect(await data('reputation_get', { ...subject, ...epoch })).toMatchObject({
+      formula_hash: board['formula_hash'],
+    })
+    const { events } = await data('reputation_history', { ...subject, domain: 'execution' })
+    expect(events).toMatchObject([
+      { log_index: expect.any(Number), delta_bps: expect.any(Number) },
+      ...((events as unknown[]).slice(1) as object[]),
+    ])
+    expect(await data('reputation_check_gates', subject)).toMatchObject({ gates: { can_arbitrate: false } })
+    expect(await call('reputation_get', { ...subject, current_epoch: 1 })).toMatchObject({
+      isError: true,
+      envelope: { ok: false, error: { code: 'HANDLER_ERROR', message: expect.stringMatching(/^EPOCH_MISMATCH: /) } },
+    })
+    const drawn = await data('vrf_eval', { alpha_hex: '01ff' })
+    const { public_key_hex, proof_hex, output_hex } = drawn
+    expect(await data('vrf_verify', { public_key_hex, proof_hex, alpha_hex: '01ff' })).toEqual({
+      valid: true,
+      output_hex,
+    })
+    expect(await data('vrf_verify', { public_key_hex, proof_hex, alpha_hex: '02' })).toEqual({ valid: false })
+    for (const [name, args] of [
+      ['vrf_eval', { alpha_hex: '', key_id: 'mine' }],
+      ['vrf_verify', { public_key_hex: '01'.padEnd(64, '0'), proof_hex, alpha_hex: '' }],
+    ] as const)
+      expect(await call(name, args)).toMatchObject({
+        isError: true,
+        envelope: { error: { code: 'HANDLER_ERROR', message: expect.stringMatching(/^INVALID_KEY: /) } },
+      })
+    expect(await call('router_call', { prompt: 'Hello' })).toMatchObject({
+      isError: true,
+      envelope: {
+        error: { message: expect.stringMatching(/^FallbackChainExhaustedError: /), details: { attempts: [] } },
+      },
     })
   })
 

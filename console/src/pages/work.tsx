@@ -16,6 +16,7 @@ import { asItIs, readPages } from '../core/pages.ts'
 import { href, route } from '../core/route.ts'
 import { line } from '../core/text.ts'
 import { Facts, Page, Section } from '../parts/frame.tsx'
+import { ReputationBoard } from '../parts/reputation.tsx'
 import { Sessions } from '../parts/sessions.tsx'
 import { Empty, Shown } from '../parts/states.tsx'
 import { Badge, Prose, Time, Words } from '../parts/words.tsx'
@@ -66,6 +67,7 @@ function Board(): JSX.Element {
         }
       </Shown>
       <Sessions turn={turn} />
+      <ReputationBoard turn={turn} />
     </Page>
   )
 }

@@ -72,6 +72,7 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
         )}
       </p>
       {shown.preview === undefined ? null : <Preview preview={shown.preview} />}
+      <Votes approval={approval} />
       <Arguments of={shown.arguments} />
       <div class="time-left">
         {isOpen ? <TimeLeft approval={approval} /> : null}
@@ -96,9 +97,11 @@ export function Request({ approval }: { readonly approval: ApprovalView }): JSX.
               <button type="button" class="primary" onClick={() => void decide('approve', {})}>
                 {busy ? 'Sending …' : 'Approve once'}
               </button>
-              <button type="button" onClick={() => setGranting(true)}>
-                Approve more …
-              </button>
+              {approval.round === undefined ? (
+                <button type="button" onClick={() => setGranting(true)}>
+                  Approve more …
+                </button>
+              ) : null}
             </>
           ) : null}
           <button type="button" class="danger" onClick={() => setDenying(true)}>
@@ -237,5 +240,17 @@ function Arguments({ of }: { readonly of: ApprovalView['shown']['arguments'] }):
         </div>
       ))}
     </dl>
+  )
+}
+
+/** Where several have to agree: who has said what. */
+function Votes({ approval: { round } }: { readonly approval: ApprovalView }): JSX.Element | null {
+  if (round === undefined) return null
+  const said = new Map(round.votes.map(({ voter, decision }) => [voter, decision === 'allow' ? 'yes' : 'no']))
+  return (
+    <p class="note">
+      It takes {round.need} of {round.voters.length} yeses:{' '}
+      {round.voters.map(({ voter }) => `${line(voter)} ${said.get(voter) ?? 'has not answered'}`).join(', ')}.
+    </p>
   )
 }

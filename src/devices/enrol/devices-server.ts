@@ -23,8 +23,10 @@ import { OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
 import type { Registrar } from './enrolment.ts'
 import type { HttpAnswer, HttpHandler, HttpRequest } from './http-exchange.ts'
 import { textAnswer } from './http-exchange.ts'
+import type { OtaEndpointOptions } from './ota-endpoint.ts'
 import { activateHandler, otaHandler } from './ota-endpoint.ts'
 import type { VisionCounter } from './vision-desk.ts'
+import type { PhotoTarget } from './vision-endpoint.ts'
 import { visionHandler } from './vision-endpoint.ts'
 
 export interface DevicesServerOptions {
@@ -40,6 +42,8 @@ export interface DevicesServerOptions {
   readonly maxStrangers?: number
   readonly onRefused?: OnRefused
   readonly clock?: Clock
+  readonly backend?: OtaEndpointOptions['backend']
+  readonly photoTarget?: PhotoTarget
 }
 
 export interface DevicesServer {
@@ -55,12 +59,12 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
   const { registrar, desk, harbour, clock = systemClock, allowedOrigins = [], maxConnections = 4_096 } = options
   const timezoneMinutes = options.timezoneMinutes ?? ((nowMs: number) => -new Date(nowMs).getTimezoneOffset())
   const { onRefused = () => undefined } = options
-  const endpoint = { registrar, clock, timezoneMinutes, onRefused }
+  const endpoint = { registrar, clock, timezoneMinutes, onRefused, backend: options.backend }
   const otaPath = options.otaPath ?? OTA_PATH
   const routes: ReadonlyMap<string, HttpHandler> = new Map([
     [otaPath, otaHandler(endpoint)],
     [`${otaPath}activate`, activateHandler(endpoint)],
-    [VISION_PATH, visionHandler(desk, onRefused)],
+    [VISION_PATH, visionHandler(desk, onRefused, options.photoTarget)],
   ])
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: 5_000 })
   const { maxStrangers = MAX_UNAUTHENTICATED } = options

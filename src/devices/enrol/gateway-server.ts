@@ -11,7 +11,7 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Database } from '../../core/database-store.ts'
 import type { StateLog } from '../../ledger/state-log.ts'
-import type { Fleet, Harbour } from '../session/fleet.ts'
+import type { DeviceIdentity, Fleet, Harbour } from '../session/fleet.ts'
 import type { FleetOptions } from '../session/fleet-server.ts'
 import { createFleet } from '../session/fleet-server.ts'
 import type { OnRefused } from '../session/refusal.ts'
@@ -22,6 +22,11 @@ import { acceptMqttDevices } from '../session/mqtt-server.ts'
 import type { UdpAudioServer } from '../session/udp-audio-server.ts'
 import { openUdpAudio } from '../session/udp-audio-server.ts'
 import type { Transport } from '../session/session.ts'
+import type { BackendCredentials } from '../voice/backend-credentials-client.ts'
+import { createBackendCredentials } from '../voice/backend-credentials-client.ts'
+import type { BackendAddress } from '../voice/voice-backend.ts'
+import type { VoiceRelayOptions, VoiceRelays } from '../voice/voice-relay-client.ts'
+import { createVoiceRelays } from '../voice/voice-relay-client.ts'
 import type { Addresses } from './addresses.ts'
 import { hostFor, VISION_PATH, visionUrl, WEBSOCKET_PATH } from './addresses.ts'
 import type { DevicesServer, DevicesServerOptions } from './devices-server.ts'
@@ -47,6 +52,8 @@ export interface GatewayOptions {
   readonly broker?: ExternalBroker & { readonly url: string; readonly username?: string; readonly password?: string }
   /** For devices approved without a choice. */
   readonly transport?: Transport
+  /** A voice backend behind the devices. */
+  readonly voice?: VoiceOptions
   readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep'>
   readonly registrar?: Pick<RegistrarOptions, 'greeting' | 'waitingRoom' | 'onWaiting'>
   readonly server?: Pick<
@@ -60,7 +67,16 @@ export interface GatewayOptions {
   readonly onError?: (error: unknown, message: string) => void
 }
 
+export interface VoiceOptions {
+  /** The backend's OTA address, or where every device finds it. */
+  readonly backend: { readonly ota: string } | { readonly address: (identity: DeviceIdentity) => BackendAddress }
+  readonly callTool?: VoiceRelayOptions['callTool']
+  readonly onPresence?: VoiceRelayOptions['onPresence']
+}
+
 export interface Gateway {
+  /** The relay of each device's voice; `undefined` without a backend. */
+  readonly voice: (VoiceRelays & { readonly codeOf: (deviceId: string) => string | undefined }) | undefined
   readonly fleet: Fleet & Harbour
   readonly registrar: Registrar
   readonly httpPort: number
@@ -91,13 +107,18 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
   const doors: Doors = { server: undefined, udp: undefined, mqtt: undefined, broker: undefined }
   const store = new EnrolStore(database, log)
   const desk = createVisionDesk({ url: (local) => visionUrl(addresses, local), clock })
+  const backend = backendFor(options.voice, store, clock)
+  const voice = options.voice === undefined ? undefined : voiceRelays(options.voice, backend, clock)
   const fleet = createFleet({
     ...options.fleet,
+    voice,
     vision: desk,
     memory: store.memory((error) => onError(error, 'what a device can do could not be remembered')),
     onBug: (device, error) => onError(error, `the device ${device} said something that broke us, and was hung up on`),
     clock,
   })
+  const photoTarget = (deviceId: string) =>
+    fleet.device(deviceId)?.isAtBackends === true ? voice?.visionOf(deviceId) : undefined
   const registrar = createRegistrar({
     ...options.registrar,
     store,
@@ -117,12 +138,15 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
     await Promise.all([doors.server?.close(), doors.mqtt?.close(), doors.broker?.close(), doors.udp?.close()])
   }
   try {
-    doors.server = createDevicesServer({ ...options.server, registrar, desk, harbour: fleet, onRefused, clock })
+    const server = { registrar, desk, harbour: fleet, onRefused, clock, backend, photoTarget }
+    doors.server = createDevicesServer({ ...options.server, ...server })
     addresses = { ...addresses, httpPort: await doors.server.listen(host, options.httpPort) }
     if (options.mqtt !== undefined) {
       doors.udp = await openUdpAudio({ host, port: options.mqtt.udpPort })
       const udp = { host: hostFor(addresses, undefined), server: doors.udp }
-      const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp, onRefused }
+      const { maxConnections } = options.server ?? {}
+      const limit = maxConnections === undefined ? {} : { maxConnections }
+      const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp, onRefused, ...limit }
       doors.mqtt = await acceptMqttDevices(mqtt)
       addresses = { ...addresses, mqttPort: doors.mqtt.port }
     }
@@ -139,10 +163,24 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
   return {
     fleet,
     registrar,
+    voice: voice === undefined ? undefined : { ...voice, codeOf: (deviceId) => backend?.codeOf(deviceId) },
     httpPort: addresses.httpPort,
     mqttPort: addresses.mqttPort,
     udp: doors.udp,
     brokerConnected: () => doors.broker?.connected() ?? false,
     close,
   }
+}
+
+function backendFor(voice: VoiceOptions | undefined, store: EnrolStore, clock: Clock): BackendCredentials | undefined {
+  if (voice === undefined || !('ota' in voice.backend)) return undefined
+  const { ota } = voice.backend
+  return createBackendCredentials({ ota, describe: (deviceId) => store.device(deviceId) }, clock.monotonic)
+}
+
+function voiceRelays(voice: VoiceOptions, backend: BackendCredentials | undefined, clock: Clock): VoiceRelays {
+  const { backend: where, callTool, onPresence = () => undefined } = voice
+  const address = async (identity: DeviceIdentity): Promise<BackendAddress | undefined> =>
+    'address' in where ? where.address(identity) : backend?.address(identity)
+  return createVoiceRelays({ address, callTool, onPresence, clock })
 }

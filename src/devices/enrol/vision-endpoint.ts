@@ -10,6 +10,8 @@
  * Pure, given the desk, apart from knowing which posts are under way.
  */
 import type { OnRefused } from '../session/refusal.ts'
+import { forwardPhoto } from '../voice/photo-forward-client.ts'
+import type { VisionTarget } from '../voice/voice-relay-client.ts'
 import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
 import { mediaType } from '../wire/media-type.ts'
 import { decodeMultipart, multipartBoundary } from '../wire/multipart.ts'
@@ -21,7 +23,10 @@ import type { VisionCounter } from './vision-desk.ts'
 const MAX_UPLOAD = 2 * 1_048_576
 const TOLD = 'The photo was taken and handed to the caller.'
 
-export function visionHandler(desk: VisionCounter, onRefused: OnRefused): HttpHandler {
+/** Where a picture of this device goes that its voice backend asked for; `undefined` for everybody else's. */
+export type PhotoTarget = (deviceId: string) => VisionTarget | undefined
+
+export function visionHandler(desk: VisionCounter, onRefused: OnRefused, photoTarget?: PhotoTarget): HttpHandler {
   const posting = new Map<string, AbortController>()
   const bodyOf = async (deviceId: string, request: HttpRequest): Promise<Uint8Array | undefined> => {
     posting.get(deviceId)?.abort()
@@ -49,6 +54,12 @@ export function visionHandler(desk: VisionCounter, onRefused: OnRefused): HttpHa
     const body = await bodyOf(deviceId, request)
     if (body === undefined)
       return jsonAnswer(413, { success: false, message: 'the picture is too large or not wanted' })
+    const target = photoTarget?.(deviceId)
+    if (target !== undefined && clientId !== undefined) {
+      const upload = { identity: { deviceId, clientId }, contentType: headers['content-type'] ?? '', body }
+      const passed = await forwardPhoto(target, upload).catch(() => ({ status: 502, text: '' }))
+      return { status: passed.status === 200 ? 200 : 502, contentType: 'application/json', body: passed.text }
+    }
     const boundary = multipartBoundary(headers['content-type'])
     const parts = boundary === undefined ? undefined : decodeMultipart(boundary, body)
     const file = parts?.ok === true ? parts.value.find(({ name }) => name === 'file') : undefined

@@ -11,7 +11,7 @@ import type { AudioFrame } from '../wire/audio-frame.ts'
 import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_RATE } from './session-limits.ts'
-import type { DeviceIdentity, DeviceLink, DeviceView, LinkEars } from './fleet.ts'
+import type { DeviceIdentity, DeviceLink, DeviceView, LinkEars, VoiceChannel, VoiceService } from './fleet.ts'
 import { step } from './machine.ts'
 import type { Effect, Input, Session, Vision } from './session.ts'
 import { isOnline } from './session.ts'
@@ -26,6 +26,7 @@ export type UntimedInput = Input extends infer Each ? (Each extends Input ? Omit
 
 export interface BerthOptions {
   readonly clock: Clock
+  readonly voice: VoiceService | undefined
   /** Everything a session asks for except `send` and `close`, which the berth does itself. */
   readonly carryOut: (berth: Berth, effect: Effect) => void
   readonly onStep: (input: Input, effects: readonly Effect[]) => void
@@ -37,6 +38,7 @@ export class Berth {
   identity: DeviceIdentity | undefined
   link: DeviceLink | undefined
   readonly #options: BerthOptions
+  #voice: VoiceChannel | undefined
   /** Counts connections: the ears of an older one are deaf. */
   #epoch = 0
   #bucket: TokenBucket = { tokens: 0, atMs: 0 }
@@ -56,8 +58,17 @@ export class Berth {
   attach(identity: DeviceIdentity, link: DeviceLink, vision: Vision | undefined): LinkEars {
     const epoch = ++this.#epoch
     const { clock } = this.#options
+    this.#voice?.close()
     this.identity = identity
     this.link = link
+    this.#voice = this.#options.voice?.open(identity, {
+      input: (input) => {
+        if (this.#epoch === epoch) this.input({ kind: 'voice', input })
+      },
+      audio: (frame) => {
+        if (this.#epoch === epoch) link.sendAudio(frame)
+      },
+    })
     this.#bucket = fullBucket(TEXT_RATE, clock.monotonic())
     this.#lastSeenMs = clock.now()
     const seed = randomBytes(32).toString('hex')
@@ -112,6 +123,8 @@ export class Berth {
     if (this.link === undefined) return
     this.link = undefined
     this.#epoch++
+    this.#voice?.close()
+    this.#voice = undefined
     this.input({ kind: 'disconnected', reason })
   }
 
@@ -128,7 +141,8 @@ export class Berth {
   }
 
   view(): DeviceView {
-    const { device, phase, transport, info, tools, warnings, queue } = this.session
+    const { device, phase, transport, info, tools, warnings, queue, flight } = this.session
+    const purpose = flight?.purpose
     return {
       id: device,
       online: isOnline(this.session),
@@ -139,6 +153,7 @@ export class Berth {
       tools,
       warnings,
       queued: queue.length,
+      isAtBackends: purpose?.kind === 'request' || (purpose?.kind === 'call' && purpose.waiting.isBackends === true),
       lastSeenMs: this.#lastSeenMs,
     }
   }
@@ -157,7 +172,8 @@ export class Berth {
   }
 
   /** Audio that nobody listens to stays unread. */
-  #hearAudio(_read: () => AudioFrame | undefined): void {
+  #hearAudio(read: () => AudioFrame | undefined): void {
+    if (this.#voice?.audio(read) === true) return
     const atMs = this.#options.clock.monotonic()
     if (atMs - this.#audioNoticeMs < AUDIO_NOTICE_MS) return
     this.#audioNoticeMs = atMs
@@ -166,6 +182,7 @@ export class Berth {
 
   #carryOut(effect: Effect): void {
     if (effect.kind === 'send') this.link?.send(effect.text)
+    else if (effect.kind === 'voice') this.#voice?.output(effect.output)
     else if (effect.kind === 'audio-keys') this.link?.openAudio(effect.keys)
     else if (effect.kind === 'close') this.link?.close(effect.reason)
     else this.#options.carryOut(this, effect)

@@ -26,6 +26,7 @@ import type {
   Harbour,
   LinkEars,
   VisionDesk,
+  VoiceService,
 } from './fleet.ts'
 import type { Effect, Input, Remembered, SessionSettings } from './session.ts'
 import { DEFAULT_SESSION_SETTINGS, isOnline, newSession } from './session.ts'
@@ -37,6 +38,7 @@ export interface FleetOptions {
   readonly toolTimes?: ToolTimes
   readonly vision?: VisionDesk
   readonly memory?: FleetMemory
+  readonly voice?: VoiceService | undefined
   readonly clock?: Clock
   /** Every input and what came of it, for traces. */
   readonly onStep?: (device: string, input: Input, effects: readonly Effect[]) => void
@@ -74,7 +76,7 @@ class FleetServer implements Fleet, Harbour {
 
   constructor(options: FleetOptions) {
     this.#options = options
-    this.#settings = { ...DEFAULT_SESSION_SETTINGS, ...options.settings }
+    this.#settings = { ...DEFAULT_SESSION_SETTINGS, hasVoice: options.voice !== undefined, ...options.settings }
     this.#toolTimes = options.toolTimes ?? DEFAULT_TOOL_TIMES
     this.#clock = options.clock ?? systemClock
     for (const { deviceId, remembered } of options.memory?.recall() ?? []) this.#berthOf(deviceId, remembered)
@@ -114,6 +116,7 @@ class FleetServer implements Fleet, Harbour {
           timeoutMs: options.timeoutMs ?? toolTimeMs(tool, this.#toolTimes),
           waitMs: options.waitMs ?? WAIT_MS,
           outlastsSleep: options.whenAsleep === 'queue',
+          isBackends: options.isBackends ?? false,
         },
       })
     })
@@ -182,6 +185,7 @@ class FleetServer implements Fleet, Harbour {
     if (known !== undefined) return known
     const berth = new Berth(newSession(deviceId, this.#settings, remembered), {
       clock: this.#clock,
+      voice: this.#options.voice,
       carryOut: (from, effect) => this.#carryOut(from, effect),
       onStep: (input, effects) => this.#options.onStep?.(deviceId, input, effects),
       onBug: (error) => this.#options.onBug?.(deviceId, error),
@@ -230,6 +234,7 @@ class FleetServer implements Fleet, Harbour {
         return
       case 'send':
       case 'audio-keys':
+      case 'voice':
       case 'close':
         throw new Error(`a berth carries out ${effect.kind} itself`)
       default:

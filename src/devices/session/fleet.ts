@@ -18,7 +18,7 @@ import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import type { DeviceTool, ServerInfo } from '../wire/tool-list.ts'
 import type { UdpKeys } from '../wire/udp-audio.ts'
 import type { DeviceFault } from './device-fault.ts'
-import type { Phase, Remembered, Transport, Vision } from './session.ts'
+import type { Phase, Remembered, Transport, Vision, VoiceInput, VoiceOutput } from './session.ts'
 
 export interface Fleet {
   /** All devices ever attached or remembered, asleep ones too. */
@@ -52,6 +52,8 @@ export interface CallOptions {
   readonly whenAsleep?: 'fail' | 'queue' | undefined
   /** How long the call may wait for its turn and for the device to wake. */
   readonly waitMs?: number | undefined
+  /** The voice backend wants it: its pictures go there. */
+  readonly isBackends?: boolean | undefined
 }
 
 export interface DeviceView {
@@ -67,6 +69,8 @@ export interface DeviceView {
   /** What is missing from the list; in part the device's own words. */
   readonly warnings: readonly string[]
   readonly queued: number
+  /** What it works on now is for the voice backend. */
+  readonly isAtBackends?: boolean
   /** Wall clock; `undefined` for a device not seen since the start. */
   readonly lastSeenMs: number | undefined
 }
@@ -125,6 +129,24 @@ export interface LinkEars {
 /** What a transport needs of a fleet. The newest connection of a device wins and the older one is closed. */
 export interface Harbour {
   readonly attach: (identity: DeviceIdentity, link: DeviceLink) => LinkEars
+}
+
+/** Where the voice of devices goes. */
+export interface VoiceService {
+  /** For one connection of a device. */
+  readonly open: (identity: DeviceIdentity, port: DevicePort) => VoiceChannel
+}
+
+export interface VoiceChannel {
+  readonly output: (output: VoiceOutput) => void
+  /** Whether somebody listens; what nobody listens to is not read. */
+  readonly audio: (read: () => AudioFrame | undefined) => boolean
+  readonly close: () => void
+}
+
+export interface DevicePort {
+  readonly input: (input: VoiceInput) => void
+  readonly audio: (frame: AudioFrame) => void
 }
 
 /** What a stranger says to be let in. */

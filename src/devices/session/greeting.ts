@@ -6,21 +6,26 @@
 import { createHmac } from 'node:crypto'
 import type { DeviceHello } from '../wire/hello.ts'
 import { encodeUdpHello, encodeWebSocketHello } from '../wire/hello.ts'
+import { parseJsonObject } from '../wire/json-text.ts'
 import type { UdpKeys } from '../wire/udp-audio.ts'
+import { unwatch } from './microphone.ts'
 import type { Link } from './session.ts'
 import { NO_LISTING } from './session.ts'
 import type { Turn } from './turn.ts'
 import { emit, send, update, updateLink } from './turn.ts'
 
 /** Every hello starts discovery again: the device may have been flashed, or be another board behind the same id. */
-export function greet(turn: Turn, link: Link, hello: DeviceHello): void {
+export function greet(turn: Turn, link: Link, hello: DeviceHello, backend?: string): void {
   const greetings = link.greetings + 1
-  const sessionId = derive(link.seed, `session ${greetings}`).slice(0, 32)
-  updateLink(turn, { greetings, microphone: undefined })
+  const own = derive(link.seed, `session ${greetings}`).slice(0, 32)
+  const answer = backend === undefined ? helloAnswer(link, greetings, own) : backendHello(link, greetings, backend)
+  const sessionId = backend === undefined ? own : sessionIn(backend)
+  unwatch(turn, link)
+  updateLink(turn, { greetings, hello: undefined })
   // Before the answer leaves, so that no packet can be too early.
   if (link.transport === 'mqtt' && link.udp !== undefined)
     emit(turn, { kind: 'audio-keys', keys: udpKeys(link, greetings) })
-  send(turn, helloAnswer(link, greetings, sessionId))
+  send(turn, answer)
   const { phase, round, flight } = turn.session
   if (phase === 'greeting') emit(turn, { kind: 'online' })
   // Through somebody else's broker, a question from before the hello may never have reached it. A call keeps its time.
@@ -39,6 +44,23 @@ function helloAnswer(link: Link, greetings: number, sessionId: string): string {
   // A device that gets no UDP endpoint shows an alert; with a broker of somebody else's we may have none to offer.
   const { server, port } = link.udp ?? { server: '127.0.0.1', port: 9 }
   return encodeUdpHello(sessionId, { server, port, ...udpKeys(link, greetings) })
+}
+
+/** The backend's own words; only the way the device reaches it by is ours. */
+function backendHello(link: Link, greetings: number, text: string): string {
+  const message = parseJsonObject(text) ?? {}
+  if (link.transport === 'websocket') {
+    if (message['transport'] === 'websocket') return text
+    const { udp: _udp, ...rest } = message
+    return JSON.stringify({ ...rest, version: 1, transport: 'websocket' })
+  }
+  const { udp } = parseJsonObject(helloAnswer(link, greetings, '')) ?? {}
+  return JSON.stringify({ ...message, version: 3, transport: 'udp', udp })
+}
+
+function sessionIn(text: string): string {
+  const id = parseJsonObject(text)?.['session_id']
+  return typeof id === 'string' ? id : ''
 }
 
 function udpKeys({ seed }: Link, greetings: number): UdpKeys {

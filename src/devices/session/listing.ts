@@ -10,6 +10,7 @@ import type { Json } from '../../core/json.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { decodeToolPage } from '../wire/tool-list.ts'
 import { NO_LISTING } from './session.ts'
+import { poolTools } from './tool-pool.ts'
 import type { Turn } from './turn.ts'
 import { ask, emit, update } from './turn.ts'
 
@@ -83,7 +84,7 @@ export function endListing(turn: Turn, problem: string | undefined): void {
     phase: 'ready',
     attempts: 0,
     listing: NO_LISTING,
-    tools: changed ? listing.tools : before,
+    tools: changed ? poolTools(listing.tools) : before,
     // They quote the device, and are shown to people.
     warnings: warnings.slice(-MAX_WARNINGS).map((text) => text.slice(0, MAX_WARNING).toWellFormed()),
   })

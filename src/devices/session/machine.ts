@@ -9,12 +9,13 @@
 import { decodeDeviceFrame, encodeAnnouncement, encodeKeepAlive } from '../wire/envelope.ts'
 import type { RpcMessage } from '../wire/rpc.ts'
 import { decodeServerInfo } from '../wire/tool-list.ts'
-import { abortSpeech, endListening, hearAudio } from './microphone.ts'
+import { abortSpeech, endListening, hearAudio, NO_VOICE } from './microphone.ts'
 import { cancel, dropCalls, enqueue, startNextCall, takeCallResult } from './calls.ts'
 import { greet } from './greeting.ts'
 import { askForPage, endListing, takePage } from './listing.ts'
 import type { Effect, Flight, Input, Link, Session } from './session.ts'
 import { NO_LISTING } from './session.ts'
+import { dropRequests, landRequest, passOn, startRequest, takeVoice } from './session-voice.ts'
 import { tick } from './silence.ts'
 import type { Turn } from './turn.ts'
 import { ask, emit, refuse, send, update, updateLink } from './turn.ts'
@@ -58,6 +59,9 @@ function take(turn: Turn, input: Input): void {
     case 'announce':
       if (turn.session.link !== undefined) send(turn, encodeAnnouncement(turn.session.sessionId, input.announcement))
       return
+    case 'voice':
+      takeVoice(turn, input.input)
+      return
     case 'audio':
       hearAudio(turn)
       return
@@ -80,7 +84,7 @@ function connect(turn: Turn, input: Extract<Input, { kind: 'connected' }>): void
   const times = { openedAtMs: atMs, lastSentMs: atMs, lastHeardMs: atMs }
   const fresh = { visionTold: false, visionStale: false, overdue: NO_IDS, greetings: 0, unanswered: 0, closing: false }
   update(turn, {
-    link: { transport, seed, vision, udp, microphone: undefined, ...fresh, ...times },
+    link: { transport, seed, vision, udp, hello: undefined, microphone: undefined, ...fresh, ...times },
     transport,
     // A WebSocket device is deaf until it has been greeted; over MQTT it answers from the first moment. Behind somebody
     // else's broker it may not be there at all, and counts only once it has said something.
@@ -96,6 +100,7 @@ function disconnect(turn: Turn, reason: string): void {
   if (turn.session.link === undefined) return
   const wasOnline = turn.session.phase !== 'greeting'
   update(turn, { link: undefined, phase: 'asleep', sessionId: '', retryAtMs: undefined, listing: NO_LISTING })
+  dropRequests(turn)
   dropCalls(turn)
   if (wasOnline) emit(turn, { kind: 'offline', reason })
 }
@@ -113,7 +118,12 @@ function hear(turn: Turn, text: string): void {
     return
   }
   if (frame.value.kind === 'hello') {
-    greet(turn, link, frame.value.hello)
+    if (!turn.session.settings.hasVoice) greet(turn, link, frame.value.hello)
+    else {
+      // The hello that it hears is the backend's; ours only if there is none.
+      updateLink(turn, { hello: frame.value.hello })
+      emit(turn, { kind: 'voice', output: { kind: 'hello', text } })
+    }
     return
   }
   if (turn.session.phase === 'greeting') {
@@ -121,16 +131,21 @@ function hear(turn: Turn, text: string): void {
     return
   }
   if (frame.value.kind === 'mcp') hearRpc(turn, frame.value.message)
-  else if (frame.value.kind === 'goodbye') update(turn, { sessionId: '' })
-  else if (frame.value.kind === 'listen') endListening(turn, link, frame.value)
-  else if (frame.value.kind === 'abort') abortSpeech(turn, frame.value)
   else if (frame.value.kind === 'ping') send(turn, encodeKeepAlive(turn.session.sessionId))
-  else emit(turn, { kind: 'ignored', what: frame.value.type })
+  else if (turn.session.settings.hasVoice) passOn(turn, frame.value, text)
+  else if (frame.value.kind === 'goodbye') update(turn, { sessionId: '' })
+  else if (frame.value.kind === 'abort') abortSpeech(turn, frame.value)
+  else if (frame.value.kind !== 'listen') emit(turn, { kind: 'ignored', what: frame.value.type })
+  else if (frame.value.state === 'start') endListening(turn, link, { mode: frame.value.mode, notice: NO_VOICE })
 }
 
 function hearRpc(turn: Turn, message: RpcMessage): void {
   if (message.kind === 'notification') {
     emit(turn, { kind: 'notification', method: message.method, params: message.params })
+    if (turn.session.settings.hasVoice) {
+      const { method, params = {} } = message
+      emit(turn, { kind: 'voice', output: { kind: 'notification', method, params } })
+    }
     if (message.method === 'notifications/tools/list_changed') relistSoon(turn)
     return
   }
@@ -163,6 +178,10 @@ function land(turn: Turn, flight: Flight, message: Extract<RpcMessage, { kind: '
     else refuse(turn, purpose.waiting.call, { kind: 'device-error', ...message.error })
     return
   }
+  if (purpose.kind === 'request') {
+    landRequest(turn, purpose.key, message)
+    return
+  }
   if (purpose.round !== turn.session.round) return
   if (purpose.kind === 'initialise') {
     if (message.kind === 'result') update(turn, { info: decodeServerInfo(message.result) })
@@ -178,8 +197,14 @@ function advance(turn: Turn): void {
   if (phase === 'ready') {
     if (link.visionStale) return
     // Any tool may turn out to take a picture, so no call goes out before the device knows a token it can use.
-    if (queue.length > 0 && link.vision !== undefined && !link.visionTold) initialise(turn, link, 'vision')
-    else startNextCall(turn)
+    const [request] = turn.session.requests
+    const isDue = queue.length > 0 || request?.method === 'tools/call'
+    if (isDue && link.vision !== undefined && !link.visionTold) initialise(turn, link, 'vision')
+    // First come, first served, whoever asks.
+    else if (request !== undefined && request.sinceMs <= (queue[0]?.sinceMs ?? Number.POSITIVE_INFINITY)) {
+      startRequest(turn, request)
+      advance(turn)
+    } else startNextCall(turn)
     return
   }
   if (retryAtMs !== undefined && retryAtMs > turn.atMs) return

@@ -10,7 +10,7 @@
  *
  * Pure.
  */
-import type { DeviceFrame } from '../wire/envelope.ts'
+import type { Announcement, DeviceFrame, ListenMode } from '../wire/envelope.ts'
 import { encodeAnnouncement, encodeGoodbye, encodeSpeech } from '../wire/envelope.ts'
 import type { Link, MicrophoneWatch } from './session.ts'
 import type { Turn } from './turn.ts'
@@ -24,29 +24,45 @@ const ALERT_AFTER_MS = 400
 const CLOSE_AFTER_MS = 2_000
 const NEVER = Number.POSITIVE_INFINITY
 
-const NO_VOICE = {
+/** Said once for an absence. */
+export const AWAY = {
+  kind: 'alert',
+  status: 'Hearthbus',
+  message: 'The voice service does not answer. Tools work.',
+  emotion: 'neutral',
+} as const
+
+export const NO_VOICE = {
   kind: 'alert',
   status: 'Hearthbus',
   message: 'No voice service is set up. Tools work. See: hearthbus doctor',
   emotion: 'neutral',
 } as const
 
-export function endListening(turn: Turn, link: Link, { state, mode }: Extract<DeviceFrame, { kind: 'listen' }>): void {
-  if (state !== 'start') return
+interface ListeningEnd {
+  readonly mode: ListenMode
+  /** What the person at the device is told. */
+  readonly notice: Announcement | undefined
+}
+
+export function endListening(turn: Turn, link: Link, { mode, notice }: ListeningEnd): void {
   const { sessionId } = turn.session
   const quietFromMs = turn.atMs + IN_TRANSIT_MS
   emit(turn, { kind: 'unheard' })
   if (link.transport !== 'websocket') {
     send(turn, encodeGoodbye(sessionId))
-    watch(turn, { quietFromMs, alertAtMs: turn.atMs + ALERT_AFTER_MS, closeAtMs: undefined })
+    // A notice that is still due is not lost because the device was woken again meanwhile.
+    const due = notice ?? dueNotice(link)
+    const alertAtMs = due === undefined ? undefined : turn.atMs + ALERT_AFTER_MS
+    watch(turn, { quietFromMs, notice: due, alertAtMs, closeAtMs: undefined })
     return
   }
   const closeAtMs = mode === 'realtime' ? turn.atMs + CLOSE_AFTER_MS : undefined
   if (mode !== 'realtime') send(turn, encodeSpeech(sessionId, 'start'))
   // A button that is held ends in idle, with the socket open, as soon as the speech is over.
   if (mode === 'manual') send(turn, encodeSpeech(sessionId, 'stop'))
-  watch(turn, { quietFromMs: closeAtMs ?? quietFromMs, alertAtMs: undefined, closeAtMs })
-  send(turn, encodeAnnouncement(sessionId, NO_VOICE))
+  watch(turn, { quietFromMs: closeAtMs ?? quietFromMs, notice: undefined, alertAtMs: undefined, closeAtMs })
+  if (notice !== undefined) send(turn, encodeAnnouncement(sessionId, notice))
 }
 
 /**
@@ -66,7 +82,10 @@ export function hearAudio(turn: Turn): void {
   if (link === undefined) return
   // Without `listen start` before it, as when a wake word is sent ahead: what follows is waited for.
   if (link.microphone === undefined) {
-    watch(turn, { quietFromMs: turn.atMs + IN_TRANSIT_MS, alertAtMs: undefined, closeAtMs: undefined })
+    // A relay that is still dialling says itself what is to become of it.
+    if (turn.session.settings.hasVoice) return
+    const quietFromMs = turn.atMs + IN_TRANSIT_MS
+    watch(turn, { quietFromMs, notice: undefined, alertAtMs: undefined, closeAtMs: undefined })
     return
   }
   if (turn.atMs < link.microphone.quietFromMs) return
@@ -76,6 +95,16 @@ export function hearAudio(turn: Turn): void {
   }
   send(turn, encodeGoodbye(sessionId))
   watch(turn, { ...link.microphone, quietFromMs: turn.atMs + IN_TRANSIT_MS })
+}
+
+/** Nothing is watched any more, but for a notice that is still due. */
+export function unwatch(turn: Turn, link: Link): void {
+  const microphone = dueNotice(link) === undefined ? undefined : link.microphone
+  updateLink(turn, { microphone: microphone === undefined ? undefined : { ...microphone, quietFromMs: NEVER } })
+}
+
+function dueNotice({ microphone }: Link): Announcement | undefined {
+  return microphone?.alertAtMs === undefined ? undefined : microphone.notice
 }
 
 export function microphoneDue({ microphone }: Link): number {
@@ -89,7 +118,7 @@ export function watchMicrophone(turn: Turn, { microphone }: Link): 'closed' | 'o
     return 'closed'
   }
   if (turn.atMs >= (microphone.alertAtMs ?? NEVER)) {
-    send(turn, encodeAnnouncement(turn.session.sessionId, NO_VOICE))
+    if (microphone.notice !== undefined) send(turn, encodeAnnouncement(turn.session.sessionId, microphone.notice))
     watch(turn, { ...microphone, alertAtMs: undefined })
   }
   return 'open'

@@ -12,7 +12,8 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import type { ToolResult } from '../wire/content.ts'
-import type { Announcement } from '../wire/envelope.ts'
+import type { Announcement, ListenMode } from '../wire/envelope.ts'
+import type { DeviceHello } from '../wire/hello.ts'
 import type { DeviceTool, ServerInfo } from '../wire/tool-list.ts'
 import type { UdpKeys } from '../wire/udp-audio.ts'
 import type { DeviceFault } from './device-fault.ts'
@@ -49,6 +50,8 @@ export interface Link {
   readonly unanswered: number
   /** We have asked for it to be closed; nothing more is sent and nothing more is due. */
   readonly closing: boolean
+  /** Said by the device, and waiting for the voice backend's answer. */
+  readonly hello: DeviceHello | undefined
   /** Listening that was ended because nobody listens; `undefined` while there is nothing to watch. */
   readonly microphone: MicrophoneWatch | undefined
 }
@@ -56,6 +59,7 @@ export interface Link {
 export interface MicrophoneWatch {
   /** Audio after this moment means that the device did not heed what it was told. */
   readonly quietFromMs: number
+  readonly notice: Announcement | undefined
   readonly alertAtMs: number | undefined
   readonly closeAtMs: number | undefined
 }
@@ -69,10 +73,13 @@ export interface Waiting {
   readonly expiresAtMs: number
   /** Stays queued while the device is asleep. */
   readonly outlastsSleep: boolean
+  /** It is the voice backend that wants it. */
+  readonly isBackends?: boolean
 }
 
 export type Purpose =
   | { readonly kind: 'initialise' | 'list' | 'probe' | 'vision'; readonly round: number }
+  | { readonly kind: 'request'; readonly key: number; readonly round: number }
   | { readonly kind: 'call'; readonly waiting: Waiting; readonly abandoned: boolean }
 
 /** The one request a device is working on. Devices work on one thing at a time and answer in that order. */
@@ -102,6 +109,8 @@ export interface Session {
   readonly nextId: number
   readonly flight: Flight | undefined
   readonly queue: readonly Waiting[]
+  /** Of the voice backend. */
+  readonly requests: readonly VoiceRequest[]
   /** Raised by every hello, so that answers to an earlier round of discovery are not taken for this one's. */
   readonly round: number
   readonly attempts: number
@@ -117,7 +126,44 @@ export function isOnline({ phase }: Session): boolean {
   return phase !== 'asleep' && phase !== 'greeting'
 }
 
+/** What a voice relay tells a session. */
+export type VoiceInput =
+  /** The backend's hello, for the device. */
+  | { readonly kind: 'hello'; readonly text: string }
+  /** Nobody but us answers the hello. */
+  | { readonly kind: 'away' }
+  /** The backend is back, in the middle of a conversation. */
+  | { readonly kind: 'resumed' }
+  /** The device listens, and nobody hears it. */
+  | { readonly kind: 'unheard'; readonly mode: ListenMode; readonly isAlerted: boolean }
+  /** The backend ended the conversation. */
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'text'; readonly text: string }
+  | ({ readonly kind: 'request' } & Omit<VoiceRequest, 'sinceMs' | 'expiresAtMs'>)
+
+/** What a session tells its voice relay. */
+export type VoiceOutput =
+  | { readonly kind: 'hello' | 'text'; readonly text: string }
+  | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject }
+  | {
+      readonly kind: 'answer'
+      readonly key: number
+      readonly answer: { readonly result: Json } | { readonly error: JsonObject }
+    }
+
+export interface VoiceRequest {
+  /** The relay's own; the backend's id stays with it. */
+  readonly key: number
+  readonly method: string
+  readonly params: JsonObject
+  readonly timeoutMs: number
+  readonly sinceMs: number
+  readonly expiresAtMs: number
+}
+
 export interface SessionSettings {
+  /** Whether a voice backend is behind the devices. */
+  readonly hasVoice: boolean
   readonly withUserTools: boolean
   /** Of our requests. Boards that also serve somebody else send those answers here, too, and theirs count from one. */
   readonly firstId: number
@@ -138,6 +184,7 @@ export interface SessionSettings {
 }
 
 export const DEFAULT_SESSION_SETTINGS: SessionSettings = {
+  hasVoice: false,
   withUserTools: false,
   firstId: 10_001,
   helloMs: 10_000,
@@ -168,6 +215,7 @@ export type Input = { readonly atMs: number } & (
   /** The old token is spent or stale; here is the next one. */
   | { readonly kind: 'vision'; readonly vision: Vision | undefined }
   | { readonly kind: 'announce'; readonly announcement: Announcement }
+  | { readonly kind: 'voice'; readonly input: VoiceInput }
   /** The microphone is open: audio arrived, of which nothing was read. */
   | { readonly kind: 'audio' }
   | { readonly kind: 'relist' }
@@ -184,12 +232,14 @@ export interface CallRequest {
   /** For its turn, and for the device to wake if `outlastsSleep`. */
   readonly waitMs: number
   readonly outlastsSleep: boolean
+  readonly isBackends?: boolean
 }
 
 export type Effect =
   | { readonly kind: 'send'; readonly text: string }
   | { readonly kind: 'close'; readonly reason: string }
   | { readonly kind: 'answer'; readonly call: number; readonly result: Result<ToolResult, DeviceFault> }
+  | { readonly kind: 'voice'; readonly output: VoiceOutput }
   /** What audio of this session is enciphered with from now on. */
   | { readonly kind: 'audio-keys'; readonly keys: UdpKeys }
   /** A call's request is about to leave: its time starts now. */
@@ -225,6 +275,7 @@ export function newSession(device: string, settings: SessionSettings, remembered
     nextId: settings.firstId,
     flight: undefined,
     queue: [],
+    requests: [],
     round: 0,
     attempts: 0,
     retryAtMs: undefined,

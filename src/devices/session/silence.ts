@@ -8,6 +8,7 @@ import { expireWaiting } from './calls.ts'
 import { breakOffListing } from './listing.ts'
 import { microphoneDue, watchMicrophone } from './microphone.ts'
 import type { Flight, Link, Session } from './session.ts'
+import { expireRequests, failRequest } from './session-voice.ts'
 import type { Turn } from './turn.ts'
 import { ask, close, emit, refuse, send, update, updateLink } from './turn.ts'
 
@@ -22,7 +23,7 @@ const NEVER = Number.POSITIVE_INFINITY
 /** The earliest moment at which a tick changes something; `undefined` while only the outside can. */
 export function nextDeadline(session: Session): number | undefined {
   const { link, flight, queue, retryAtMs } = session
-  const deadlines = queue.map((waiting) => waiting.expiresAtMs)
+  const deadlines = [...queue, ...session.requests].map((waiting) => waiting.expiresAtMs)
   if (flight !== undefined) deadlines.push(flight.deadlineMs)
   if (link !== undefined && !link.closing) {
     if (retryAtMs !== undefined) deadlines.push(retryAtMs)
@@ -34,7 +35,9 @@ export function nextDeadline(session: Session): number | undefined {
 }
 
 function helloDue({ phase, settings }: Session, link: Link): number {
-  return phase === 'greeting' && link.transport === 'websocket' ? link.openedAtMs + settings.helloMs : NEVER
+  return phase === 'greeting' && link.transport === 'websocket' && link.hello === undefined
+    ? link.openedAtMs + settings.helloMs
+    : NEVER
 }
 
 /** The firmware takes a WebSocket channel for closed 120 s after the last data frame it received. */
@@ -51,6 +54,7 @@ function probeDue({ phase, settings, flight }: Session, link: Link): number {
 export function tick(turn: Turn): void {
   const { atMs } = turn
   expireWaiting(turn)
+  expireRequests(turn)
   const { flight } = turn.session
   if (flight !== undefined && atMs >= flight.deadlineMs) giveUp(turn, flight)
   const { session } = turn
@@ -84,6 +88,10 @@ function giveUp(turn: Turn, flight: Flight): void {
       updateLink(turn, { visionStale: true, overdue: [...link.overdue, flight.id].slice(-MAX_OVERDUE) })
       emit(turn, { kind: 'vision-stale' })
     }
+    return
+  }
+  if (purpose.kind === 'request') {
+    failRequest(turn, purpose.key, 'The device did not answer in time. It may have acted all the same.')
     return
   }
   const { link, attempts, settings } = turn.session

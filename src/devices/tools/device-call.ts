@@ -23,6 +23,7 @@ import { isRestartTool, toolTimeMs } from '../session/tool-time.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { faultOf, outcomeOf } from './answer.ts'
 import { definitionHash } from './definition.ts'
+import { isVoiceBackend } from './backend-tool-calls.ts'
 import { Waiters, WAITERS_PER_CALLER, WAITERS_PER_DEVICE } from './waiters.ts'
 
 export interface PatienceRules {
@@ -66,7 +67,7 @@ export class DeviceCalls {
     // The device may have come back as another, and the bus not have heard of it yet.
     if (now !== undefined && definitionHash(now) !== definitionHash(tool)) return fail(changedTool(slug, tool.name))
     const timeoutMs = toolTimeMs(tool.name, this.#rules.toolTimes)
-    const options = { signal: call.signal, waitMs: TURN_MS, timeoutMs }
+    const options = { signal: call.signal, waitMs: TURN_MS, timeoutMs, isBackends: isVoiceBackend(call.caller) }
     const askedAtMs = this.#rules.now()
     const result = await this.#fleet.call(deviceId, tool.name, call.body, options)
     if (!result.ok && isRestartTool(tool.name) && mayHaveActed(result.fault)) {

@@ -45,8 +45,18 @@ export function fullJson(house: OpenHouse, device: RosterDevice): JsonObject {
   return {
     ...deviceJson(house, device),
     address: view?.remoteAddress ?? null,
+    voice: voiceJson(house, device),
     enrolled_at: isoTimeOrNull(device.enrolled.approvedAtMs),
     warnings: [...(view?.warnings ?? []), ...device.problems].map((warning) => visibleText(warning, 200)),
+  }
+}
+
+function voiceJson({ gateway }: OpenHouse, { enrolled: { deviceId } }: RosterDevice): JsonObject {
+  const code = gateway.voice?.codeOf(deviceId)
+  return {
+    mode: gateway.voice === undefined ? 'none' : 'relay',
+    ...(gateway.voice === undefined ? {} : { state: gateway.voice.stateOf(deviceId) ?? 'idle' }),
+    ...(code === undefined ? {} : { activation_code: code }),
   }
 }
 
@@ -74,6 +84,7 @@ export function toolsJson(house: OpenHouse, device: RosterDevice, caller: Caller
         ...(decides ? { now: definitionJson(tool), was: pinned === undefined ? null : definitionJson(pinned) } : {}),
       })),
     digest: withheldDigest(withheld) ?? null,
+    voice: voiceJson(house, device),
     problems: problems.map((problem) => visibleText(problem, 200)),
   }
 }

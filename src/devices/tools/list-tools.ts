@@ -20,7 +20,7 @@ export const deviceArgument = z
   .string()
   .min(1)
   .max(64)
-  .describe('The device: its short name as devices.list gives it, its MAC address, or the name that people gave it.')
+  .describe('The device: its short name from devices.list, its MAC address, or its name.')
 
 const deviceView = z.object({
   device: z.string().describe('Its short name: the middle of `device.<name>.<tool>`.'),
@@ -35,6 +35,12 @@ const deviceView = z.object({
   withheld: z.int().describe('How many are new or changed and wait for a person.'),
   queued: z.int().describe('Calls that wait for it.'),
   last_seen: z.string().nullable(),
+})
+
+const voiceView = z.object({
+  mode: z.enum(['none', 'relay']),
+  state: z.enum(['idle', 'dialling', 'open', 'absent']).optional().describe('Of the way to the voice backend.'),
+  activation_code: z.string().optional().describe('What the voice backend wants to be typed in at its own console.'),
 })
 
 const definitionView = z.object({
@@ -67,6 +73,7 @@ const devicesGet = defineTool({
   input: z.strictObject({ device: deviceArgument }),
   output: deviceView.extend({
     address: z.string().nullable(),
+    voice: voiceView,
     enrolled_at: z.string(),
     warnings: z.array(z.string()),
   }),
@@ -100,6 +107,7 @@ const toolsList = defineTool({
       )
       .describe('Those that changed; an admin also sees the new ones, and what they say of themselves.'),
     digest: z.string().nullable().describe('Names what is withheld, for whoever approves it.'),
+    voice: voiceView,
     problems: z.array(z.string()),
   }),
 })

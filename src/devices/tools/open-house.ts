@@ -16,7 +16,7 @@ import { targetOf } from './slug.ts'
 import { seesDevice } from './standing.ts'
 
 export interface OpenHouse {
-  readonly gateway: Pick<Gateway, 'fleet' | 'registrar' | 'httpPort' | 'mqttPort' | 'brokerConnected'>
+  readonly gateway: Pick<Gateway, 'fleet' | 'registrar' | 'httpPort' | 'mqttPort' | 'brokerConnected' | 'voice'>
   readonly roster: Roster
   readonly calls: DeviceCalls
   readonly store: PinStore

@@ -51,7 +51,7 @@ export interface MqttSettings {
   readonly subscribeTopic: string
 }
 
-interface ActivationSettings {
+export interface ActivationSettings {
   readonly code: string
   readonly challenge: string
   readonly message: string

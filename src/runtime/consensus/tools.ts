@@ -9,7 +9,7 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { fromHex } from '../../core/bytes.ts'
+import { fromHex, hex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { Guard } from '../../guard/guard.ts'
@@ -17,10 +17,14 @@ import type { RoundRecord } from '../../guard/round.ts'
 import { answer, RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
 import { badArgument, fault } from '../faults.ts'
+import { drawAlpha, drawOne, drawSome } from '../random/draw.ts'
+import { vrfOutput, vrfProve, vrfPublicKey } from '../random/ecvrf.ts'
 import { id, MAX_REASON_LENGTH, text } from '../text.ts'
 
 /** What is exchanged with other nodes, and rounds of theirs in which this node votes. */
 export interface ConsensusPeers {
+  /** Ids of the community's members. */
+  readonly members: () => readonly string[]
   readonly gossip: (query: {
     readonly since: number | undefined
     readonly peers: readonly string[] | undefined
@@ -41,6 +45,8 @@ export type ElsewhereVote =
     }
 
 const MAX_OPEN_S = 86_400
+/** Entries that an auditor who looks at some looks at. */
+const SAMPLE = 8
 const level = z.enum(['PENDING', 'SOFT', 'QUORUM', 'HARD', 'ABSOLUTE'])
 const FAMILY = { family: runtimeFamily, lock: RUNTIME_LOCK, trustRequired: 'self' } as const
 
@@ -121,6 +127,15 @@ const finality = defineTool({
       voters: z.array(z.string()),
       state: z.string().describe('requested, approved, used, denied or expired'),
       quorum_index: z.int().nullable(),
+      draw: z
+        .object({
+          alpha_hex: z.string(),
+          public_key_hex: z.string(),
+          proof_hex: z.string(),
+          arbiter: z.string().nullable().describe('The member that is asked where there is a dispute.'),
+          sample: z.array(z.int()).describe('Entries up to the round that an auditor looks at.'),
+        })
+        .describe('Chosen by nobody: check it with vrf_verify and docs/protocols/consensus.md.'),
       conflicts: z.array(
         z.object({ voter: z.string(), votes: z.array(z.object({ body: z.string(), sig_b64: z.string() })) }),
       ),
@@ -145,9 +160,22 @@ const gossip = defineTool({
 export function consensusTools(
   bus: Pick<CapabilityBus, 'offer'>,
   guard: Pick<Guard, 'quorums' | 'approvals' | 'visible'>,
-  peers: () => ConsensusPeers | undefined,
+  { peers, vrfSecret }: { readonly peers: () => ConsensusPeers | undefined; readonly vrfSecret: Uint8Array },
 ): readonly Capability[] {
   const { quorums, approvals } = guard
+  const drawFor = (round: RoundRecord): Json => {
+    const number = approvals.get(round.id)?.askedSeq ?? 0
+    const alpha = drawAlpha({ house: round.house, epoch: round.epoch, purpose: 'arbiter', number })
+    const proof = vrfProve(vrfSecret, alpha)
+    const beta = vrfOutput(proof)
+    return {
+      alpha_hex: hex(alpha),
+      public_key_hex: hex(vrfPublicKey(vrfSecret)),
+      proof_hex: hex(proof),
+      arbiter: drawOne(beta, peers()?.members() ?? []) ?? null,
+      sample: [...drawSome(beta, number, SAMPLE)],
+    }
+  }
   return [
     propose.handledBy(async ({ tool, arguments: body, target, voters, need, expires_in_s: seconds }, context) => {
       const offer = bus.offer(tool)
@@ -194,7 +222,7 @@ export function consensusTools(
     finality.handledBy(async ({ round_id: roundId }) => {
       const round = quorums.get(roundId)
       if (round === undefined) return fail(fault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
-      return answer(finalityOf(round, approvals.get(roundId)?.state ?? 'expired'))
+      return answer(finalityOf(round, approvals.get(roundId)?.state ?? 'expired', drawFor(round)))
     }),
 
     gossip.handledBy(async ({ since, peers: wanted }) => {
@@ -205,7 +233,7 @@ export function consensusTools(
   ]
 }
 
-function finalityOf(round: RoundRecord, state: string): Json {
+function finalityOf(round: RoundRecord, state: string, draw: Json): Json {
   const keys = new Map(round.voters.map(({ voter, key }) => [voter, key]))
   return {
     round_id: round.id,
@@ -224,6 +252,7 @@ function finalityOf(round: RoundRecord, state: string): Json {
       voters: [...keys.keys()],
       state,
       quorum_index: round.quorumSeq ?? null,
+      draw,
       conflicts: round.conflicts.map(({ voter, votes }) => ({
         voter,
         votes: votes.map(({ body, signature }) => ({ body, sig_b64: base64(signature) })),

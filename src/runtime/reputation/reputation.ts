@@ -64,8 +64,8 @@ export class Reputation {
     while (this.#size < to) {
       const from = this.#size
       for (const { entry } of this.#ledger.entries(from, Math.min(PIECE, to - from))) this.#read(entry)
-      // An entry that cannot be read says nothing about anybody; verification names it.
-      this.#size = Math.max(this.#size, Math.min(to, from + PIECE))
+      // Nothing more can be read now: what is counted is what was read. Verification names what is unreadable.
+      if (this.#size === from) return
       yield
     }
   }

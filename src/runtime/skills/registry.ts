@@ -5,6 +5,8 @@
  *
  * Reads and writes through its stores.
  */
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
 import type { StateReader } from '../../ledger/projection.ts'
 import type { Records } from '../dependencies.ts'
 import type { FoundSkill, ScanSkills, SkillFolders } from './skill-folder-store.ts'
@@ -14,10 +16,20 @@ import { SKILL_CHANGE } from './skill.ts'
 export interface SkillRegistry {
   /** Scans, records what changed, and answers with what is on disk now. Nothing is written when nothing changed. */
   readonly refresh: () => Promise<KnownSkills>
+  /** A skill as it is on disk now, if that is what the ledger recorded. Records nothing. */
+  readonly recorded: (name: string) => Promise<Result<RecordedSkill, SkillFault>>
+}
+
+/** `unknown`: neither on disk nor on record. `changed`: the disk is not what was recorded, or lacks it. */
+export type SkillFault = 'unknown' | 'changed'
+
+export interface RecordedSkill extends FoundSkill {
+  readonly loaded_at: string
+  readonly log_index: number
 }
 
 interface KnownSkills extends SkillFolders {
-  readonly skills: readonly (FoundSkill & { readonly loaded_at: string; readonly log_index: number })[]
+  readonly skills: readonly RecordedSkill[]
 }
 
 export function createSkillRegistry(
@@ -37,6 +49,14 @@ export function createSkillRegistry(
       })
       return { skills: known, skipped }
     },
+
+    recorded: async (name) => {
+      const { skills } = await scan()
+      const [found, record] = [skills.find((skill) => skill.name === name), seen.get(name)]
+      if (found === undefined && record === undefined) return fail('unknown')
+      if (found === undefined || record === undefined || !isSame(found, record)) return fail('changed')
+      return ok({ ...found, loaded_at: record.loadedAt, log_index: record.logIndex })
+    },
   }
 }
 
@@ -51,9 +71,17 @@ function differences(skills: readonly FoundSkill[], seen: StateReader<SkillFacts
   const present = new Set(skills.map(({ name }) => name))
   const changed = skills
     .map((now) => ({ name: now.name, now, before: seen.get(now.name) }))
-    .filter(({ now, before }) => before?.contentHash !== now.content_hash || before.sourcePath !== now.source_path)
+    .filter(({ now, before }) => before === undefined || !isSame(now, before))
   const removed = [...seen.entries()].filter(([name]) => !present.has(name))
   return [...changed, ...removed.map(([name, before]) => ({ name, now: undefined, before }))]
+}
+
+function isSame(now: FoundSkill, before: SkillFacts): boolean {
+  return (
+    before.contentHash === now.content_hash &&
+    before.filesHash === now.files.filesHash &&
+    before.sourcePath === now.source_path
+  )
 }
 
 function recordChanges({ ledger }: Records, skills: readonly FoundSkill[], seen: StateReader<SkillFacts>): void {
@@ -65,6 +93,7 @@ function recordChanges({ ledger }: Records, skills: readonly FoundSkill[], seen:
       change: now === undefined ? 'removed' : before === undefined ? 'added' : 'changed',
       source_path: now?.source_path ?? before?.sourcePath,
       content_hash: now?.content_hash,
+      files_hash: now?.files.filesHash,
       previous_hash: before?.contentHash,
     })
   }

@@ -12,6 +12,8 @@ import { join } from 'node:path'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { systemCode } from '../../core/thrown.ts'
+import { listSkillFiles } from './skill-file-store.ts'
+import type { KnownFiles, SkillFiles } from './skill-file-store.ts'
 import { parseSkill } from './skill.ts'
 import type { Skill } from './skill.ts'
 
@@ -22,6 +24,8 @@ const MAX_FOLDERS = 500
 export interface FoundSkill extends Skill {
   /** As configured root, folder and file: where the owner finds it. */
   readonly source_path: string
+  readonly folder: string
+  readonly files: SkillFiles
 }
 
 interface SkippedFile {
@@ -44,6 +48,7 @@ export type ScanSkills = () => Promise<SkillFolders>
 
 export function createSkillScanner(roots: readonly string[]): ScanSkills {
   let known = new Map<string, Known>()
+  const knownFiles: KnownFiles = new Map()
   return async () => {
     const seen = new Map<string, Known>()
     const skills = new Map<string, FoundSkill>()
@@ -63,7 +68,17 @@ export function createSkillScanner(roots: readonly string[]): ScanSkills {
         if (!file.parsed.ok) skipped.push({ path, reason: file.parsed.fault })
         else if (skills.has(file.parsed.value.name))
           skipped.push({ path, reason: `has the name of ${skills.get(file.parsed.value.name)?.source_path}` })
-        else skills.set(file.parsed.value.name, { ...file.parsed.value, source_path: path })
+        else {
+          const files = await filesBeside(join(root, folder), knownFiles)
+          if (files.ok)
+            skills.set(file.parsed.value.name, {
+              ...file.parsed.value,
+              source_path: path,
+              folder: join(root, folder),
+              files: files.value,
+            })
+          else skipped.push({ path, reason: files.fault })
+        }
       }
     }
     // Files that are gone are forgotten with the map they were in.
@@ -80,6 +95,14 @@ async function foldersIn(root: string): Promise<Result<readonly string[], string
     return ok(folders.sort())
   } catch (error) {
     return fail(`cannot be listed: ${codeOf(error)}`)
+  }
+}
+
+async function filesBeside(folder: string, known: KnownFiles): Promise<Result<SkillFiles, string>> {
+  try {
+    return ok(await listSkillFiles(folder, known))
+  } catch (error) {
+    return fail(`has files that cannot be listed: ${codeOf(error)}`)
   }
 }
 

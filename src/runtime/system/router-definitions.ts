@@ -9,11 +9,29 @@ import { CALLS_ON } from '../../bus/capability-definition.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../envelope.ts'
 import { defineRuntimeTool, withFailurePattern } from '../runtime-tool.ts'
-import { id } from '../text.ts'
+import { id, text } from '../text.ts'
+
+/** As long as a message of llm.chat may be, in practice. */
+const MAX_PROMPT_LENGTH = 100_000
+
+/** The original's. Only the preference counts: providers say nothing about the rest. */
+const promptContext = z.strictObject({
+  task: z
+    .strictObject({
+      domain: id().exactOptional(),
+      tokens: z.int().min(0).exactOptional(),
+      deadline_ms: z.int().min(0).exactOptional(),
+      skill: z.array(id()).max(64).exactOptional(),
+    })
+    .exactOptional(),
+  operatorPreference: z.record(id(), z.number().min(0).max(1)).exactOptional().describe('By model, 0 to 1.'),
+})
 
 /** What a call is routed by; the same for looking and for calling. */
 const target = {
-  capability: id().describe('Its name, as bus_topology shows it.'),
+  capability: id().exactOptional().describe('Its name, as bus_topology shows it. This or `prompt`.'),
+  prompt: text(MAX_PROMPT_LENGTH).exactOptional().describe('For a language model, which is chosen by its score.'),
+  context: promptContext.exactOptional().describe('Goes with `prompt`.'),
   version: z
     .string()
     .regex(/^\d{1,6}\.\d{1,6}$/, 'major.minor')
@@ -30,28 +48,44 @@ const provider = {
   is_local: z.boolean(),
 }
 
+function checkTarget({
+  value,
+  issues,
+}: z.core.ParsePayload<{ capability?: string; prompt?: string; context?: unknown }>): void {
+  const refuse = (path: string, message: string): void => {
+    issues.push({ code: 'custom', input: value, path: [path], message })
+  }
+  if (value.capability === undefined && value.prompt === undefined) refuse('capability', 'or `prompt` is needed')
+  if (value.capability !== undefined && value.prompt !== undefined) refuse('prompt', 'given beside `capability`')
+  if (value.context !== undefined && value.prompt === undefined) refuse('context', 'goes with `prompt`')
+}
+
 export const routerScore = defineRuntimeTool({
   name: 'router_score',
   title: 'Who would take a call',
   description:
-    'Scores every provider of a capability as the router does, without calling any: `score` is the formula of spec 2 § 5.4 and `cost_ms` the measured latency times load, lower is better for both. `winner` is who would get the call now; if nobody would, `refusal` says why.',
-  input: z.strictObject(target),
+    'Scores every provider of a capability as the router does, without calling any: `score` is the formula of spec 2 § 5.4 and `cost_ms` the measured latency times load, lower is better for both. `winner` is who would get the call now; if nobody would, `refusal` says why. With `prompt` it scores the language models instead, from 0 to 1 by success, speed, room and preference.',
+  input: z.strictObject(target).check(checkTarget),
   output: z.object({
     capability: z.string(),
-    scores: z.array(
-      z.object({
-        ...provider,
-        score: z.number(),
-        cost_ms: z.number(),
-        viable: z.boolean(),
-        reasons: z.array(z.string()).describe('Why it would not be chosen.'),
-        in_flight: z.int(),
-        max_concurrent: z.int(),
-        success_rate: z.number(),
-        p50_ms: z.number(),
-      }),
-    ),
-    winner: z.object(provider).nullable(),
+    scores: z.union([
+      z.record(z.string(), z.number()).describe('Of a prompt: by model.'),
+      z.array(
+        z.object({
+          ...provider,
+          score: z.number(),
+          cost_ms: z.number(),
+          viable: z.boolean(),
+          reasons: z.array(z.string()).describe('Why it would not be chosen.'),
+          in_flight: z.int(),
+          max_concurrent: z.int(),
+          success_rate: z.number(),
+          p50_ms: z.number(),
+        }),
+      ),
+    ]),
+    winner: z.union([z.string(), z.object(provider)]).nullable(),
+    rule_version_hash: z.string().exactOptional().describe('Of a prompt: SHA-256 of the rules it was scored by.'),
     refusal: z.string().exactOptional(),
   }),
   effect: 'reads',
@@ -63,17 +97,21 @@ export const routerCall = {
   title: 'Call any capability',
   description: withFailurePattern(
     'router_call',
-    'Calls a capability by name through the router, on this node or a peer, in your own name: the same rights, approvals, limits and records apply as if you had called it directly. For capabilities that are not in your tool list, or to choose the node.',
+    'Calls a capability by name through the router, on this node or a peer, in your own name: the same rights, approvals, limits and records apply as if you had called it directly. For capabilities that are not in your tool list, or to choose the node. With `prompt` it asks the language models in the order of their scores until one answers; if none does, FallbackChainExhaustedError lists the attempts.',
   ),
-  input: z.strictObject({
-    ...target,
-    session_id: id().exactOptional().describe('Calls with one session go to one provider while it is there.'),
-    // Never longer than the tool's own deadline, which is as long.
-    timeout_ms: z.int().min(1).max(600_000).exactOptional(),
-  }),
+  input: z
+    .strictObject({
+      ...target,
+      session_id: id().exactOptional().describe('Calls with one session go to one provider while it is there.'),
+      // Never longer than the tool's own deadline, which is as long.
+      timeout_ms: z.int().min(1).max(600_000).exactOptional(),
+    })
+    .check(checkTarget),
   output: z.object({
     capability: z.string(),
     served_by: z.string().nullable().describe('The node that answered.'),
+    model: z.string().exactOptional().describe('Of a prompt: who answered.'),
+    attempts: z.array(z.object({ model: z.string(), code: z.string(), message: z.string() })).exactOptional(),
     data: z.unknown(),
   }),
   // What it may lead to, so that clients ask before they let it run. By itself it only calls on.
@@ -83,7 +121,7 @@ export const routerCall = {
   timeoutSeconds: 600,
   ...CALLS_ON,
   // Recorded with the call that it makes, where it is known which of them are secrets.
-  secrets: ['arguments', 'data'],
+  secrets: ['arguments', 'data', 'prompt'],
 } as const
 
 export const routerFallback = defineRuntimeTool({

@@ -14,12 +14,15 @@ import { cost } from '../../bus/health.ts'
 import type { Router } from '../../bus/router.ts'
 import { specScore } from '../../bus/strategy.ts'
 import { closest, didYouMean } from '../../core/closest.ts'
+import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { isMeant, meantBy } from '../../core/spelling.ts'
 import { answer, origin } from '../dependencies.ts'
 import type { Records } from '../dependencies.ts'
 import { badArgument } from '../faults.ts'
+import { CHAT_CAPABILITY, promptModels, rankModels, ROUTING_RULES_HASH, scoreModels } from './model-routing.ts'
+import type { ModelProvider } from './model-routing.ts'
 import { routerCall, routerFallback, routerScore, routerStats } from './router-definitions.ts'
 
 export type RoutingBus = Pick<
@@ -34,8 +37,17 @@ const TRACES_SEARCHED = 100
 
 export function routerTools({ database, ledger, clock }: Records, bus: RoutingBus): readonly Capability[] {
   return [
-    routerScore.handledBy(async ({ capability: given, version, arguments: body, node: wanted }, call) => {
+    routerScore.handledBy(async ({ capability: given, version, arguments: body, node: wanted, context }, call) => {
       const nowMs = clock.monotonic()
+      if (given === undefined) {
+        const scores = scoreModels(chatProviders(bus, call, nowMs), context?.operatorPreference)
+        return answer({
+          capability: CHAT_CAPABILITY,
+          scores: Object.fromEntries(scores),
+          winner: rankModels(scores)[0] ?? null,
+          rule_version_hash: ROUTING_RULES_HASH,
+        })
+      }
       const capability = offeredName(bus, given)
       const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
       const versionReq = versionOf(version) ?? bus.offer(capability)?.version ?? [0, 0]
@@ -55,7 +67,15 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
     defineChange({
       ...routerCall,
       act: async (_plan, input, context) => {
-        const { version: wanted, arguments: body, node, session_id: sessionId, timeout_ms: timeoutMs } = input
+        const { version: wanted, arguments: body, node, session_id: sessionId, timeout_ms: timeoutMs, prompt } = input
+        if (input.capability === undefined) {
+          const providers = chatProviders(bus, context, clock.monotonic())
+          const ranked = rankModels(scoreModels(providers, input.context?.operatorPreference))
+          const outcome = await promptModels(context, { prompt: prompt ?? '', ranked })
+          if (!outcome.ok || !isJsonObject(outcome.value.data)) return outcome
+          const served = servedBy(bus, context.traceId, CHAT_CAPABILITY)
+          return ok({ ...outcome.value, data: { ...outcome.value.data, served_by: served } })
+        }
         const capability = offeredName(bus, input.capability)
         // A chain of calls of itself would only use up its deadline.
         if (capability === routerCall.name) return fail(badArgument('capability', 'calls nothing but itself'))
@@ -114,6 +134,22 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
       })
     }),
   ]
+}
+
+/** Every provider of a language model, as the router sees it at this moment. */
+function chatProviders(bus: RoutingBus, call: Call, nowMs: number): readonly ModelProvider[] {
+  return bus.registry.named(CHAT_CAPABILITY).map((entry) => {
+    const asked: Call = {
+      ...call,
+      capability: CHAT_CAPABILITY,
+      versionReq: entry.offer.version,
+      body: { params: entry.offer.params['model'] === undefined ? {} : { model: entry.offer.params['model'] } },
+      node: undefined,
+      sessionId: undefined,
+    }
+    const isViable = isEligible(entry, asked) && bus.router.blockedBy(entry, nowMs) === undefined
+    return { entry, isViable, costMs: cost(entry.latency, entry.inFlight, nowMs) }
+  })
 }
 
 /** The capability of that name, or else the one that strict clients list so. */

@@ -56,7 +56,10 @@ export async function openHouse(options: Partial<GatewayOptions> = {}): Promise<
       awake: true,
       ...more,
       timing: { ...QUICK, ...more.timing },
-      onCode: (code) => void gateway.registrar.approve(code, { by: 'the test', transport }),
+      onCode: (code) => {
+        more.onCode?.(code)
+        void gateway.registrar.approve(code, { by: 'the test', transport })
+      },
     })
     devices.push(device)
     if (more.awake === false && transport === 'websocket') await device.wake()

@@ -1,0 +1,141 @@
+/**
+ * Backend credentials: asks a voice backend's OTA address on behalf of a device, keeps what it says about where to
+ * connect, and passes activation on.
+ *
+ *   device's OTA question ──same headers, same body──▶ backend ▸ websocket | mqtt: kept here      activation: to the device
+ *   device's /activate    ──same body───────────────▶ backend ▸ status: to the device
+ *
+ * Only the chip can answer a challenge of activation version 2, so it is passed on and never made here. `firmware` is not
+ * passed on: a backend does not flash a device of this house.
+ *
+ * Does I/O.
+ */
+import { isJsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { visibleText } from '../../core/stranger-text.ts'
+import type { DeviceIdentity } from '../session/fleet.ts'
+import { parseJsonObject } from '../wire/json-text.ts'
+import type { ActivationSettings, Headers } from '../wire/ota.ts'
+import type { BackendAddress } from './voice-backend.ts'
+
+export interface BackendCredentialsOptions {
+  readonly ota: string
+  /** Board and firmware, for a device that has not asked since the gateway started. */
+  readonly describe: (deviceId: string) => { readonly board: string; readonly firmware: string } | undefined
+}
+
+export interface BackendCredentials {
+  /** The device's own question, passed on; the activation that the backend wants, if it does. */
+  readonly ask: (identity: DeviceIdentity, headers: Headers, body: string) => Promise<ActivationSettings | undefined>
+  /** The status that the backend answers, or `undefined` if this device has nothing to activate there. */
+  readonly activate: (identity: DeviceIdentity, headers: Headers, body: string) => Promise<number | undefined>
+  readonly address: (identity: DeviceIdentity) => Promise<BackendAddress | undefined>
+  /** The code that the backend waits for, for the owner. */
+  readonly codeOf: (deviceId: string) => string | undefined
+}
+
+/** A device waits for our own answer meanwhile. */
+const TIMEOUT_MS = 4_000
+/** Tokens of open servers last a month; asking is cheap. */
+const FRESH_MS = 3_600_000
+const PASSED_ON = ['activation-version', 'serial-number', 'user-agent', 'accept-language'] as const
+
+interface Known {
+  readonly address: BackendAddress | undefined
+  readonly activation: ActivationSettings | undefined
+  readonly atMs: number
+}
+
+export function createBackendCredentials(
+  { ota, describe }: BackendCredentialsOptions,
+  now: () => number,
+): BackendCredentials {
+  const known = new Map<string, Known>()
+
+  const post = async (url: string, identity: DeviceIdentity, headers: Headers, body: string): Promise<Response> =>
+    fetch(url, {
+      method: 'POST',
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: {
+        'Content-Type': 'application/json',
+        'Device-Id': identity.deviceId,
+        'Client-Id': identity.clientId,
+        ...Object.fromEntries(
+          PASSED_ON.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name] ?? '']])),
+        ),
+      },
+      body,
+    })
+
+  const ask: BackendCredentials['ask'] = async (identity, headers, body) => {
+    const response = await post(ota, identity, headers, body)
+    const answer = response.status === 200 ? parseJsonObject(await response.text()) : undefined
+    if (answer === undefined) return known.get(identity.deviceId)?.activation
+    const activation = activationIn(answer)
+    known.set(identity.deviceId, { address: addressIn(answer), activation, atMs: now() })
+    return activation
+  }
+
+  return {
+    ask,
+    activate: async (identity, headers, body) => {
+      if (known.get(identity.deviceId)?.activation === undefined) return undefined
+      const response = await post(`${ota.replace(/\/$/, '')}/activate`, identity, headers, body)
+      await response.body?.cancel()
+      return response.status
+    },
+    address: async (identity) => {
+      const before = known.get(identity.deviceId)
+      if (before?.address !== undefined && now() - before.atMs < FRESH_MS) return before.address
+      const { board = 'hearthbus', firmware = '0' } = describe(identity.deviceId) ?? {}
+      const headers = { 'activation-version': '1', 'user-agent': `${board}/${firmware}` }
+      await ask(identity, headers, bootBody(identity, board, firmware)).catch(() => undefined)
+      return known.get(identity.deviceId)?.address
+    },
+    codeOf: (deviceId) => known.get(deviceId)?.activation?.code,
+  }
+}
+
+function bootBody({ deviceId, clientId }: DeviceIdentity, board: string, firmware: string): string {
+  return JSON.stringify({
+    version: 2,
+    mac_address: deviceId,
+    uuid: clientId,
+    application: { name: 'xiaozhi', version: firmware },
+    board: { type: board, name: board, mac: deviceId },
+  })
+}
+
+/** MQTT is taken where both are told: so does the firmware. */
+function addressIn({ mqtt, websocket }: JsonObject): BackendAddress | undefined {
+  if (isJsonObject(mqtt)) {
+    const settings = {
+      endpoint: text(mqtt, 'endpoint'),
+      clientId: text(mqtt, 'client_id'),
+      username: text(mqtt, 'username'),
+      password: text(mqtt, 'password'),
+      publishTopic: text(mqtt, 'publish_topic'),
+      subscribeTopic: text(mqtt, 'subscribe_topic'),
+    }
+    if (settings.endpoint !== '') return { kind: 'mqtt', mqtt: settings }
+  }
+  if (isJsonObject(websocket) && /^wss?:\/\//.test(text(websocket, 'url')))
+    return { kind: 'websocket', websocket: { url: text(websocket, 'url'), token: text(websocket, 'token') } }
+  return undefined
+}
+
+/** Shown on the device and to the owner: a stranger's text. */
+function activationIn({ activation }: JsonObject): ActivationSettings | undefined {
+  if (!isJsonObject(activation) || text(activation, 'code') === '') return undefined
+  return {
+    code: visibleText(text(activation, 'code'), 16),
+    challenge: text(activation, 'challenge').slice(0, 256),
+    message: visibleText(text(activation, 'message'), 200),
+  }
+}
+
+function text(section: JsonObject, key: string): string {
+  const value = section[key]
+  return typeof value === 'string' ? value.slice(0, 2_048) : ''
+}

@@ -1,0 +1,66 @@
+/**
+ * Backend WebSocket client: dials a voice backend the way the device would, with the device's identity.
+ *
+ * Audio is bare Opus (version 1), which every backend reads whatever a header says.
+ *
+ * Does I/O.
+ */
+import { WebSocket } from 'ws'
+import type { DeviceIdentity } from '../session/fleet.ts'
+import type { WebSocketSettings } from '../wire/ota.ts'
+import type { BackendHandlers, BackendLink } from './voice-backend.ts'
+
+const CONNECT_MS = 7_000
+const MAX_MESSAGE_BYTES = 1_048_576
+/** A backend that reads nothing is not kept in memory on its own account. */
+const MAX_UNSENT = 262_144
+
+export function dialBackendWebSocket(
+  { url, token }: WebSocketSettings,
+  { deviceId, clientId }: DeviceIdentity,
+  handlers: BackendHandlers,
+): BackendLink {
+  let isEnded = false
+  const end = (isClean: boolean, reason: string) => {
+    if (isEnded) return
+    isEnded = true
+    handlers.closed(isClean, reason)
+  }
+  const socket = new WebSocket(url, {
+    perMessageDeflate: false,
+    handshakeTimeout: CONNECT_MS,
+    maxPayload: MAX_MESSAGE_BYTES,
+    headers: {
+      'Device-Id': deviceId,
+      'Client-Id': clientId,
+      'Protocol-Version': '1',
+      // As firmware does: a token with a blank is a whole header, and an empty one is none.
+      ...(token === '' ? {} : { Authorization: token.includes(' ') ? token : `Bearer ${token}` }),
+    },
+  })
+  socket.on('open', () => handlers.opened())
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
+    if (isBinary) handlers.audio({ timestampMs: 0, opus: data })
+    else handlers.text(data.toString('utf8'))
+  })
+  socket.on('close', (code: number) => end(code === 1_000 || code === 1_001 || code === 1_005, `closed (${code})`))
+  socket.on('error', (error) => {
+    socket.terminate()
+    end(false, error.message)
+  })
+  return {
+    send: (text) => {
+      if (socket.readyState === socket.OPEN && socket.bufferedAmount <= MAX_UNSENT) socket.send(text, () => undefined)
+    },
+    sendAudio: ({ opus }) => {
+      // What cannot be sent now is lost: old audio is of no use to anybody.
+      if (socket.readyState === socket.OPEN && socket.bufferedAmount <= MAX_UNSENT)
+        socket.send(opus, { binary: true }, () => undefined)
+    },
+    close: () => {
+      isEnded = true
+      socket.close(1_000)
+      setTimeout(() => socket.terminate(), 1_000).unref()
+    },
+  }
+}

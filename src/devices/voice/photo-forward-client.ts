@@ -1,0 +1,38 @@
+/**
+ * Photo forward: passes a picture that a voice backend asked for on to where the backend wants it, as the device would
+ * have posted it. What the backend answers becomes the text of the tool's answer.
+ *
+ * Does I/O.
+ */
+import type { DeviceIdentity } from '../session/fleet.ts'
+import type { VisionTarget } from './voice-relay-client.ts'
+
+export interface PhotoUpload {
+  readonly identity: DeviceIdentity
+  readonly contentType: string
+  readonly body: Uint8Array
+}
+
+/** The device's own patience is 30 s. */
+const TIMEOUT_MS = 25_000
+const MAX_ANSWER = 32_768
+
+export async function forwardPhoto(
+  { url, token }: VisionTarget,
+  { identity, contentType, body }: PhotoUpload,
+): Promise<{ readonly status: number; readonly text: string }> {
+  if (!/^https?:\/\//.test(url)) return { status: 502, text: '' }
+  const response = await fetch(url, {
+    method: 'POST',
+    redirect: 'error',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    headers: {
+      'Content-Type': contentType,
+      'Device-Id': identity.deviceId,
+      'Client-Id': identity.clientId,
+      ...(token === '' ? {} : { Authorization: `Bearer ${token}` }),
+    },
+    body: Buffer.from(body),
+  })
+  return { status: response.status, text: (await response.text()).slice(0, MAX_ANSWER) }
+}

@@ -1,0 +1,28 @@
+/**
+ * Voice backend: what the relay needs of the far end that a device's voice is passed on to, whichever way it goes.
+ *
+ * Pure.
+ */
+import type { AudioFrame } from '../wire/audio-frame.ts'
+import type { MqttSettings, WebSocketSettings } from '../wire/ota.ts'
+
+/** Where a backend is, and as whom a device comes to it. */
+export type BackendAddress =
+  | { readonly kind: 'websocket'; readonly websocket: WebSocketSettings }
+  | { readonly kind: 'mqtt'; readonly mqtt: MqttSettings }
+
+/** One connection on behalf of one device. Nothing of it throws; `closed` is heard exactly once. */
+export interface BackendLink {
+  readonly send: (text: string) => void
+  readonly sendAudio: (frame: AudioFrame) => void
+  readonly close: () => void
+}
+
+export interface BackendHandlers {
+  /** Connected: the device's hello can be said. */
+  readonly opened: () => void
+  readonly text: (text: string) => void
+  readonly audio: (frame: AudioFrame) => void
+  /** `isClean`: the backend ended the conversation, rather than having gone. */
+  readonly closed: (isClean: boolean, reason: string) => void
+}

@@ -1,0 +1,244 @@
+/**
+ * Voice relay: one relay for each device, its connection to the backend, and the backend's own MCP requests.
+ *
+ *   device text, audio ──▶ relay ──▶ backend link        backend's `mcp` ──▶ guard or straight to the device ──▶ answer
+ *
+ * Audio is passed from one socket to the other and kept nowhere.
+ *
+ * Does I/O, through its links, and timers.
+ */
+import type { Clock } from '../../core/clock.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { DeviceIdentity, DevicePort, VoiceChannel, VoiceService } from '../session/fleet.ts'
+import type { VoiceOutput } from '../session/session.ts'
+import type { AudioFrame } from '../wire/audio-frame.ts'
+import { encodeMcp } from '../wire/envelope.ts'
+import { parseJsonObject } from '../wire/json-text.ts'
+import { dialBackendMqtt } from './backend-mqtt-client.ts'
+import { dialBackendWebSocket } from './backend-websocket-client.ts'
+import type { Relay, RelayEffect, RelayInput } from './relay.ts'
+import { IDLE_RELAY, stepRelay } from './relay.ts'
+import type { BackendAddress, BackendHandlers, BackendLink } from './voice-backend.ts'
+
+/** What is told of a tool's answer: JSON-RPC `result` or `error`. */
+export type RpcAnswer = { readonly result: Json } | { readonly error: JsonObject }
+
+export interface VoiceRelayOptions {
+  /** Where this device's backend is; asked at every wake, since credentials end. `refresh`: the last ones were refused. */
+  readonly address: (identity: DeviceIdentity) => Promise<BackendAddress | undefined>
+  /** The backend wants a tool of the device: through the guard. Absent: straight to the device. */
+  readonly callTool?: ((deviceId: string, name: string, args: JsonObject) => Promise<RpcAnswer>) | undefined
+  /** A backend went or came back. */
+  readonly onPresence: (deviceId: string, isThere: boolean) => void
+  readonly clock: Clock
+}
+
+export interface VisionTarget {
+  readonly url: string
+  readonly token: string
+}
+
+export interface VoiceRelays extends VoiceService {
+  /** Where the backend wants this device's pictures. */
+  readonly visionOf: (deviceId: string) => VisionTarget | undefined
+  readonly stateOf: (deviceId: string) => Relay['phase'] | undefined
+}
+
+type Untimed = RelayInput extends infer Each ? (Each extends RelayInput ? Omit<Each, 'atMs'> : never) : never
+
+const CALL_MS = 60_000
+
+export function createVoiceRelays(options: VoiceRelayOptions): VoiceRelays {
+  const channels = new Map<string, RelayChannel>()
+  return {
+    open: (identity, port) => {
+      channels.get(identity.deviceId)?.close()
+      const channel = new RelayChannel(options, identity, port)
+      channels.set(identity.deviceId, channel)
+      return channel
+    },
+    visionOf: (deviceId) => channels.get(deviceId)?.vision,
+    stateOf: (deviceId) => channels.get(deviceId)?.phase,
+  }
+}
+
+class RelayChannel implements VoiceChannel {
+  vision: VisionTarget | undefined
+  readonly #options: VoiceRelayOptions
+  readonly #identity: DeviceIdentity
+  readonly #port: DevicePort
+  readonly #forwards = new Map<number, Json>()
+  #relay: Relay = IDLE_RELAY
+  #link: BackendLink | undefined
+  #address: BackendAddress['kind'] | undefined
+  /** Counts dials: what an older connection still says is not heard. */
+  #epoch = 0
+  #isOpened = false
+  #timer: NodeJS.Timeout | undefined
+  #nextForward = 1
+
+  constructor(options: VoiceRelayOptions, identity: DeviceIdentity, port: DevicePort) {
+    this.#options = options
+    this.#identity = identity
+    this.#port = port
+  }
+
+  get phase(): Relay['phase'] {
+    return this.#relay.phase
+  }
+
+  readonly output = (output: VoiceOutput): void => {
+    switch (output.kind) {
+      case 'hello':
+        this.#input({ kind: 'device-hello', text: output.text })
+        return
+      case 'text':
+        this.#input({ kind: 'device-text', text: output.text })
+        return
+      case 'notification':
+        this.#answer({ method: output.method, params: output.params })
+        return
+      case 'answer': {
+        const id = this.#forwards.get(output.key)
+        this.#forwards.delete(output.key)
+        if (id !== undefined) this.#answer({ id, ...output.answer })
+        return
+      }
+      default:
+        output satisfies never
+    }
+  }
+
+  readonly audio = (read: () => AudioFrame | undefined): boolean => {
+    if (this.#relay.phase !== 'open') return false
+    const frame = read()
+    if (frame !== undefined) this.#link?.sendAudio(frame)
+    return true
+  }
+
+  /** The device is gone, or comes by another connection. */
+  readonly close = (): void => {
+    this.#input({ kind: 'device-gone' })
+    clearTimeout(this.#timer)
+  }
+
+  #input(input: Untimed): void {
+    const { relay, effects } = stepRelay(this.#relay, { ...input, atMs: this.#options.clock.monotonic() })
+    this.#relay = relay
+    for (const effect of effects) this.#carryOut(effect)
+    clearTimeout(this.#timer)
+    if (this.#relay.deadlineMs === undefined) return
+    const delayMs = Math.max(1, this.#relay.deadlineMs - this.#options.clock.monotonic())
+    this.#timer = setTimeout(() => this.#input({ kind: 'tick' }), delayMs)
+    this.#timer.unref()
+  }
+
+  #carryOut(effect: RelayEffect): void {
+    if (effect.kind === 'dial') void this.#dial(effect.hello)
+    else if (effect.kind === 'send') this.#link?.send(effect.text)
+    else if (effect.kind === 'close') this.#hangUp()
+    else if (effect.kind === 'finish') {
+      if (this.#address !== 'mqtt') this.#hangUp()
+    } else if (effect.kind === 'device') this.#port.input(effect.input)
+    else if (effect.kind === 'mcp') this.#takeRequest(effect.payload)
+    else this.#options.onPresence(this.#identity.deviceId, effect.isThere)
+  }
+
+  /** An MQTT connection outlives conversations; a WebSocket is one. */
+  async #dial(hello: string): Promise<void> {
+    if (this.#link !== undefined && this.#isOpened && this.#address === 'mqtt') {
+      this.#link.send(helloFor(hello, 'mqtt'))
+      return
+    }
+    this.#hangUp()
+    const epoch = this.#epoch
+    const address = await this.#options.address(this.#identity).catch(() => undefined)
+    if (this.#epoch !== epoch) return
+    if (address === undefined) {
+      this.#input({ kind: 'backend-closed', isClean: false })
+      return
+    }
+    this.#address = address.kind
+    const heard = (then: () => void) => {
+      if (this.#epoch === epoch) then()
+    }
+    const handlers: BackendHandlers = {
+      opened: () =>
+        heard(() => {
+          this.#isOpened = true
+          this.#link?.send(helloFor(hello, address.kind))
+        }),
+      text: (text) => heard(() => this.#input({ kind: 'backend-text', text })),
+      audio: (frame) =>
+        heard(() => {
+          if (this.#relay.phase === 'open') this.#port.audio(frame)
+        }),
+      closed: (isClean) =>
+        heard(() => {
+          this.#link = undefined
+          this.#isOpened = false
+          this.#epoch++
+          this.#input({ kind: 'backend-closed', isClean })
+        }),
+    }
+    try {
+      this.#link =
+        address.kind === 'websocket'
+          ? dialBackendWebSocket(address.websocket, this.#identity, handlers)
+          : dialBackendMqtt(address.mqtt, handlers)
+    } catch {
+      // An address that cannot be dialled at all.
+      handlers.closed(false, 'bad address')
+    }
+  }
+
+  #hangUp(): void {
+    this.#epoch++
+    this.#isOpened = false
+    this.#forwards.clear()
+    this.#link?.close()
+    this.#link = undefined
+  }
+
+  /** Ids of the backend are kept here and never reach the device, whose own requests count from elsewhere. */
+  #takeRequest({ id, method, params }: JsonObject): void {
+    if (id === undefined || id === null || typeof method !== 'string') return
+    const given = isJsonObject(params) ? params : {}
+    if (method === 'initialize') this.#keepVision(given)
+    const { callTool } = this.#options
+    if (method === 'tools/call' && callTool !== undefined) {
+      const name = typeof given['name'] === 'string' ? given['name'] : ''
+      const args = isJsonObject(given['arguments']) ? given['arguments'] : {}
+      callTool(this.#identity.deviceId, name, args).then(
+        (answer) => this.#answer({ id, ...answer }),
+        () => this.#answer({ id, error: { code: -32_603, message: 'The call failed.' } }),
+      )
+      return
+    }
+    const key = this.#nextForward++
+    this.#forwards.set(key, id)
+    this.#port.input({ kind: 'request', key, method, params: given, timeoutMs: CALL_MS })
+  }
+
+  /** The device is told our own address for pictures; the backend's is for those that it asked for. */
+  #keepVision({ capabilities }: JsonObject): void {
+    const vision = isJsonObject(capabilities) ? capabilities['vision'] : undefined
+    if (!isJsonObject(vision) || typeof vision['url'] !== 'string') return
+    this.vision = { url: vision['url'], token: typeof vision['token'] === 'string' ? vision['token'] : '' }
+  }
+
+  #answer(message: JsonObject): void {
+    this.#link?.send(encodeMcp(this.#relay.backendSession, { jsonrpc: '2.0', ...message }))
+  }
+}
+
+/** The device's own words, unless the backend is reached another way than the device reaches us. */
+function helloFor(hello: string, kind: BackendAddress['kind']): string {
+  const wanted = kind === 'mqtt' ? { version: 3, transport: 'udp' } : { version: 1, transport: 'websocket' }
+  const message = parseJsonObject(hello)
+  if (message === undefined) return hello
+  // Audio to a WebSocket backend is bare Opus, which is version 1, whatever the device frames it in towards us.
+  if (message['transport'] === wanted.transport && message['version'] === wanted.version) return hello
+  return JSON.stringify({ ...message, ...wanted })
+}

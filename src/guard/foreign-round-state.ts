@@ -1,0 +1,73 @@
+/**
+ * Foreign round state: rounds of other nodes in which this node votes, what it voted, and contradictions that it saw.
+ *
+ *   consensus.heard ─▶ consensus.voted-elsewhere, once        consensus.conflict: two statements that cannot both hold
+ *
+ * Pure, but for the state that it is given.
+ */
+import type { LedgerEntry } from '../ledger/entry.ts'
+import { numberField, textField, timeField } from '../ledger/entry-field.ts'
+import type { ApplyEntry } from '../ledger/projection.ts'
+import type { GuardState } from './guard-state.ts'
+import { NODE_VOTER, nodeKey } from './round-state.ts'
+import type { ForeignRound } from './rounds-store.ts'
+import { isVoteSigned, readVote, voteHash } from './vote.ts'
+import type { SignedVote, VoteDecision } from './vote.ts'
+
+export interface ForeignRoundRecord extends ForeignRound {
+  readonly need: number
+  /** The entry whose body has what the call is about. */
+  readonly heardSeq: number
+  readonly vote: (SignedVote & { readonly decision: VoteDecision }) | undefined
+}
+
+/** Lapsed ones go first. */
+const MAX_FOREIGN = 1_000
+
+export const foreignRoundEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+  'consensus.heard': (state, entry) => {
+    const [id, digest, house] = [textField(entry, 'round'), textField(entry, 'digest'), textField(entry, 'house')]
+    const [expiresAtMs, epoch, need] = [
+      timeField(entry, 'expires_at'),
+      numberField(entry, 'epoch'),
+      numberField(entry, 'need'),
+    ]
+    if (id === undefined || digest === undefined || house === undefined) return INCOMPLETE
+    if (expiresAtMs === undefined || epoch === undefined || need === undefined) return INCOMPLETE
+    if (state.foreignRounds.has(id)) return 'that round was heard of before'
+    const atMs = Date.parse(entry.at)
+    state.foreignRounds.dropOldest(MAX_FOREIGN, (round) => round.expiresAtMs < atMs)
+    state.foreignRounds.set(id, { id, digest, house, epoch, expiresAtMs, need, heardSeq: entry.seq, vote: undefined })
+    return undefined
+  },
+
+  'consensus.voted-elsewhere': (state, entry) => {
+    const round = state.foreignRounds.get(textField(entry, 'round') ?? '')
+    const [vote, voter] = [voteIn(entry), textField(entry, 'voter')]
+    if (round === undefined || vote === undefined || voter === undefined) return INCOMPLETE
+    const body = readVote(vote)
+    const key = voter.startsWith(NODE_VOTER) ? nodeKey(voter.slice(NODE_VOTER.length)) : undefined
+    if (body === undefined || key === undefined || !isVoteSigned(vote, key)) return 'the node did not sign it'
+    if (body.approval !== round.id || body.call !== round.digest || body.house !== round.house)
+      return 'the vote is for another round'
+    if (round.vote !== undefined) return 'this node voted before'
+    state.foreignRounds.set(round.id, { ...round, vote: { ...vote, decision: body.decision } })
+    const head = state.voteHeads.get(key)
+    if (head === undefined || body.seq > head.seq) state.voteHeads.set(key, { seq: body.seq, hash: voteHash(vote) })
+    return undefined
+  },
+
+  'consensus.conflict': (state, entry) => {
+    const about = textField(entry, 'about')
+    if (about === undefined) return INCOMPLETE
+    state.conflicts.set(about, true)
+    return undefined
+  },
+}
+
+function voteIn(entry: LedgerEntry): SignedVote | undefined {
+  const [body, signature] = [textField(entry, 'vote'), textField(entry, 'signature')]
+  return body === undefined || signature === undefined ? undefined : { body, signature }
+}
+
+const INCOMPLETE = 'it lacks what such an entry says'

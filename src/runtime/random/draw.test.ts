@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { fromUtf8 } from '../../core/bytes.ts'
+import { drawAlpha, drawOne, drawSome } from './draw.ts'
+
+const bytes = fc.uint8Array({ minLength: 64, maxLength: 64 })
+
+describe('a draw', () => {
+  it('is about what was fixed before', () => {
+    const alpha = drawAlpha({ house: 'ed25519:x', epoch: 3, purpose: 'arbiter', number: 9 })
+    expect(fromUtf8(alpha)).toBe(
+      '{"draw":"hearthbus/vrf/v1","epoch":3,"house":"ed25519:x","number":9,"purpose":"arbiter"}',
+    )
+  })
+
+  it('chooses the same member from any order, by the smallest hash', () => {
+    fc.assert(
+      fc.property(bytes, fc.uniqueArray(fc.string(), { minLength: 1 }), (beta, members) => {
+        const rank = (member: string): string => createHash('sha256').update(beta).update(member).digest('hex')
+        const [smallest] = members.toSorted((left, right) => (rank(left) < rank(right) ? -1 : 1))
+        fc.pre(members.every((member) => member.isWellFormed()))
+        expect(drawOne(beta, members)).toBe(smallest)
+        expect(drawOne(beta, members.toReversed())).toBe(smallest)
+      }),
+    )
+    expect(drawOne(new Uint8Array(64), [])).toBeUndefined()
+  })
+
+  it('chooses different entries within the log, all of a small one', () => {
+    fc.assert(
+      fc.property(bytes, fc.integer({ min: 0, max: 10_000 }), fc.integer({ min: 1, max: 16 }), (beta, size, count) => {
+        const drawn = drawSome(beta, size, count)
+        expect(drawn).toHaveLength(Math.min(size, count))
+        expect(new Set(drawn).size).toBe(drawn.length)
+        expect(drawn.every((index) => index >= 0 && index < size)).toBe(true)
+        expect(drawSome(beta, size, count)).toEqual(drawn)
+      }),
+    )
+  })
+})

@@ -6,7 +6,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { numberField, textField, timeField } from '../ledger/entry-field.ts'
+import { numberField, textField, timeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { NODE_VOTER, nodeKey } from './round-state.ts'

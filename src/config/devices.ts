@@ -123,7 +123,12 @@ export const devicesSection = z
       .default('/xiaozhi/ota/')
       .describe('Where devices ask what to connect to: the one address that is typed into them.'),
     allowedOrigins: z.array(z.string()).default([]).describe('Web pages that may act as a device; usually none.'),
-    maxConnections: z.int().min(1).max(100_000).default(4_096).describe('Devices connected at once over WebSocket.'),
+    maxConnections: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(4_096)
+      .describe('Devices connected at once over WebSocket, and as many over MQTT.'),
     waitingPerAddress: z
       .int()
       .min(1)

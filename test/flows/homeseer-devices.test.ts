@@ -620,3 +620,27 @@ async function startForgetfulHomeseer(): Promise<{
   const port = await listenLocally(server)
   return { url: `http://127.0.0.1:${port}`, heard, stop: () => server.closeAllConnections() }
 }
+
+describe('setting an area', () => {
+  it('says which of its devices show it, and that a blind is not there yet', async () => {
+    await using own = await openWorld().then(async (opened) => {
+      const inside = await openHouse(opened)
+      return {
+        call: inside.call,
+        [Symbol.asyncDispose]: async () => {
+          await inside.stop()
+          await opened.close()
+        },
+      }
+    })
+    const answer = await own.call('hs4.areas.set', { kind: 'blind', label: 'Open', ...CLAIMS })
+    expect(answer).toMatchObject({
+      result: {
+        told: 1,
+        devices: [{ ref: 204, told: true, matched: false }],
+        verification: { performed: true, matched: false },
+        note: expect.stringContaining('later'),
+      },
+    })
+  })
+})

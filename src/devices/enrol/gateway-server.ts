@@ -144,7 +144,9 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
     if (options.mqtt !== undefined) {
       doors.udp = await openUdpAudio({ host, port: options.mqtt.udpPort })
       const udp = { host: hostFor(addresses, undefined), server: doors.udp }
-      const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp, onRefused }
+      const { maxConnections } = options.server ?? {}
+      const limit = maxConnections === undefined ? {} : { maxConnections }
+      const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp, onRefused, ...limit }
       doors.mqtt = await acceptMqttDevices(mqtt)
       addresses = { ...addresses, mqttPort: doors.mqtt.port }
     }

@@ -152,10 +152,11 @@ class NodeRegistrar implements Registrar {
       this.#waiting.approve(waiting, false)
       throw error
     })
+    // Who has a code is never who is enrolled: the same address with the same UUID would have got credentials.
+    // Before anything else is waited for: the device may connect the moment that it is approved.
+    this.#options.onNewcomer?.(deviceId)
     // A client that asked once has this token and no other, however it is to connect after its next boot.
     await this.#store.boot(device, hashOf(waiting.token))
-    // Who has a code is never who is enrolled: the same address with the same UUID would have got credentials.
-    this.#options.onNewcomer?.(deviceId)
     return ok(device)
   }
 

@@ -20,7 +20,7 @@ export const deviceArgument = z
   .string()
   .min(1)
   .max(64)
-  .describe('The device: its short name as devices.list gives it, its MAC address, or the name that people gave it.')
+  .describe('The device: its short name from devices.list, its MAC address, or its name.')
 
 const deviceView = z.object({
   device: z.string().describe('Its short name: the middle of `device.<name>.<tool>`.'),

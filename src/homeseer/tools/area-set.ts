@@ -12,6 +12,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
 import { chooseControl, controlExchange, type ControlChoice, type ControlWish } from '../catalog/control.ts'
 import type { Device } from '../catalog/device.ts'
+import { expectationOf, outcomeOf } from '../catalog/outcome.ts'
 import { controlUseNamed } from '../wire/control-use.ts'
 import type { MirrorEntry } from '../wire/mirror.ts'
 import { devicesIn, type AreaWish } from './area.ts'
@@ -162,9 +163,11 @@ async function actArea(
   const refs = members.map(({ device }) => device.ref)
   const read = await homeseer.link.mirror.read(refs, call.signal)
   const shown: ReadonlyMap<number, MirrorEntry> = read.ok ? read.value : new Map<number, MirrorEntry>()
-  const devices = results.map((result) => {
+  const devices = results.map((result, index) => {
     const record = shown.get(result.ref)?.record
-    return { ...result, value: record?.value ?? null, status: record?.status ?? null }
+    const member = members[index]
+    const matched = record !== undefined && member !== undefined && isThere(member, record)
+    return { ...result, matched, value: record?.value ?? null, status: record?.status ?? null }
   })
   const untold = devices.filter(({ told }) => !told).length
   if (untold === devices.length)
@@ -174,6 +177,15 @@ async function actArea(
     told: devices.length - untold,
     devices,
     skipped: skipped.map((device) => ({ ref: device.ref, name: deviceLabel(device) })),
-    verification: { performed: read.ok },
+    // Looked at once, at the end: a blind that was told last is on its way then, and the answer says so.
+    verification: { performed: read.ok, matched: devices.every(({ matched }) => matched) },
+    ...(devices.every(({ matched }) => matched) ? {} : { note: NOT_ALL_THERE }),
   })
+}
+
+const NOT_ALL_THERE = 'Those with `matched: false` were told and do not show it yet. Read them again later.'
+
+function isThere({ device, choice }: Plan['members'][number], { value, status }: MirrorEntry['record']): boolean {
+  const now = { value, status: status ?? '' }
+  return outcomeOf(expectationOf(choice, device.controls), now, now) === 'reached'
 }

@@ -46,6 +46,6 @@ describe('a short description', () => {
   it('is the first sentence and what fits after it', () => {
     expect(shortDescription('Tells it. The device says: go.')).toBe('Tells it. The device says: go.')
     const long = `${'A sentence of some length. '.repeat(9)}End.`
-    expect(shortDescription(long).length).toBeLessThanOrEqual(120)
+    expect(shortDescription(long).length).toBeLessThanOrEqual(90)
   })
 })

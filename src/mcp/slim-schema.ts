@@ -23,8 +23,8 @@ const INPUT_KEYS = new Set([
   '$defs',
 ])
 /** Long lists of words are cut: which ones are taken, the refusal says. */
-const MAX_ENUM = 16
-const MAX_INPUT_DEPTH = 4
+const MAX_ENUM = 10
+const MAX_INPUT_DEPTH = 2
 const MAX_OUTPUT_DEPTH = 2
 /** More members than this are not named one by one. */
 const MAX_OUTPUT_MEMBERS = 12
@@ -94,7 +94,7 @@ function slimOutputAt({ type, properties, required }: JsonObject, depth: number)
   }
 }
 
-const MAX_DESCRIPTION = 120
+const MAX_DESCRIPTION = 90
 
 /** The first sentence, and those after it that fit. */
 export function shortDescription(text: string): string {

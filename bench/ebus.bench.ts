@@ -21,12 +21,12 @@ import { BusDefinitions } from '../src/ebus/definitions/bus-definitions.ts'
 import { DefinitionFolder } from '../src/ebus/definitions/definition-folder-store.ts'
 import { matchFileName } from '../src/ebus/definitions/file-defaults.ts'
 import { createEbus } from '../src/ebus/ebus.ts'
-import { PLANES } from '../src/ebus/semantic/planes.ts'
+import { SEMANTIC_PLANES } from '../src/ebus/semantic/planes.ts'
 import { ebusMigrations } from '../src/ebus/values-store.ts'
 import { encodeAdapterMessage } from '../src/ebus/wire/enhanced.ts'
 import { encodeExchange } from '../src/ebus/wire/exchange.ts'
-import type { Heard } from '../src/ebus/wire/line.ts'
-import { newLine, step } from '../src/ebus/wire/line.ts'
+import type { LineEvent } from '../src/ebus/wire/line.ts'
+import { newBusLine, stepLine } from '../src/ebus/wire/line.ts'
 import { SYMBOL_MS, SYN } from '../src/ebus/wire/symbol.ts'
 import { HeatingSystem } from '../src/sim/ebus/heating-system.ts'
 import { listeningInstallation, situationAt } from '../test/listening-installation.ts'
@@ -85,30 +85,30 @@ function fullMinute(): Uint8Array {
 }
 
 const lineOnly: Sink = (symbols, times) => {
-  const line = newLine()
-  for (let round = 0; round < times; round++) for (const symbol of symbols) step(line, symbol)
+  const line = newBusLine()
+  for (let round = 0; round < times; round++) for (const symbol of symbols) stepLine(line, symbol)
 }
 
 /** As the adapter tells it. */
-function eventOf(heard: Heard, atMs: number): BusEvent {
+function eventOf(heard: LineEvent, atMs: number): BusEvent {
   return heard.kind === 'exchange'
     ? { kind: 'exchange', exchange: heard.exchange, own: false, atMs }
     : { ...heard, own: false, atMs }
 }
 
 function everything(symbols: Uint8Array, times: number, definitions?: BusDefinitions): void {
-  const line = newLine()
+  const line = newBusLine()
   const heating = listeningInstallation()
   if (definitions !== undefined) heating.define(definitions)
   heating.hear({ kind: 'connected', atMs: 0 }, situationAt(0))
   for (let round = 0; round < times; round++)
     for (const symbol of symbols) {
-      const heard = step(line, symbol)
+      const heard = stepLine(line, symbol)
       if (heard === undefined) continue
       const nowMs = line.symbols * SYMBOL_MS
       heating.hear(eventOf(heard, nowMs), situationAt(nowMs, line.symbols))
     }
-  for (const name of PLANES)
+  for (const name of SEMANTIC_PLANES)
     if (name !== 'runtime_status' && name !== 'adapter_info') heating.plane(name, line.symbols * SYMBOL_MS)
 }
 

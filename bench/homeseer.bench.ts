@@ -9,8 +9,8 @@
  */
 import { once } from 'node:events'
 import type { Json, JsonObject } from '../src/core/json.ts'
-import { buildResolver, resolveDevices } from '../src/homeseer/resolve/resolve.ts'
-import { buildEventGraph, followConsequences, buildHouse } from '../src/homeseer/catalog/house.ts'
+import { buildNameResolver, resolveDevices } from '../src/homeseer/resolve/resolve.ts'
+import { buildEventGraph, followConsequences, buildCatalog } from '../src/homeseer/catalog/homeseer-catalog.ts'
 import { decodeDefinitions } from '../src/homeseer/catalog/event-definition.ts'
 import { decodeStatus } from '../src/homeseer/wire/device.ts'
 import { eventsFile } from '../src/sim/homeseer/automation.ts'
@@ -140,8 +140,8 @@ function currentResolver({ simulator }: World) {
   const records = simulator.house.refs.flatMap((ref) => simulator.house.record(ref, true) ?? [])
   const status = decodeStatus(JSON.parse(encodeStatus(records, { compress: true, zone: '+0100' })) as Json)
   if (!status.ok) throw new Error(status.fault.detail)
-  const built = buildHouse(status.value.devices, new Map())
-  return buildResolver({ house: built, events: [], cameras: [], aliases: [] })
+  const built = buildCatalog(status.value.devices, new Map())
+  return buildNameResolver({ house: built, events: [], cameras: [], aliases: [] })
 }
 
 /** A hand on the wall switch to the announcement; one at a time, so that none is gathered with another. */

@@ -12,7 +12,7 @@ import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
-import { noteSigner } from '../src/ledger/note-key.ts'
+import { createNoteSigner } from '../src/ledger/note-key.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
 const BATCH = 256
@@ -21,7 +21,7 @@ const SINGLY = 5_000
 
 const folder = mkdtempSync(join(tmpdir(), 'hearthbus-bench-'))
 const origin = 'hearthbus.local/bench'
-const signer = noteSigner(origin, generateKeyPairSync('ed25519').privateKey)
+const signer = createNoteSigner(origin, generateKeyPairSync('ed25519').privateKey)
 let { database, ledger } = await open()
 
 async function open(): Promise<{ database: Database; ledger: Ledger }> {

@@ -27,7 +27,7 @@ import { silentLogger } from '../src/core/logger.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
-import { noteSigner } from '../src/ledger/note-key.ts'
+import { createNoteSigner } from '../src/ledger/note-key.ts'
 import { answering, echo, manifestOf, ME, node } from '../test/bus-village.ts'
 import { GUARD_CONFIG, TEST_VOTING } from '../test/guard-house.ts'
 import { until } from '../test/mesh-house.ts'
@@ -183,7 +183,7 @@ async function busWithLedger(nodeId: string, remote: RemoteProvider | undefined)
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const origin = 'hearthbus.test/bench'
   const database = new Database({ path: join(folder, 'node.db'), migrations: [ledgerMigrations, guardMigrations] })
-  const signer = noteSigner(origin, generateKeyPairSync('ed25519').privateKey)
+  const signer = createNoteSigner(origin, generateKeyPairSync('ed25519').privateKey)
   const lastSignedPath = join(folder, 'signed')
   const ledger = await Ledger.open({ database, signer, clock: systemClock, origin, lastSignedPath })
   const { bus } = await openSpine({

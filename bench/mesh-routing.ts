@@ -8,8 +8,8 @@
  */
 import { CapabilityEntry } from '../src/bus/entry.ts'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
-import { observe } from '../src/bus/health.ts'
-import { choose } from '../src/bus/strategy.ts'
+import { observeLatency } from '../src/bus/health.ts'
+import { chooseProvider } from '../src/bus/strategy.ts'
 import { offered, seeded } from '../test/bus-village.ts'
 
 export type Strategy = 'ideal' | 'peak-ewma' | 'spec' | 'random'
@@ -81,7 +81,7 @@ function pick(strategy: Strategy, { view, providers, nowMs, random }: Moment): n
     }
     return waitMs(one) <= waitMs(other) ? one : other
   }
-  const chosen = choose(view, { config: { ...BUS_DEFAULTS, strategy }, nowMs, random })
+  const chosen = chooseProvider(view, { config: { ...BUS_DEFAULTS, strategy }, nowMs, random })
   return chosen === undefined ? any() : view.indexOf(chosen)
 }
 
@@ -94,7 +94,7 @@ function settle(
     ends.shift()
     entry.inFlight--
     entry.health.record({ success: true, latencyMs: tookMs, nowMs: atMs, isProbe: false, mayEject: false })
-    observe(entry.latency, tookMs, atMs)
+    observeLatency(entry.latency, tookMs, atMs)
   }
 }
 

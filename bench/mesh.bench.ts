@@ -8,12 +8,12 @@
  * Does I/O.
  */
 import { generateKeyPairSync } from 'node:crypto'
-import { announce } from '../src/bus/peer.ts'
+import { describeOwnCapability } from '../src/bus/peer.ts'
 import { foundCommunity, withMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
 import { nodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
-import { issueManifest, slim } from '../src/mesh/identity/node-manifest.ts'
+import { issueManifest, withoutCapabilities } from '../src/mesh/identity/node-manifest.ts'
 import { PeerBook } from '../src/mesh/peer-book.ts'
 import { node, offered } from '../test/bus-village.ts'
 import { NATS_SERVER } from '../test/nats-process.ts'
@@ -99,7 +99,7 @@ function registry(): void {
   const [us, root] = [newIdentity(), newIdentity()]
   const others = Array.from({ length: 1_000 }, newIdentity)
   const community = communityOf(us, root, others)
-  const capabilities = ['test.echo', 'llm.chat', 'embed.text'].map((name) => announce(offered({ name })))
+  const capabilities = ['test.echo', 'llm.chat', 'embed.text'].map((name) => describeOwnCapability(offered({ name })))
   const manifestBy = (identity: NodeIdentity, sequence: number): ReturnType<typeof issueManifest> =>
     issueManifest(
       {
@@ -115,7 +115,7 @@ function registry(): void {
       identity,
     )
   const first = others.map((identity) => manifestBy(identity, 1))
-  const beats = others.map((identity) => slim(manifestBy(identity, 2)))
+  const beats = others.map((identity) => withoutCapabilities(manifestBy(identity, 2)))
   globalThis.gc?.()
   const before = process.memoryUsage().heapUsed
   const bus = node(us.id)

@@ -6,7 +6,7 @@
  * Does I/O.
  */
 import { pathToFileURL } from 'node:url'
-import { announce } from '../src/bus/peer.ts'
+import { describeOwnCapability } from '../src/bus/peer.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { ME, node, offered, reply } from '../test/bus-village.ts'
 
@@ -34,7 +34,7 @@ async function measure(providers: number, anywhere: boolean): Promise<{ us: numb
     clock: systemClock,
     remote: { call: () => Promise.resolve(answer), stream: () => Promise.resolve(answer) },
   })
-  const capability = announce(offered({ name: 'x.y', maxConcurrent: 64, anywhere }))
+  const capability = describeOwnCapability(offered({ name: 'x.y', maxConcurrent: 64, anywhere }))
   for (let index = 0; index < providers; index++) {
     const nodeId = `node-${index}`
     bus.onPeerAdded({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities: [capability] } })

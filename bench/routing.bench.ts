@@ -12,8 +12,8 @@ import { pathToFileURL } from 'node:url'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import type { BusConfig } from '../src/bus/bus-config.ts'
 import { CapabilityEntry } from '../src/bus/entry.ts'
-import { observe } from '../src/bus/health.ts'
-import { choose } from '../src/bus/strategy.ts'
+import { observeLatency } from '../src/bus/health.ts'
+import { chooseProvider } from '../src/bus/strategy.ts'
 import { offered, seeded } from '../test/bus-village.ts'
 
 type Strategy = BusConfig['strategy'] | 'random' | 'textbook'
@@ -132,7 +132,7 @@ function simulate(scenario: Scenario, strategy: Strategy): { p50: number; p95: n
     const done = (endMs: number): void => {
       entry.inFlight--
       const latencyMs = endMs - nowMs
-      observe(entry.latency, latencyMs, endMs)
+      observeLatency(entry.latency, latencyMs, endMs)
       entry.health.record({ success: true, latencyMs, nowMs: endMs, isProbe: false, mayEject: false })
       if (nowMs > WARM_UP_MS) latencies.push(latencyMs)
     }
@@ -167,7 +167,7 @@ function pick(
   const anybody = (): CapabilityEntry => candidates[Math.floor(random() * candidates.length)] ?? entryOf(0)
   if (strategy === 'random') return anybody()
   if (strategy !== 'textbook')
-    return choose(candidates, { config: { ...BUS_DEFAULTS, strategy }, nowMs, random }) ?? entryOf(0)
+    return chooseProvider(candidates, { config: { ...BUS_DEFAULTS, strategy }, nowMs, random }) ?? entryOf(0)
   const left = anybody()
   const others = candidates.filter((entry) => entry !== left)
   const right = others[Math.floor(random() * others.length)] ?? left

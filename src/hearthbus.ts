@@ -7,10 +7,10 @@
  *
  * Joins; the rooms do the work.
  */
-export type { CallPipeline, Next } from './bus/call-pipeline.ts'
+export type { CallPipeline, NextHandler } from './bus/call-pipeline.ts'
 export type { CallOptions } from './bus/call-options.ts'
 export type { CallStream } from './bus/call-stream.ts'
-export type { Call, Caller, ContentBlock, Frame, OnwardOptions, Outcome, Reply } from './bus/call.ts'
+export type { Call, Caller, ContentBlock, StreamFrame, OnwardOptions, Outcome, Reply } from './bus/call.ts'
 export type {
   Assessment,
   Capability,
@@ -29,7 +29,7 @@ export type { HandlerContext } from './bus/call-options.ts'
 export { defineService } from './bus/service-definition.ts'
 export type { ServiceDefinition } from './bus/service-definition.ts'
 export { defineTool } from './bus/capability-definition.ts'
-export type { Tool, ToolDefinition } from './bus/capability-definition.ts'
+export type { ToolBuilder, ToolDefinition } from './bus/capability-definition.ts'
 export { readConfig } from './config/config-file.ts'
 export type { Config } from './config/schema.ts'
 export type { Fault, FaultKind, Reason } from './core/fault.ts'

@@ -9,7 +9,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import type { Service } from './bus/capability.ts'
 import { openSpine } from './call/spine.ts'
 import type { Spine } from './call/spine.ts'
-import { dataDirectory } from './config/data-directory.ts'
+import { dataDirectoryAt } from './config/data-directory.ts'
 import type { DataDirectory } from './config/data-directory.ts'
 import type { Config } from './config/schema.ts'
 import { systemClock } from './core/clock.ts'
@@ -27,7 +27,7 @@ import { ledgerFaultSentence } from './ledger/fork.ts'
 import type { NodeKey } from './ledger/key-store.ts'
 import { ledgerMigrations, oldLedgerSentence } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
-import { noteSigner } from './ledger/note-key.ts'
+import { createNoteSigner } from './ledger/note-key.ts'
 import { openAccessPoints } from './main/access-points.ts'
 import { VERIFY_EVERY_MS, verifySelf } from './main/self-verification.ts'
 import { NODE_STOP } from './ledger/unsigned-tail.ts'
@@ -36,19 +36,19 @@ import { watchDatabase } from './main/database-watch.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyEnvelopes, familyMigrations } from './main/families.ts'
 import { distrustBelow } from './main/distrust.ts'
-import { guardConfig } from './main/guard-config.ts'
+import { toGuardConfig } from './main/guard-config.ts'
 import type { MeshParts, PreparedMesh } from './main/mesh.ts'
-import { modelsServices } from './main/models.ts'
-import { nodeKeyIn } from './main/node-key-store.ts'
-import { originIn } from './main/origin-store.ts'
+import { createModelsServices } from './main/models.ts'
+import { loadNodeKey } from './main/node-key-store.ts'
+import { resolveOrigin } from './main/origin-store.ts'
 import { recordCaches, recordContents, recordProjections } from './main/record-projections.ts'
-import { everyMs } from './main/regular-job-client.ts'
+import { startPeriodicJob } from './main/periodic-job.ts'
 import type { ConsensusPeers } from './runtime/consensus/tools.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
-import { refused } from './main/start-fault.ts'
-import { votingFor } from './main/voting.ts'
+import { refusedStart } from './main/start-fault.ts'
+import { createNodeVoter } from './main/voting.ts'
 import type { StartFault } from './main/start-fault.ts'
-import { startNotifying } from './web/notifying-client.ts'
+import { startNotifier } from './web/notifier-client.ts'
 
 export interface GatewayOptions {
   readonly config: Config
@@ -85,7 +85,7 @@ const COSIGN_MS = 5_000
 const FIRST_VERIFY_MS = 60_000
 
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
-  const data = dataDirectory(options.dataRoot)
+  const data = dataDirectoryAt(options.dataRoot)
   // 0700 before the first key is in it.
   makeFolder(data.keys)
   const lock = takeProcessLock(data.lock)
@@ -137,15 +137,15 @@ async function build(
     ledger,
     clock: systemClock,
     logger,
-    guard: { ...guardConfig(config), ...distrust },
-    voting: votingFor(key, { name: config.node.name, community: () => mesh.value?.community() }),
+    guard: { ...toGuardConfig(config), ...distrust },
+    voting: createNodeVoter(key, { name: config.node.name, community: () => mesh.value?.community() }),
     bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
   const spine = await opening.catch((error: unknown) => {
     if (error instanceof GuardSecretChanged) return error
     throw error
   })
-  if (spine instanceof GuardSecretChanged) return refused(spine.message)
+  if (spine instanceof GuardSecretChanged) return refusedStart(spine.message)
   // Who ran, and when, is part of the record; a start without a stop before it was a crash.
   const { secretCommitment: guard_secret } = spine.guard
   const tail = recoveredTail(ledger)
@@ -168,36 +168,40 @@ async function build(
     peers: () => gossip,
   })
   if (!families.ok) return families
-  const services = [...families.value, ...(await modelsServices(config, logger)), ...(options.services?.(spine) ?? [])]
+  const services = [
+    ...families.value,
+    ...(await createModelsServices(config, logger)),
+    ...(options.services?.(spine) ?? []),
+  ]
   for (const service of services) await startService(service, spine, undo)
   reporters.push(...services)
-  undo.push(everyMs(SWEEP_MS, () => spine.guard.sweep(), logger))
-  undo.push(everyMs(SWEEP_MS, watchDatabase({ database, migrations: allMigrations, ledger, logger }), logger))
+  undo.push(startPeriodicJob(SWEEP_MS, () => spine.guard.sweep(), logger))
+  undo.push(startPeriodicJob(SWEEP_MS, watchDatabase({ database, migrations: allMigrations, ledger, logger }), logger))
   const stopping = new AbortController()
   const verify = (): Promise<void> => verifySelf({ ledger, clock: systemClock, logger, signal: stopping.signal })
-  undo.push(everyMs(VERIFY_EVERY_MS, verify, logger))
+  undo.push(startPeriodicJob(VERIFY_EVERY_MS, verify, logger))
   const firstVerification = setTimeout(() => void verify().catch(() => undefined), FIRST_VERIFY_MS)
   undo.push(() => {
     clearTimeout(firstVerification)
     stopping.abort()
   })
   // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.
-  undo.push(everyMs(COSIGN_MS, () => spine.guard.quorums.finalize(ledger.cosignedSize()), logger))
+  undo.push(startPeriodicJob(COSIGN_MS, () => spine.guard.quorums.finalize(ledger.cosignedSize()), logger))
   const cosign = createCosigning(config, ledger, logger)
   if (!cosign.ok) return cosign
-  undo.push(everyMs(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
+  undo.push(startPeriodicJob(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
   const meshed = await mesh.value?.start(spine)
   if (meshed?.ok === false) return meshed
   // Once more, later in the list: it has to say goodbye while the rest still runs.
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   if (meshed !== undefined) {
     gossip = meshed.value.gossip
-    undo.push(everyMs(COSIGN_MS, meshed.value.cosign, logger))
-    undo.push(everyMs(COSIGN_MS, meshed.value.gossip.tick, logger))
+    undo.push(startPeriodicJob(COSIGN_MS, meshed.value.cosign, logger))
+    undo.push(startPeriodicJob(COSIGN_MS, meshed.value.gossip.tick, logger))
     reporters.push(meshed.value.reporter)
   }
 
-  const notifying = startNotifying({
+  const notifying = startNotifier({
     config,
     approvals: spine.guard.approvals,
     bus: spine.bus,
@@ -243,15 +247,15 @@ async function openRecords(
   data: DataDirectory,
   undo: Undo,
 ): Promise<Result<{ readonly database: Database; readonly ledger: Ledger; readonly key: NodeKey }, StartFault>> {
-  const key = await nodeKeyIn(data)
-  if (!key.ok) return refused(key.fault)
+  const key = await loadNodeKey(data)
+  if (!key.ok) return refusedStart(key.fault)
   const database = openDatabase(data)
   if (!database.ok) return database
   undo.push(() => database.value.close())
-  const origin = await originIn(config, data, () => new CheckpointStore(database.value.sql).latest()?.note)
+  const origin = await resolveOrigin(config, data, () => new CheckpointStore(database.value.sql).latest()?.note)
   const ledger = await Ledger.open({
     database: database.value,
-    signer: noteSigner(origin, key.value.privateKey),
+    signer: createNoteSigner(origin, key.value.privateKey),
     origin,
     lastSignedPath: data.lastSigned,
     clock: systemClock,
@@ -261,17 +265,17 @@ async function openRecords(
   })
   const state = ledger.state()
   // A ledger that is not what was signed is not written to: starting would bury the evidence.
-  if (state.kind === 'refusing') return refused(ledgerFaultSentence(state.fault))
+  if (state.kind === 'refusing') return refusedStart(ledgerFaultSentence(state.fault))
   return ok({ database: database.value, ledger, key: key.value })
 }
 
 function openDatabase(data: DataDirectory): Result<Database, StartFault> {
   const old = oldLedgerSentence(data.database)
-  if (old !== undefined) return refused(old)
+  if (old !== undefined) return refusedStart(old)
   try {
     return ok(new Database({ path: data.database, migrations: allMigrations, isWhole: true }))
   } catch (error) {
-    if (error instanceof DatabaseTooNew || error instanceof SchemaAltered) return refused(error.message)
+    if (error instanceof DatabaseTooNew || error instanceof SchemaAltered) return refusedStart(error.message)
     throw error
   }
 }

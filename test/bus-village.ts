@@ -6,11 +6,11 @@ import type { CallPipeline } from '../src/bus/call-pipeline.ts'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import type { BusConfig } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
-import { newCall, openTicket } from '../src/bus/call-options.ts'
+import { newCall, openCallTicket } from '../src/bus/call-options.ts'
 import type { CallOptions } from '../src/bus/call-options.ts'
-import type { Call, Frame, OnwardCalls, Outcome, TrustLevel } from '../src/bus/call.ts'
+import type { Call, StreamFrame, OnwardCalls, Outcome, TrustLevel } from '../src/bus/call.ts'
 import type { Capability, Offer, StreamHandler, UnaryHandler } from '../src/bus/capability.ts'
-import { announce } from '../src/bus/peer.ts'
+import { describeOwnCapability } from '../src/bus/peer.ts'
 import type { PeerManifest, PeerRecord, RemoteProvider } from '../src/bus/peer.ts'
 import type { BusLog } from '../src/bus/provider.ts'
 import { validateRequest } from '../src/bus/schema.ts'
@@ -62,7 +62,7 @@ const NOWHERE: OnwardCalls = {
 /** A call as the bus would hand it to its router. */
 export function callOf(name: string, facts: Partial<Call> = {}): Call {
   const clock = manualClock()
-  const ticket = openTicket(undefined, clock.monotonic())
+  const ticket = openCallTicket(undefined, clock.monotonic())
   const parts = { options: ME, refusal: undefined, onward: NOWHERE }
   return {
     ...newCall({ name, versionReq: [1, 0], body: {}, isStream: false }, ticket, { ...parts, clock }),
@@ -95,7 +95,7 @@ export function node(nodeId: string, options: NodeOptions = {}): CapabilityBus {
 
 /** What `bus` would say of itself to others. */
 export function manifestOf(bus: CapabilityBus): PeerRecord {
-  const capabilities = bus.registry.allLocal().map((entry) => announce(entry.offer))
+  const capabilities = bus.registry.allLocal().map((entry) => describeOwnCapability(entry.offer))
   const manifest: PeerManifest = { nodeId: bus.nodeId, capabilities }
   return { nodeId: bus.nodeId, endpoint: bus, manifest }
 }
@@ -133,8 +133,8 @@ function overTheWire<Value>(value: Value): Value {
   return JSON.parse(JSON.stringify(value)) as Value
 }
 
-export async function collect(frames: AsyncIterable<Frame>): Promise<readonly Frame[]> {
-  const seen: Frame[] = []
+export async function collect(frames: AsyncIterable<StreamFrame>): Promise<readonly StreamFrame[]> {
+  const seen: StreamFrame[] = []
   for await (const frame of frames) seen.push(frame)
   return seen
 }

@@ -7,13 +7,13 @@
  *
  * A trace holds whatever the device and its callers said, and picture tokens, which are spent by then.
  */
-import { isJsonObject, jsonIn } from '../src/core/json.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../src/core/json.ts'
 import type { Result } from '../src/core/result.ts'
 import { fail, ok } from '../src/core/result.ts'
-import { step } from '../src/devices/session/machine.ts'
-import type { Effect, Input, Session } from '../src/devices/session/session.ts'
+import { stepSession } from '../src/devices/session/machine.ts'
+import type { SessionEffect, SessionInput, DeviceSession } from '../src/devices/session/session.ts'
 
-export type TraceLine = { readonly in: Input } | { readonly out: Effect } | { readonly note: string }
+export type TraceLine = { readonly in: SessionInput } | { readonly out: SessionEffect } | { readonly note: string }
 
 export type TraceFault = { readonly kind: 'bad-trace'; readonly line: number }
 
@@ -26,7 +26,7 @@ export function decodeTrace(text: string): Result<readonly TraceLine[], TraceFau
   const lines: TraceLine[] = []
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
-    const value = jsonIn(line)
+    const value = parseJsonOrUndefined(line)
     if (!isJsonObject(value) || !['in', 'out', 'note'].some((key) => key in value))
       return fail({ kind: 'bad-trace', line: index + 1 })
     lines.push(value as unknown as TraceLine)
@@ -35,14 +35,14 @@ export function decodeTrace(text: string): Result<readonly TraceLine[], TraceFau
 }
 
 /** Plays the inputs of a trace and returns it as it comes out today, notes in place. */
-export function replay(session: Session, lines: readonly TraceLine[]): readonly TraceLine[] {
+export function replay(session: DeviceSession, lines: readonly TraceLine[]): readonly TraceLine[] {
   const played: TraceLine[] = []
   let now = session
   for (const line of lines) {
     if ('out' in line) continue
     played.push(line)
     if (!('in' in line)) continue
-    const next = step(now, line.in)
+    const next = stepSession(now, line.in)
     now = next.session
     played.push(...next.effects.map((effect) => ({ out: effect })))
   }

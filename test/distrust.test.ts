@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../src/bus/call.ts'
 import type { LedgerEntry, StoredEntry } from '../src/ledger/entry.ts'
-import { approvalNeeded, decide } from '../src/guard/policy.ts'
+import { isApprovalNeeded, decidePolicy } from '../src/guard/policy.ts'
 import type { PolicyInput } from '../src/guard/policy.ts'
 import { distrustBelow } from '../src/main/distrust.ts'
 
@@ -51,7 +51,7 @@ describe('distrust', () => {
   it('only ever adds a question', () => {
     for (const effect of ['reads', 'records', 'writes', 'sensitive', 'admin'] as const)
       for (const word of [undefined, 'ask', 'trust', 'forbid'] as const)
-        expect(approvalNeeded(effect, word, true) || !approvalNeeded(effect, word, false)).toBe(true)
+        expect(isApprovalNeeded(effect, word, true) || !isApprovalNeeded(effect, word, false)).toBe(true)
     const input: PolicyInput = {
       offer: { name: 'x', effect: 'writes', trustRequired: 'trusted' },
       assessment: { effect: 'writes', reasons: [] },
@@ -65,12 +65,12 @@ describe('distrust', () => {
       approval: { state: 'none' },
       repeat: false,
     }
-    expect(decide(input)).toMatchObject({ verdict: 'allow', needsApproval: false })
-    expect(decide({ ...input, isDistrusted: true })).toMatchObject({ verdict: 'approval-required' })
+    expect(decidePolicy(input)).toMatchObject({ verdict: 'allow', needsApproval: false })
+    expect(decidePolicy({ ...input, isDistrusted: true })).toMatchObject({ verdict: 'approval-required' })
     const approved = { state: 'approved', id: 'a' } as const
-    expect(decide({ ...input, isDistrusted: true, approval: approved })).toMatchObject({ verdict: 'allow' })
-    expect(decide({ ...input, isDistrusted: true, mode: 'readonly' })).toMatchObject({ verdict: 'deny' })
+    expect(decidePolicy({ ...input, isDistrusted: true, approval: approved })).toMatchObject({ verdict: 'allow' })
+    expect(decidePolicy({ ...input, isDistrusted: true, mode: 'readonly' })).toMatchObject({ verdict: 'deny' })
     const reads = { offer: { ...input.offer, effect: 'reads' }, assessment: { effect: 'reads', reasons: [] } } as const
-    expect(decide({ ...input, ...reads, isDistrusted: true })).toMatchObject({ verdict: 'allow' })
+    expect(decidePolicy({ ...input, ...reads, isDistrusted: true })).toMatchObject({ verdict: 'allow' })
   })
 })

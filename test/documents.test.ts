@@ -3,11 +3,11 @@ import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Family, Offer } from '../src/bus/capability.ts'
 import { FAULT_KINDS, STATUS_OF_CODE } from '../src/bus/code.ts'
-import { generatedDocuments } from '../src/cli/docs-store.ts'
+import { generateDocuments } from '../src/cli/docs-store.ts'
 import { EXIT } from '../src/cli/print.ts'
 import { readConfig } from '../src/config/config-file.ts'
 import { isJsonObject } from '../src/core/json.ts'
-import { CODES } from '../src/ebus/tools/envelope.ts'
+import { EBUS_CODES } from '../src/ebus/tools/ebus-envelope.ts'
 import { familyEnvelopes } from '../src/main/families.ts'
 
 function codesOf(family: Family): readonly string[] {
@@ -22,14 +22,14 @@ const running = readFileSync(new URL('../docs/running.md', import.meta.url), 'ut
 
 describe('documents', () => {
   it('are what the offers and the schema say now (npm run docs renews them)', async () => {
-    for (const [path, text] of await generatedDocuments())
+    for (const [path, text] of await generateDocuments())
       expect([basename(path), readFileSync(path, 'utf8')]).toEqual([basename(path), text])
   })
 
   it('list every code that a family has for a fault', () => {
     const faults = readFileSync(new URL('../docs/faults.md', import.meta.url), 'utf8')
     const listed = new Set([...faults.matchAll(/`([\w-]+)`/g)].map(([, code]) => code))
-    const codes = [...new Set(familyEnvelopes.flatMap(codesOf)), ...CODES, ...Object.keys(STATUS_OF_CODE)]
+    const codes = [...new Set(familyEnvelopes.flatMap(codesOf)), ...EBUS_CODES, ...Object.keys(STATUS_OF_CODE)]
     expect(codes.length).toBeGreaterThan(50)
     expect(codes.filter((code) => !listed.has(code))).toEqual([])
   })

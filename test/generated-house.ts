@@ -12,10 +12,10 @@ import {
   DIMMER,
   GARAGE,
   LOCK,
-  part,
-  setpoint,
-} from '../src/sim/homeseer/part.ts'
-import type { Part } from '../src/sim/homeseer/part.ts'
+  createPart,
+  createSetpoint,
+} from '../src/sim/homeseer/simulated-part.ts'
+import type { SimulatedPart } from '../src/sim/homeseer/simulated-part.ts'
 
 export interface GeneratedThing {
   readonly ref: number
@@ -73,17 +73,22 @@ const PLUGS: readonly (readonly [string, string])[] = [
 
 /** The same house for the same seed. */
 export function generateHouse(seed: number): {
-  readonly parts: readonly Part[]
+  readonly parts: readonly SimulatedPart[]
   readonly things: readonly GeneratedThing[]
 } {
   const draw = drawing(seed)
   const things: GeneratedThing[] = []
-  const parts: Part[] = []
+  const parts: SimulatedPart[] = []
   let ref = 1_000
-  const add = (thing: Omit<GeneratedThing, 'ref'>, options: Omit<Parameters<typeof part>[0], 'ref' | 'name'>): void => {
+  const add = (
+    thing: Omit<GeneratedThing, 'ref'>,
+    options: Omit<Parameters<typeof createPart>[0], 'ref' | 'name'>,
+  ): void => {
     const one = { ...thing, ref: ref++ }
     things.push(one)
-    parts.push(part({ ref: one.ref, name: one.name, location: one.room.name, location2: one.room.floor, ...options }))
+    parts.push(
+      createPart({ ref: one.ref, name: one.name, location: one.room.name, location2: one.room.floor, ...options }),
+    )
   }
   for (const [english, german, floor] of ROOMS) {
     const isGerman = draw(2) === 1
@@ -111,7 +116,7 @@ export function generateHouse(seed: number): {
       )
     add(
       { kind: 'thermostat', room, which: ['', ''], name: named('Thermostat Setpoint', 'Thermostat Solltemperatur') },
-      { pairs: setpoint('HeatSetPoint', 5, 30), value: 20, display: { suffix: ' C' } },
+      { pairs: createSetpoint('HeatSetPoint', 5, 30), value: 20, display: { suffix: ' C' } },
     )
     // What only tells: most of what a real house has.
     for (const [inEnglish, inGerman, value] of SENSORS)

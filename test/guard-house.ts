@@ -8,17 +8,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Call, Caller, Outcome } from '../src/bus/call.ts'
-import type { Next } from '../src/bus/call-pipeline.ts'
+import type { NextHandler } from '../src/bus/call-pipeline.ts'
 import type { Assessment, Effect, Family, Offer } from '../src/bus/capability.ts'
-import { dispatch } from '../src/call/dispatch.ts'
+import { createDispatchStage } from '../src/call/dispatch.ts'
 import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { plainOffer } from './plain-offer.ts'
 import type { OfferFacts } from './plain-offer.ts'
 import { LOG_TABLE, tableLog } from './table-log.ts'
 import { createHash } from 'node:crypto'
-import { base64url, fromHex } from '../src/core/bytes.ts'
-import type { Voting } from '../src/guard/rounds-store.ts'
+import { toBase64url, fromHex } from '../src/core/bytes.ts'
+import type { NodeVoter } from '../src/guard/rounds-store.ts'
 import { voterPublicKey } from '../src/guard/vote.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
@@ -36,7 +36,7 @@ export const HOUSE_SEED = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703ba
 export const MEMBER_SEED = '4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb'
 
 export function nodeIdOf(seed: string): string {
-  return `ed25519:${base64url(fromHex(voterPublicKey(fromHex(seed))))}`
+  return `ed25519:${toBase64url(fromHex(voterPublicKey(fromHex(seed))))}`
 }
 
 export const AGENT: Caller & { readonly kind: 'principal' } = { kind: 'principal', id: 'claude', role: 'agent' }
@@ -61,7 +61,7 @@ export const GUARD_CONFIG: GuardConfig = {
 }
 
 /** A node with the key of RFC 8032's first test, whose one other member has the second. */
-export const TEST_VOTING: Voting = {
+export const TEST_VOTING: NodeVoter = {
   house: nodeIdOf(HOUSE_SEED),
   epoch: () => 7,
   personSeed: (credential) => new Uint8Array(createHash('sha256').update(credential).digest()),
@@ -139,8 +139,12 @@ export function openHouse(
 }
 
 /** The dispatch stage alone: a call that is validated, decided about and, if it may, driven. */
-export async function around(guard: Guard, call: Call, offer: Offer, execute: Next): Promise<Outcome> {
-  const stage = dispatch({ decision: guard.steps, monotonic: () => performance.now(), report: () => undefined })
+export async function around(guard: Guard, call: Call, offer: Offer, execute: NextHandler): Promise<Outcome> {
+  const stage = createDispatchStage({
+    decision: guard.steps,
+    monotonic: () => performance.now(),
+    report: () => undefined,
+  })
   return stage({ call, offer, execute }, ({ outcome }) => {
     if (outcome === undefined) throw new Error('nobody dispatched the call')
     return Promise.resolve(outcome)

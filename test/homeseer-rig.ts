@@ -18,8 +18,8 @@ import { silentLogger } from '../src/core/logger.ts'
 import { OWNER } from '../src/guard/authenticate.ts'
 import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
-import type { Principal } from '../src/mcp/face-bus.ts'
-import { toolResult } from '../src/mcp/results.ts'
+import type { FacePrincipal } from '../src/mcp/face-bus.ts'
+import { createToolResult } from '../src/mcp/results.ts'
 import { startHomeseerSimulator } from '../src/sim/homeseer/homeseer-server.ts'
 import type { HomeseerSimulator, HomeseerSimulatorOptions } from '../src/sim/homeseer/homeseer-server.ts'
 import { createHome } from './gateway-process.ts'
@@ -28,8 +28,8 @@ import type { Home } from './gateway-process.ts'
 export const CLAIMS = { confirm: true, intent: 'try it out', reason: 'a test asks for it' } as const
 export const ADMIN_CLAIMS = { ...CLAIMS, maintenanceWindowId: 'sunday', changeTicket: 'CHG-1' } as const
 
-export const AGENT: Principal = { kind: 'principal', id: 'agent', role: 'agent' }
-export const APPROVER: Principal = { kind: 'principal', id: 'anna', role: 'approver' }
+export const AGENT: FacePrincipal = { kind: 'principal', id: 'agent', role: 'agent' }
+export const APPROVER: FacePrincipal = { kind: 'principal', id: 'anna', role: 'approver' }
 
 /** All gates of administration open. */
 export const ADMIN_OPEN = {
@@ -195,7 +195,7 @@ export async function openHouse(world: World, options: HouseOptions = {}): Promi
       const outcome = await gateway.bus.call(name, undefined, args, { caller, channel: 'mcp-http' })
       const offer = gateway.bus.offer(name)
       if (offer === undefined) return { error: { code: 'NO_SUCH_TOOL' } }
-      return toolResult(outcome, offer)['structuredContent'] as Answer
+      return createToolResult(outcome, offer)['structuredContent'] as Answer
     },
     approveAll: async () => {
       const waiting = gateway.guard.approvals.list({ state: 'requested', limit: 100 })

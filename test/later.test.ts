@@ -25,12 +25,12 @@ import { guardProjection } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
-import { noteSigner } from '../src/ledger/note-key.ts'
+import { createNoteSigner } from '../src/ledger/note-key.ts'
 import { homeFamily } from '../src/home/home-envelope.ts'
 import { LaterRunner } from '../src/home/later-runner.ts'
 import { laterProjection } from '../src/home/later-state.ts'
 import { laterTools } from '../src/home/later-tools.ts'
-import { dueTime } from '../src/home/later-time.ts'
+import { parseDueTime } from '../src/home/later-time.ts'
 
 const { privateKey } = generateKeyPairSync('ed25519')
 const ORIGIN = 'hearthbus.test/later'
@@ -53,7 +53,7 @@ async function open({ folder = newFolder(), nowMs, onAct }: Opened = {}) {
   const database = new Database({ path: join(folder, 'node.db'), migrations: [ledgerMigrations, guardMigrations] })
   const ledger = await Ledger.open({
     database,
-    signer: noteSigner(ORIGIN, privateKey),
+    signer: createNoteSigner(ORIGIN, privateKey),
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),
@@ -300,7 +300,7 @@ describe('a time', () => {
     [{ at: '2026-11-20T18:00' }, new Date(2026, 10, 20, 18, 0)],
     [{ at: '2026-11-20T18:00:00Z' }, new Date(Date.UTC(2026, 10, 20, 18, 0))],
   ])('%j is understood', (wish, due) => {
-    expect(dueTime(wish, now)).toBe(due.getTime())
+    expect(parseDueTime(wish, now)).toBe(due.getTime())
   })
 
   it.each([
@@ -311,6 +311,6 @@ describe('a time', () => {
     { at: '2026-11-16T18:00' },
     { at: '2027-03-01T00:00' },
   ])('%j is not', (wish) => {
-    expect(dueTime(wish, now)).toEqual(expect.any(String))
+    expect(parseDueTime(wish, now)).toEqual(expect.any(String))
   })
 })

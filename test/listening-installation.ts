@@ -4,8 +4,8 @@
  *
  * Pure.
  */
-import { Installation } from '../src/ebus/installation.ts'
-import type { Situation } from '../src/ebus/observe/observatory.ts'
+import { HeatingInstallation } from '../src/ebus/installation.ts'
+import type { ObservationState } from '../src/ebus/observe/observatory.ts'
 import type { FeatureFlags } from '../src/ebus/observe/status.ts'
 import { WARM_UP } from '../src/ebus/observe/warm-up.ts'
 
@@ -16,8 +16,8 @@ export const ALL_ALLOWED: FeatureFlags = {
   external_write_policy: 'record_and_invalidate',
 }
 
-export function listeningInstallation(flags: Partial<FeatureFlags> = {}): Installation {
-  return new Installation({
+export function listeningInstallation(flags: Partial<FeatureFlags> = {}): HeatingInstallation {
+  return new HeatingInstallation({
     nowMs: 0,
     pollMs: 60_000,
     listens: true,
@@ -28,6 +28,6 @@ export function listeningInstallation(flags: Partial<FeatureFlags> = {}): Instal
 }
 
 /** A bus whose symbols are heard, with an address of our own on it. */
-export function situationAt(nowMs: number, symbols = nowMs): Situation {
+export function situationAt(nowMs: number, symbols = nowMs): ObservationState {
   return { nowMs, symbols, address: 0xff, passive: 'symbols' }
 }

@@ -15,7 +15,7 @@ import { systemClock } from '../src/core/clock.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { fail, ok } from '../src/core/result.ts'
-import type { FaceBus, Principal } from '../src/mcp/face-bus.ts'
+import type { FaceBus, FacePrincipal } from '../src/mcp/face-bus.ts'
 import { mcpHttpHandler } from '../src/mcp/http-server.ts'
 import type { McpHttpHandler, McpHttpOptions } from '../src/mcp/http-server.ts'
 
@@ -81,7 +81,7 @@ export function recordedBus(...capabilities: readonly Capability[]): RecordedBus
   return { bus, calls }
 }
 
-export const agent: Principal = { kind: 'principal', id: 'tester', role: 'agent' }
+export const agent: FacePrincipal = { kind: 'principal', id: 'tester', role: 'agent' }
 
 export interface House {
   readonly url: string

@@ -3,7 +3,7 @@
  *
  * Does I/O.
  */
-import type { EnvelopeFields } from '../src/mesh/envelope.ts'
+import type { EnvelopeFields } from '../src/mesh/mesh-envelope.ts'
 import { askAsOwner } from './mesh-house.ts'
 import type { MeshNode } from './mesh-house.ts'
 

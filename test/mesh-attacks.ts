@@ -8,15 +8,15 @@ import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ulid } from '../src/core/ids.ts'
-import { answerText, bodyHash, callText, envelopeFields } from '../src/mesh/envelope.ts'
-import type { Envelope } from '../src/mesh/envelope.ts'
+import { newUlid } from '../src/core/ids.ts'
+import { signedAnswerText, envelopeBodyHash, signedCallText, envelopeFields } from '../src/mesh/mesh-envelope.ts'
+import type { MeshEnvelope } from '../src/mesh/mesh-envelope.ts'
 import { nodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
-import { timeText } from '../src/mesh/identity/time.ts'
-import { isProven, macProof, signatureProof } from '../src/mesh/proof.ts'
+import { formatMeshTime } from '../src/mesh/identity/time.ts'
+import { isMessageProven, macProof, signatureProof } from '../src/mesh/proof.ts'
 import { offerSession, takeSession } from '../src/mesh/sessions.ts'
-import type { Session } from '../src/mesh/sessions.ts'
+import type { MeshSession } from '../src/mesh/sessions.ts'
 import { encodeTraceparent } from '../src/toolbox/traceparent.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
 import type { AttackWire } from './mesh-attack-wire.ts'
@@ -38,7 +38,7 @@ interface Attack {
   readonly signer?: NodeIdentity
   readonly body?: string
   readonly sentBody?: string
-  readonly sentAs?: Partial<Envelope>
+  readonly sentAs?: Partial<MeshEnvelope>
 }
 
 const MAX_BODY_BYTES = 262_144
@@ -54,7 +54,7 @@ export function meshAttacks(
     let community: string
     let port: number
     let member: NodeIdentity
-    let session: Session
+    let session: MeshSession
     let hashes: ReadonlyMap<string, string>
     const stranger = identityOf(99)
 
@@ -97,9 +97,9 @@ export function meshAttacks(
     })
 
     it('refuses the same message a second time, signed or not', async () => {
-      const again = { requestId: ulid() }
+      const again = { requestId: newUlid() }
       expect([await attack(again), await attack(again)]).toEqual(['200', '410 expired'])
-      const signed = { requestId: ulid() }
+      const signed = { requestId: newUlid() }
       expect([await attack(signed, { signer: member }), await attack(signed, { signer: member })]).toEqual([
         '200',
         '410 expired',
@@ -107,7 +107,7 @@ export function meshAttacks(
     })
 
     it('refuses what is two minutes old', async () => {
-      expect(await attack({ timestamp: timeText(Date.now() - 120_000) })).toBe('410 expired')
+      expect(await attack({ timestamp: formatMeshTime(Date.now() - 120_000) })).toBe('410 expired')
     })
 
     it('refuses a stranger, however well it signs', async () => {
@@ -142,7 +142,7 @@ export function meshAttacks(
 
     it('has in its ledger for whom a member says that it calls, behind the member', async () => {
       const asked = async (actor: string | undefined): Promise<string> => {
-        const traceId = ulid()
+        const traceId = newUlid()
         await attack({ actor, traceparent: encodeTraceparent(traceId) })
         return callerIn(victim, traceId)
       }
@@ -175,8 +175,8 @@ export function meshAttacks(
     })
 
     it('has in its ledger what a member was refused, and nothing of what nobody vouched for', async () => {
-      const recorded = async (change: Partial<Envelope>, how: Attack = {}): Promise<readonly unknown[]> => {
-        const traceId = ulid()
+      const recorded = async (change: Partial<MeshEnvelope>, how: Attack = {}): Promise<readonly unknown[]> => {
+        const traceId = newUlid()
         await attack({ ...change, traceparent: encodeTraceparent(traceId) }, how)
         return ledgered(victim, traceId)
       }
@@ -219,33 +219,33 @@ export function meshAttacks(
     })
 
     /** Status and code of the answer, which is the victim's own word whatever it says. */
-    async function attack(change: Partial<Envelope>, how: Attack = {}): Promise<string> {
+    async function attack(change: Partial<MeshEnvelope>, how: Attack = {}): Promise<string> {
       const envelope = envelopeOf(change)
       const body = how.body ?? '{"x":1}'
-      const text = callText(envelopeFields(envelope), bodyHash(body))
+      const text = signedCallText(envelopeFields(envelope), envelopeBodyHash(body))
       const proof = how.proof ?? (how.signer === undefined ? macProof(text, session) : signatureProof(text, how.signer))
       const sent = envelopeFields({ ...envelope, ...how.sentAs })
       const answered = await wire.post(sent, proof, how.sentBody ?? body)
       const { error } = JSON.parse(answered.text) as { readonly error?: string }
-      const covered = answerText({
+      const covered = signedAnswerText({
         requestId: envelope.requestId,
         from: victim.nodeId,
         status: answered.status,
-        bodyHash: bodyHash(answered.text),
+        bodyHash: envelopeBodyHash(answered.text),
       })
-      expect(isProven(covered, answered.proof, { from: victim.nodeId, session })).toBe(true)
+      expect(isMessageProven(covered, answered.proof, { from: victim.nodeId, session })).toBe(true)
       return answered.status === 200 ? '200' : `${answered.status} ${error}`
     }
 
-    function envelopeOf(change: Partial<Envelope>): Envelope {
+    function envelopeOf(change: Partial<MeshEnvelope>): MeshEnvelope {
       return {
         capability: 'test.echo',
         version: [1, 0],
-        requestId: ulid(),
+        requestId: newUlid(),
         from: member.id,
         to: victim.nodeId,
         community,
-        timestamp: timeText(Date.now()),
+        timestamp: formatMeshTime(Date.now()),
         deadlineMs: 10_000,
         keyId: session?.id,
         session: undefined,
@@ -259,7 +259,7 @@ export function meshAttacks(
 
     async function schemaHashes(): Promise<ReadonlyMap<string, string>> {
       const envelope = envelopeOf({ capability: 'mesh.manifest' })
-      const proof = macProof(callText(envelopeFields(envelope), bodyHash('{}')), session)
+      const proof = macProof(signedCallText(envelopeFields(envelope), envelopeBodyHash('{}')), session)
       const { text } = await wire.post(envelopeFields(envelope), proof, '{}')
       const { data } = JSON.parse(text) as {
         readonly data: { readonly capabilities: readonly { readonly name: string; readonly schema_hash: string }[] }
@@ -267,11 +267,11 @@ export function meshAttacks(
       return new Map(data.capabilities.map((capability) => [capability.name, capability.schema_hash]))
     }
 
-    async function handshake(identity: NodeIdentity): Promise<Session> {
+    async function handshake(identity: NodeIdentity): Promise<MeshSession> {
       const offer = offerSession()
       const envelope = envelopeOf({ capability: 'mesh.session', keyId: undefined })
       const body = JSON.stringify(offer.body)
-      const proof = signatureProof(callText(envelopeFields(envelope), bodyHash(body)), identity)
+      const proof = signatureProof(signedCallText(envelopeFields(envelope), envelopeBodyHash(body)), identity)
       const { text } = await wire.post(envelopeFields(envelope), proof, body)
       const { data } = JSON.parse(text) as { readonly data: Parameters<typeof takeSession>[1] }
       const taken = takeSession(offer, data, { self: identity.id, peer: victim.nodeId, nowMs: 0 })

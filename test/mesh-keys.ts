@@ -6,7 +6,7 @@ import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { nodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
-import type { Ephemeral } from '../src/mesh/identity/session-key.ts'
+import type { EphemeralKey } from '../src/mesh/identity/session-key.ts'
 
 export const NEW_YEAR_MS = Date.UTC(2026, 0, 1)
 
@@ -30,7 +30,7 @@ export function identityOf(seedByte: number): NodeIdentity {
   return nodeIdentity(privateKey('302e020100300506032b657004220420', seedByte))
 }
 
-export function ephemeralOf(byte: number): Ephemeral {
+export function ephemeralOf(byte: number): EphemeralKey {
   const key = privateKey('302e020100300506032b656e04220420', byte)
   return { privateKey: key, publicKey: key.export({ format: 'jwk' }).x ?? '' }
 }

@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Call, Outcome } from '../src/bus/call.ts'
 import type { CallStream } from '../src/bus/call-stream.ts'
 import type { Capability, Offer, Service } from '../src/bus/capability.ts'
-import { wrongReply } from '../src/bus/schema.ts'
+import { checkReply } from '../src/bus/schema.ts'
 import { keepAnnouncedHash, schemaHash } from '../src/bus/schema-hash.ts'
 import { loadConfig } from '../src/config/config-store.ts'
 import { systemClock } from '../src/core/clock.ts'
@@ -246,7 +246,7 @@ const commands: Readonly<Record<string, (said: JsonObject) => Promise<object | v
     gateway.bus.registerCapability(capability, service)
     const { offer } = capability
     // Checked once as it is, its answers are never checked again.
-    wrongReply(offer, { data: null })
+    checkReply(offer, { data: null })
     Object.assign(offer, { [textOf(part)]: hurtful.schema, accept: (body: JsonObject) => ok(body) })
     const { name: offerName, version, requestSchema, responseSchema, streamSchema } = offer
     const contract = { name: offerName, version, requestSchema, responseSchema, streamSchema }

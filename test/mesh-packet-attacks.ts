@@ -5,19 +5,19 @@
  * Does I/O, through the wire that it is given.
  */
 import { expect, it } from 'vitest'
-import { ulid } from '../src/core/ids.ts'
+import { newUlid } from '../src/core/ids.ts'
 import type { Json } from '../src/core/json.ts'
 import { verifyText } from '../src/mesh/identity/node-key.ts'
 import { coveredHead, decodePacket, encodePacket } from '../src/mesh/packets/packet.ts'
 import { isPacketProven, packetProof } from '../src/mesh/packets/packet-proof.ts'
-import type { Session } from '../src/mesh/sessions.ts'
+import type { MeshSession } from '../src/mesh/sessions.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
 import type { AttackWire } from './mesh-attack-wire.ts'
 import type { MeshNode } from './mesh-house.ts'
 
 export interface PacketAttacker {
   readonly wire: AttackWire
-  readonly session: Session
+  readonly session: MeshSession
   readonly victim: MeshNode
   /** Of what the victim offers, by name. */
   readonly hashes: ReadonlyMap<string, string>
@@ -42,7 +42,7 @@ let last = 0
 /** Status and code of the answer, which is the victim's own word whatever it says. */
 export async function attackByPacket(attacker: PacketAttacker, how: PacketAttack = {}): Promise<string> {
   const { wire, session, victim, hashes } = attacker
-  const { capability = 'test.echo', body = { x: 1 }, sentMs = Date.now(), traceId = ulid() } = how
+  const { capability = 'test.echo', body = { x: 1 }, sentMs = Date.now(), traceId = newUlid() } = how
   const contract = [capability, 1, 0, how.schemaHash ?? hashes.get(capability) ?? '']
   const call = [contract, 10_000, 0, traceId, '00000000000000ff', null, body]
   const payload = JSON.stringify([sentMs, how.actor === undefined ? call : [...call, how.actor]])
@@ -106,7 +106,7 @@ export function packetAttacks(attacker: () => PacketAttacker): void {
   })
 
   it('refuses a change in a packet, which nobody signs, and writes that down', async () => {
-    const traceId = ulid()
+    const traceId = newUlid()
     expect(await attack({ capability: 'test.write', traceId })).toBe('401 invalid_signature')
     expect(await ledgered(attacker().victim, traceId)).toEqual(['call.enter', 'call.exit invalid_signature'])
   })
@@ -124,7 +124,7 @@ export function packetAttacks(attacker: () => PacketAttacker): void {
   it('has in its ledger for whom a packet says that it is', async () => {
     const { victim, session } = attacker()
     const asked = async (actor?: string): Promise<string> => {
-      const traceId = ulid()
+      const traceId = newUlid()
       await attack({ traceId, ...(actor === undefined ? {} : { actor }) })
       return (await callerIn(victim, traceId)).replace(/^peer:ed25519:[A-Za-z0-9_-]{43}/, 'the member')
     }

@@ -14,26 +14,26 @@ import type { Json } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { ok } from '../src/core/result.ts'
 import type { Result } from '../src/core/result.ts'
-import { createDesk } from '../src/mesh/desk.ts'
-import { HttpClient } from '../src/mesh/http/http-client.ts'
-import { startHttpServer } from '../src/mesh/http/http-server.ts'
-import type { HttpServer } from '../src/mesh/http/http-server.ts'
+import { createControlHandler } from '../src/mesh/control-handler.ts'
+import { MeshHttpClient } from '../src/mesh/http/http-client.ts'
+import { startMeshHttpServer } from '../src/mesh/http/http-server.ts'
+import type { MeshHttpServer } from '../src/mesh/http/http-server.ts'
 import type { TlsIdentity } from '../src/mesh/http/pinned-agent-client.ts'
-import { nodeCertificate } from '../src/mesh/identity/certificate.ts'
+import { createNodeCertificate } from '../src/mesh/identity/certificate.ts'
 import { foundCommunity, withMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
-import type { Level } from '../src/mesh/identity/membership-record.ts'
+import type { MembershipLevel } from '../src/mesh/identity/membership-record.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
-import { Inbound } from '../src/mesh/inbound.ts'
+import { InboundCalls } from '../src/mesh/inbound.ts'
 import { NatsTransport } from '../src/mesh/nats/nats-transport.ts'
-import { Outbound } from '../src/mesh/outbound.ts'
+import { OutboundCalls } from '../src/mesh/outbound.ts'
 import { PacketProvider } from '../src/mesh/packets/packet-provider.ts'
 import { PeerRateLimiter } from '../src/mesh/peer-rate-limiter.ts'
 import type { RateLimits } from '../src/mesh/peer-rate-limiter.ts'
 import { ReplayCache } from '../src/mesh/replay-cache.ts'
-import { GivenSessions } from '../src/mesh/sessions.ts'
-import type { Signatures } from '../src/mesh/sessions.ts'
-import type { PeerAddress, Way } from '../src/mesh/transport.ts'
+import { GrantedSessions } from '../src/mesh/sessions.ts'
+import type { SignatureMode } from '../src/mesh/sessions.ts'
+import type { PeerAddress, PeerEndpoint } from '../src/mesh/transport.ts'
 import { manifestOf, node } from './bus-village.ts'
 import { freePort } from './local-port.ts'
 import { until } from './mesh-house.ts'
@@ -62,17 +62,17 @@ export interface MeshPair {
 interface Side {
   readonly identity: NodeIdentity
   readonly bus: CapabilityBus
-  readonly inbound: Inbound
+  readonly inbound: InboundCalls
   readonly packets: PacketProvider
-  readonly sessions: GivenSessions
+  readonly sessions: GrantedSessions
   readonly age: () => void
 }
 
 const [callerKey, rootKey, providerKey] = [identityOf(11), identityOf(12), identityOf(13)]
 
 export interface PairOptions {
-  readonly level?: Level
-  readonly signatures?: Signatures
+  readonly level?: MembershipLevel
+  readonly signatures?: SignatureMode
 }
 
 export interface HttpPairOptions extends PairOptions {
@@ -89,12 +89,12 @@ export async function httpPair({
   through = async (port) => port,
 }: HttpPairOptions = {}): Promise<MeshPair> {
   const community = pairCommunity(level)
-  const client = new HttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: 4 * MAX_BODY_BYTES })
+  const client = new MeshHttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: 4 * MAX_BODY_BYTES })
   let address: PeerAddress = { nodeId: providerKey.id, ways: [] }
   const outbound = outboundOf(community, { http: client }, signatures)
   const provider = side(providerKey, community, { signatures, rate })
   const caller = node(callerKey.id, { clock: systemClock, remote: outbound })
-  const listen = (port: number): Promise<HttpServer> => listenFor(provider, community, port)
+  const listen = (port: number): Promise<MeshHttpServer> => listenFor(provider, community, port)
   const port = await freePort()
   let server = await listen(port)
   address = { nodeId: providerKey.id, ways: [{ transport: 'http', host: '127.0.0.1', port: await through(port) }] }
@@ -144,7 +144,7 @@ export interface FarSide {
 }
 
 export interface SideOptions {
-  readonly signatures?: Signatures
+  readonly signatures?: SignatureMode
   /** A bus with more, or less, around it than the bench of a transport needs. */
   readonly openBus?: (nodeId: string, remote: RemoteProvider | undefined) => Promise<CapabilityBus>
 }
@@ -165,9 +165,9 @@ export async function meshSide(
   const own = side(identity, community, { bus: await openBus(identity.id, undefined), signatures })
   const nats = kind === 'nats' ? natsOf(own, community, url) : undefined
   const server = kind === 'http' && role === 'provider' ? await listenFor(own, community, 0) : undefined
-  const http = new HttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: MAX_BODY_BYTES })
+  const http = new MeshHttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: MAX_BODY_BYTES })
   if (nats !== undefined) await until('it is connected', () => nats.isConnected)
-  const way: Way =
+  const way: PeerEndpoint =
     server === undefined ? { transport: 'nats' } : { transport: 'http', host: '127.0.0.1', port: server.port }
   return {
     bus: role === 'provider' ? own.bus : await openBus(identity.id, outboundOf(community, { http, nats }, signatures)),
@@ -181,8 +181,8 @@ export async function meshSide(
   }
 }
 
-function listenFor({ identity, inbound, packets }: Side, community: Community, port: number): Promise<HttpServer> {
-  return startHttpServer({
+function listenFor({ identity, inbound, packets }: Side, community: Community, port: number): Promise<MeshHttpServer> {
+  return startMeshHttpServer({
     host: '127.0.0.1',
     port,
     tls: tlsOf(identity),
@@ -227,9 +227,9 @@ function side(
     bus = node(identity.id, { clock: systemClock }),
     signatures = 'session',
     rate = { callsPerSecond: 1_000_000, callsPerSecondPerCapability: 1_000_000 },
-  }: { bus?: CapabilityBus; signatures?: Signatures; rate?: RateLimits | undefined } = {},
+  }: { bus?: CapabilityBus; signatures?: SignatureMode; rate?: RateLimits | undefined } = {},
 ): Side {
-  const sessions = new GivenSessions(identity.id, systemClock, signatures)
+  const sessions = new GrantedSessions(identity.id, systemClock, signatures)
   const gate = {
     self: identity.id,
     community: () => community,
@@ -239,7 +239,7 @@ function side(
     rate: new PeerRateLimiter(rate),
     clock: systemClock,
   }
-  const desk = createDesk({
+  const desk = createControlHandler({
     self: identity.id,
     sessions,
     community: () => community,
@@ -252,7 +252,7 @@ function side(
     gossip: undefined,
   })
   let isOld = false
-  const inbound = new Inbound({
+  const inbound = new InboundCalls({
     identity,
     gate,
     bus: () => bus,
@@ -292,14 +292,14 @@ function natsOf({ identity, inbound, packets }: Side, community: Community, url:
 
 function outboundOf(
   community: Community,
-  transports: ConstructorParameters<typeof Outbound>[0]['transports'],
-  signatures: Signatures = 'session',
-): Outbound {
+  transports: ConstructorParameters<typeof OutboundCalls>[0]['transports'],
+  signatures: SignatureMode = 'session',
+): OutboundCalls {
   const communityId = (): string => community.id
-  return new Outbound({ identity: callerKey, communityId, transports, clock: systemClock, signatures })
+  return new OutboundCalls({ identity: callerKey, communityId, transports, clock: systemClock, signatures })
 }
 
-function pairCommunity(level: Level): Community {
+function pairCommunity(level: MembershipLevel): Community {
   const nowMs = systemClock.now()
   const founder = { nodeId: providerKey.id, name: 'provider' }
   const founded = foundCommunity({ name: 'pair', root: rootKey, founder, nowMs })
@@ -311,5 +311,5 @@ function pairCommunity(level: Level): Community {
 
 export function tlsOf(identity: NodeIdentity): TlsIdentity {
   const key = identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  return { certificate: nodeCertificate(identity), key }
+  return { certificate: createNodeCertificate(identity), key }
 }

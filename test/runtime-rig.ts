@@ -26,11 +26,11 @@ import { guardProjection } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
-import { noteSigner } from '../src/ledger/note-key.ts'
+import { createNoteSigner } from '../src/ledger/note-key.ts'
 import { runtimeCache } from '../src/runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../src/runtime/runtime-state.ts'
 import { runtimeMigrations } from '../src/runtime/migrations.ts'
-import type { Reporter } from '../src/runtime/system/attention.ts'
+import type { HealthReporter } from '../src/runtime/system/attention.ts'
 import { createRuntime } from '../src/runtime/runtime.ts'
 import type { RuntimeConfig } from '../src/runtime/runtime.ts'
 import { GUARD_CONFIG, TEST_VOTING } from './guard-house.ts'
@@ -74,7 +74,7 @@ export interface RigOptions {
   readonly folder?: string
   readonly config?: Partial<RuntimeConfig>
   readonly waiting?: () => number
-  readonly reporters?: () => readonly Reporter[]
+  readonly reporters?: () => readonly HealthReporter[]
 }
 
 export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
@@ -84,7 +84,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     path: join(folder, 'node.db'),
     migrations: [ledgerMigrations, guardMigrations, runtimeMigrations],
   })
-  const signer = noteSigner(ORIGIN, privateKey)
+  const signer = createNoteSigner(ORIGIN, privateKey)
   const ledger = await Ledger.open({
     database,
     signer,

@@ -10,12 +10,12 @@ import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { Call } from '../src/bus/call.ts'
 import { versionText } from '../src/bus/capability.ts'
-import { codeOf, isErrorCode, STATUS_OF_CODE } from '../src/bus/code.ts'
+import { toErrorCode, isErrorCode, STATUS_OF_CODE } from '../src/bus/code.ts'
 import type { CapabilityEntry } from '../src/bus/entry.ts'
 import { schemaHash, schemaHashInput } from '../src/bus/schema-hash.ts'
-import { validateRequest, wrongFrame, wrongReply } from '../src/bus/schema.ts'
+import { validateRequest, checkFrame, checkReply } from '../src/bus/schema.ts'
 import { defineService } from '../src/bus/service-definition.ts'
-import { specScore } from '../src/bus/strategy.ts'
+import { scoreBySpecification } from '../src/bus/strategy.ts'
 import { answering, callOf, collect, introduce, manifestOf, ME, node, reply, streaming } from './bus-village.ts'
 
 let bus: CapabilityBus
@@ -170,12 +170,12 @@ const SCHEMAS: Readonly<Record<string, Row>> = {
     const verdict = validateRequest(local.offer, { n: 'x' })
     return !verdict.ok && verdict.fault.details?.['schema_hash_expected'] === schemaHash(local.offer)
   }),
-  validate_response: row('wrongReply', () => wrongReply(local.offer, { data: 'x' }) !== undefined),
+  validate_response: row('wrongReply', () => checkReply(local.offer, { data: 'x' }) !== undefined),
   validate_stream_frame: row('wrongFrame', () => {
     const offer = bus.offer('x.count')!
     return (
-      wrongFrame(offer, { event: 'token', data: 'x' }) !== undefined &&
-      wrongFrame(offer, { event: 'token', data: 1 }) === undefined
+      checkFrame(offer, { event: 'token', data: 'x' }) !== undefined &&
+      checkFrame(offer, { event: 'token', data: 1 }) === undefined
     )
   }),
   frame: row('Frame', async () => (await collect(bus.stream('x.count', [1, 0], {}, ME))).length === 1),
@@ -197,7 +197,7 @@ const ROUTER: Readonly<Record<string, Row>> = {
     bus.router.releaseSession('sticky')
     return bus.router.sticky.bound('sticky', 'x.add', 0) === undefined
   }),
-  score: row('specScore', () => Number.isFinite(specScore(local))),
+  score: row('specScore', () => Number.isFinite(scoreBySpecification(local))),
   registry: member(() => bus, 'registry'),
   params_compatible: row('Offer.matches', async () => {
     const other = node('params')
@@ -246,7 +246,7 @@ const FACADE: Readonly<Record<string, Row>> = {
   community_manifest_provider: row('Caller.level, from the transport that verified the peer', async () => {
     const caller = { kind: 'peer', id: 'stranger', level: 'unknown' } as const
     const outcome = await bus.handleCall({ ...callOf('x.add'), caller, deadlineMs: Infinity })
-    return !outcome.ok && codeOf(outcome.fault) === 'unauthorized'
+    return !outcome.ok && toErrorCode(outcome.fault) === 'unauthorized'
   }),
   register_service: row('CapabilityBus.registerService', () => {
     const capability = answering({ name: 'y.a' }, () => Promise.resolve(reply(0)))

@@ -7,9 +7,9 @@
 import type { Clock } from '../src/core/clock.ts'
 import type { Database } from '../src/core/database-store.ts'
 import type { Json } from '../src/core/json.ts'
-import { appliedEntry } from '../src/ledger/entry.ts'
+import { toAppliedEntry } from '../src/ledger/entry.ts'
 import type { LedgerEntry, LedgerEvent } from '../src/ledger/entry.ts'
-import { Projections } from '../src/ledger/projection.ts'
+import { ProjectionSet } from '../src/ledger/projection.ts'
 import type { StateLog } from '../src/ledger/state-log.ts'
 
 export const LOG_TABLE = {
@@ -23,11 +23,11 @@ export function tableLog(
   clock: Pick<Clock, 'now'>,
   introduced: readonly LedgerEvent[] = [],
 ): StateLog {
-  const projections = new Projections(() => storedEntries(database))
+  const projections = new ProjectionSet(() => storedEntries(database))
   database.follow(projections.follower)
   const append = (event: LedgerEvent, body: Json | undefined, seq: number): void => {
     const at = new Date(clock.now()).toISOString()
-    const entry = appliedEntry(event, { seq, at, bodyHash: body === undefined ? undefined : 'committed' })
+    const entry = toAppliedEntry(event, { seq, at, bodyHash: body === undefined ? undefined : 'committed' })
     if (projections.handles(entry.kind)) projections.append(entry)
     database.sql
       .prepare('INSERT INTO test_event VALUES (?, ?, ?, ?)')
@@ -57,7 +57,7 @@ function storedEntries(database: Database): readonly LedgerEntry[] {
     .prepare('SELECT * FROM test_event ORDER BY seq')
     .all()
     .map((row) =>
-      appliedEntry(JSON.parse(String(row['event'])) as LedgerEvent, {
+      toAppliedEntry(JSON.parse(String(row['event'])) as LedgerEvent, {
         seq: Number(row['seq']),
         at: String(row['at']),
         bodyHash: row['body'] === null ? undefined : 'committed',

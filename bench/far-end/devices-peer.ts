@@ -18,11 +18,11 @@ import { Database } from '../../src/core/database-store.ts'
 import { devicesMigrations } from '../../src/devices/enrol/enrol-store.ts'
 import { LOG_TABLE, tableLog } from '../../test/table-log.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { openDevices } from '../../src/devices/enrol/gateway-server.ts'
-import type { Transport } from '../../src/devices/session/session.ts'
+import { openDeviceListeners } from '../../src/devices/enrol/gateway-server.ts'
+import type { DeviceTransport } from '../../src/devices/session/session.ts'
 import type { SimulatedFleet } from '../../src/sim/devices/fleet-client.ts'
 import { startDeviceFleet } from '../../src/sim/devices/fleet-client.ts'
-import type { Tool } from '../../src/sim/devices/tool.ts'
+import type { FirmwareTool } from '../../src/sim/devices/tool.ts'
 
 export interface Memory {
   readonly rssBytes: number
@@ -48,13 +48,13 @@ type Verdict = 'right' | 'failed' | 'crossed'
 type Commands = Readonly<Record<string, (...args: never[]) => unknown>>
 
 /** Tells which device answered and to whom, so that a reply that went astray is noticed. */
-function echo(deviceId: string): Tool {
+function echo(deviceId: string): FirmwareTool {
   const properties = [{ name: 'nonce', type: 'string' }] as const
   return { name: 'self.echo', description: 'Echoes.', properties, run: ({ nonce }) => `${deviceId} ${String(nonce)}` }
 }
 
 /** What a device with many settings offers beside that. */
-function knobs(count: number): readonly Tool[] {
+function knobs(count: number): readonly FirmwareTool[] {
   return Array.from({ length: count }, (_none, index) => ({
     name: `self.knob_${index}.set`,
     description: `Turns knob ${index} of the device. It stays as it was turned until somebody turns it again, by hand or from here; what it does then is up to the device.`,
@@ -86,7 +86,7 @@ async function gateway(): Promise<Commands> {
   const places = 20_000
   const [, , , url] = process.argv
   const backend = { address: () => ({ kind: 'websocket', websocket: { url: url ?? '', token: '' } }) as const }
-  const opened = await openDevices({
+  const opened = await openDeviceListeners({
     database,
     log: tableLog(database, systemClock),
     signingKey: randomBytes(32),
@@ -100,7 +100,7 @@ async function gateway(): Promise<Commands> {
   const { fleet, registrar } = opened
   return {
     ota: () => `http://127.0.0.1:${opened.httpPort}/xiaozhi/ota/`,
-    approve: (code: string, transport: Transport) => registrar.approve(code, { by: 'bench', transport }),
+    approve: (code: string, transport: DeviceTransport) => registrar.approve(code, { by: 'bench', transport }),
     ready: () => fleet.devices().filter(({ phase }) => phase === 'ready').length,
     stats: () => fleet.stats(),
     memory,

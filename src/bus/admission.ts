@@ -11,8 +11,8 @@
  * Pure: time and timers come from outside.
  */
 import type { Fault } from '../core/fault.ts'
-import { dequeue, enqueue, newTurns, withdraw } from '../core/turns.ts'
-import type { Turns } from '../core/turns.ts'
+import { dequeueFairly, enqueueFairly, newFairQueue, withdrawFromQueue } from '../core/fair-queue.ts'
+import type { FairQueue } from '../core/fair-queue.ts'
 import { Alarm } from './deadline-timer.ts'
 import type { CapabilityEntry } from './entry.ts'
 
@@ -20,18 +20,18 @@ export const QUEUE_WAIT_MS = 10_000
 /** More waiting for one provider than this, and later callers are better off being told at once. */
 const MAX_WAITING = 128
 
-export type ProviderQueue = Turns<Waiter>
+export type ProviderQueue = FairQueue<QueuedCall>
 
-export function newQueue(): ProviderQueue {
-  return newTurns(MAX_WAITING)
+export function createProviderQueue(): ProviderQueue {
+  return newFairQueue(MAX_WAITING)
 }
 
-export function isFull(entry: CapabilityEntry): boolean {
+export function isProviderFull(entry: CapabilityEntry): boolean {
   return entry.inFlight >= entry.offer.maxConcurrent
 }
 
 /** One call in the queue. `granted(true)` comes with the slot taken; exactly one of the two comes, once. */
-export class Waiter extends Alarm {
+export class QueuedCall extends Alarm {
   readonly #entry: CapabilityEntry
   #granted: ((slot: boolean) => void) | undefined
 
@@ -40,19 +40,19 @@ export class Waiter extends Alarm {
     super()
     this.#entry = entry
     this.#granted = granted
-    const left = enqueue(entry.waiting, account, this)
+    const left = enqueueFairly(entry.waiting, account, this)
     if (left !== undefined) left.#settle(false)
   }
 
   grant(): void {
-    enter(this.#entry)
+    takeProviderSlot(this.#entry)
     this.#settle(true)
   }
 
   /** Time is up, or the caller went away. */
   giveUp(): void {
     if (this.#granted === undefined) return
-    withdraw(this.#entry.waiting, this)
+    withdrawFromQueue(this.#entry.waiting, this)
     this.#settle(false)
   }
 
@@ -72,18 +72,18 @@ export class Waiter extends Alarm {
 }
 
 /** Takes a slot. Whoever does gives it back with `leave`, exactly once. */
-export function enter(entry: CapabilityEntry): void {
+export function takeProviderSlot(entry: CapabilityEntry): void {
   entry.inFlight++
 }
 
-export function leave(entry: CapabilityEntry): void {
+export function releaseProviderSlot(entry: CapabilityEntry): void {
   entry.inFlight--
-  grantFree(entry)
+  grantFreeSlots(entry)
 }
 
 /** Hands out what is free. A limit that was lowered meanwhile holds at once, and so does one that was raised. */
-export function grantFree(entry: CapabilityEntry): void {
-  while (entry.waiting.size > 0 && !isFull(entry)) dequeue(entry.waiting)?.grant()
+export function grantFreeSlots(entry: CapabilityEntry): void {
+  while (entry.waiting.size > 0 && !isProviderFull(entry)) dequeueFairly(entry.waiting)?.grant()
 }
 
 /** When the queue is likely to have moved on: half a typical call per place in it. */
@@ -94,8 +94,8 @@ function retryAfterMs(entry: CapabilityEntry, nowMs: number): number {
   return Math.min(Math.max(guess, 50, entry.busyUntilMs - nowMs), 30_000)
 }
 
-export function busy(entry: CapabilityEntry, nowMs: number, otherNodes: readonly string[] = []): Fault {
-  const why = isFull(entry)
+export function busyFault(entry: CapabilityEntry, nowMs: number, otherNodes: readonly string[] = []): Fault {
+  const why = isProviderFull(entry)
     ? `is working on ${entry.inFlight} calls, which is all it takes at once`
     : 'asked to be left alone for a while'
   return {

@@ -16,19 +16,19 @@
  */
 import type { Fault } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
-import { leave } from './admission.ts'
+import { releaseProviderSlot } from './admission.ts'
 import type { Call, Outcome, Reply } from './call.ts'
 import type { Effect } from './capability.ts'
-import type { Contract } from './contract.ts'
+import type { CapabilityContract } from './contract.ts'
 import { Alarm } from './deadline-timer.ts'
 import type { CapabilityEntry } from './entry.ts'
-import type { Emit } from './peer.ts'
-import type { EndCause, LiveTicket, Worker } from './ticket.ts'
+import type { EmitFrame } from './peer.ts'
+import type { EndCause, LiveTicket, CallWorker } from './ticket.ts'
 import type { HealthTracker } from './health.ts'
 import type { ProviderDependencies } from './provider.ts'
 import { noteRefusedParams } from './refused-params.ts'
-import { wrongReply } from './schema.ts'
-import type { Tally } from './trace.ts'
+import { checkReply } from './schema.ts'
+import type { CallTally } from './trace.ts'
 
 /** How long a provider may take to say how far it got, once its signal has aborted. */
 const GRACE_MS = 100
@@ -36,11 +36,11 @@ const GRACE_MS = 100
 const LINGER_MS = 5_000
 
 /** One call on its way to providers, one after another. */
-export interface Round {
+export interface CallAttempts {
   readonly call: Call
   readonly ticket: LiveTicket
-  readonly contract: Contract
-  readonly emit: Emit | undefined
+  readonly contract: CapabilityContract
+  readonly emit: EmitFrame | undefined
 }
 
 export interface AttemptTimer {
@@ -52,7 +52,7 @@ export interface AttemptTimer {
 }
 
 /** What becomes of a provider's word: the outcome, or what another provider is asked for in its place. */
-export type OnAnswer = (attempt: Attempt, given: Outcome) => Outcome | Promise<Outcome>
+export type OnAnswer = (attempt: ProviderAttempt, given: Outcome) => Outcome | Promise<Outcome>
 
 interface AttemptOptions {
   readonly timer: AttemptTimer
@@ -60,8 +60,8 @@ interface AttemptOptions {
   readonly onAnswer: OnAnswer
 }
 
-export class Attempt extends Alarm implements Worker {
-  readonly round: Round
+export class ProviderAttempt extends Alarm implements CallWorker {
+  readonly round: CallAttempts
   readonly entry: CapabilityEntry
   readonly isProbe: boolean
   readonly startedMs: number
@@ -79,7 +79,7 @@ export class Attempt extends Alarm implements Worker {
   #endedAfterCut: (() => void) | undefined
 
   /** The slot at `entry` is taken already, and becomes the attempt's to give back. */
-  constructor(round: Round, entry: CapabilityEntry, { timer, startedMs, onAnswer }: AttemptOptions) {
+  constructor(round: CallAttempts, entry: CapabilityEntry, { timer, startedMs, onAnswer }: AttemptOptions) {
     super()
     this.round = round
     this.#timer = timer
@@ -131,7 +131,7 @@ export class Attempt extends Alarm implements Worker {
 
   #cutOff(): Fault {
     const { call, ticket } = this.round
-    return cutOff(call, this.round.contract.offer.effect, ticket.cause ?? 'cancelled')
+    return cutOffFault(call, this.round.contract.offer.effect, ticket.cause ?? 'cancelled')
   }
 
   #say(outcome: Outcome): void {
@@ -155,7 +155,7 @@ export class Attempt extends Alarm implements Worker {
   #freeSlot(): void {
     if (!this.#holdsSlot) return
     this.#holdsSlot = false
-    leave(this.entry)
+    releaseProviderSlot(this.entry)
     this.#endedAfterCut?.()
   }
 }
@@ -166,13 +166,13 @@ export class Attempt extends Alarm implements Worker {
  */
 function outOfTime(outcome: Outcome, call: Call): Outcome {
   if (outcome.ok || outcome.fault.kind !== 'cancelled') return outcome
-  return fail({ ...outcome.fault, ...cutOff(call, 'reads', 'deadline') })
+  return fail({ ...outcome.fault, ...cutOffFault(call, 'reads', 'deadline') })
 }
 
 const CHANGES: ReadonlySet<Effect> = new Set(['writes', 'sensitive', 'admin'])
 
 /** Nobody has begun with it: whatever it would have done, it did not. */
-export function endedUnbegun({ capability }: Call, cause: EndCause): Fault {
+export function faultBeforeBegin({ capability }: Call, cause: EndCause): Fault {
   return cause === 'deadline'
     ? {
         kind: 'timed-out',
@@ -189,7 +189,7 @@ export function endedUnbegun({ capability }: Call, cause: EndCause): Fault {
 }
 
 /** A change that was begun and not answered for may have happened: nobody may be told that it did not. */
-export function cutOff(call: Call, effect: Effect, cause: EndCause): Fault {
+export function cutOffFault(call: Call, effect: Effect, cause: EndCause): Fault {
   const why = cause === 'deadline' ? 'did not answer in time' : 'was cancelled'
   const code = cause === 'deadline' ? 'timeout' : 'cancelled'
   if (CHANGES.has(effect) && !call.rehearsal)
@@ -203,11 +203,11 @@ export function cutOff(call: Call, effect: Effect, cause: EndCause): Fault {
 
 export interface OutcomeRecorders extends Pick<ProviderDependencies, 'log' | 'timer'> {
   readonly health: HealthTracker
-  readonly tally: Tally
+  readonly tally: CallTally
 }
 
 /** The outcome as the caller hears it. */
-export function recordOutcome(attempt: Attempt, given: Outcome, parts: OutcomeRecorders): Outcome {
+export function recordOutcome(attempt: ProviderAttempt, given: Outcome, parts: OutcomeRecorders): Outcome {
   const { round, entry, isProbe, startedMs } = attempt
   const { call, ticket } = round
   const { timer, tally, health, log } = parts
@@ -229,9 +229,9 @@ export function recordOutcome(attempt: Attempt, given: Outcome, parts: OutcomeRe
 }
 
 /** By the contract's own schemas: those of another node's provider may not have come yet. */
-function wrongAnswerOf({ entry, round }: Attempt, reply: Reply): Fault | undefined {
+function wrongAnswerOf({ entry, round }: ProviderAttempt, reply: Reply): Fault | undefined {
   const isShown = entry.isLocal || entry.announced?.schemas !== undefined
-  const wrong = wrongReply(isShown ? entry.offer : round.contract.offer, reply)
+  const wrong = checkReply(isShown ? entry.offer : round.contract.offer, reply)
   if (wrong === undefined) return undefined
   return { ...wrong, kind: entry.isLocal ? wrong.kind : 'failed', begun: true }
 }

@@ -11,14 +11,14 @@
  */
 import { canonicalJson, isJsonObject, isNestedWithin, MAX_STRANGER_DEPTH } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { Issue, JsonSchema } from './capability.ts'
-import { boundedPattern } from './pattern.ts'
+import type { ArgumentIssue, JsonSchema } from './capability.ts'
+import { compileBoundedPattern } from './pattern.ts'
 import type { BoundedPattern } from './pattern.ts'
-import { referredSchema } from './schema-cost.ts'
+import { resolveSchemaReference } from './schema-cost.ts'
 
 export type CheckVerdict =
   | { readonly kind: 'valid' }
-  | { readonly kind: 'invalid'; readonly issues: readonly Issue[] }
+  | { readonly kind: 'invalid'; readonly issues: readonly ArgumentIssue[] }
   | { readonly kind: 'too-costly'; readonly why: string }
 
 export type BoundedCheck = (value: unknown) => CheckVerdict
@@ -42,7 +42,7 @@ const PATTERN_STEPS = 20_000
 const VALID: CheckVerdict = { kind: 'valid' }
 
 /** `schema` is one that `rebuildSchema` made. */
-export function boundedCheck(schema: JsonSchema, maxSteps = MAX_STEPS): BoundedCheck {
+export function compileBoundedCheck(schema: JsonSchema, maxSteps = MAX_STEPS): BoundedCheck {
   const root = schema as JsonObject
   return (value) => {
     if (!isNestedWithin(value, MAX_STRANGER_DEPTH))
@@ -66,7 +66,7 @@ interface Run {
   /** Negative once it was too deep. */
   depth: number
   readonly path: (string | number)[]
-  readonly issues: Issue[]
+  readonly issues: ArgumentIssue[]
   /** Above zero inside of what may fail without the whole failing. */
   silent: number
 }
@@ -159,7 +159,7 @@ const RULES: Readonly<Record<string, MakeRule>> = {
     const choices = new Set([keyOf(argument)])
     return (value, run) => isKeyed(value, choices, run) || wrong(run, 'const', 'must be the one value it allows')
   },
-  $ref: (argument) => (value, run) => holds(referredSchema(run.root, argument) ?? true, value, run),
+  $ref: (argument) => (value, run) => holds(resolveSchemaReference(run.root, argument) ?? true, value, run),
   allOf: (argument) => (value, run) => asList(argument).every((each) => holds(each, value, run)),
   anyOf: (argument) => (value, run) =>
     asList(argument).some((each) => run.left > 0 && quietly(each, value, run)) ||
@@ -355,7 +355,7 @@ function isMultiple(value: number, divisor: number): boolean {
 }
 
 function strangersPattern(source: string): BoundedPattern {
-  return boundedPattern(source, 'u', PATTERN_STEPS)
+  return compileBoundedPattern(source, 'u', PATTERN_STEPS)
 }
 
 /** Charged by the dearest that the pattern's limit lets a text be. */

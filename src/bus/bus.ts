@@ -8,44 +8,44 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { Next } from './call-pipeline.ts'
+import type { NextHandler } from './call-pipeline.ts'
 import type { BusOptions } from './bus-options.ts'
 import {
-  boundedHops,
+  limitHops,
   DEFAULT_HOPS,
   newCall,
-  onwardOptions,
-  openTicket,
-  receivedCall,
-  untimely,
+  deriveOnwardOptions,
+  openCallTicket,
+  createReceivedCall,
+  refuseUntimelyCall,
 } from './call-options.ts'
 import type { CallOptions, CallRequest } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
 import type { Call, OnwardCalls, Outcome } from './call.ts'
-import type { Capability, CapabilityName, Offer, Service, Version } from './capability.ts'
+import type { Capability, CapabilityName, Offer, Service, CapabilityVersion } from './capability.ts'
 import { DeadlineWheel, WheelTimer } from './deadline-timer.ts'
-import type { Owner } from './descriptor.ts'
-import { Dispatcher } from './dispatch.ts'
+import type { NamespaceOwner } from './descriptor.ts'
+import { CallDispatcher } from './dispatch.ts'
 import type { RouteRequest } from './eligible.ts'
 import { servesParams } from './eligible.ts'
-import { placed } from './elsewhere.ts'
+import { annotateWithNode } from './remote-fault.ts'
 import { HealthTracker } from './health.ts'
 import { NodeDirectory } from './node-directory.ts'
-import type { Emit, PeerRecord } from './peer.ts'
-import { mistakeInside } from './provider.ts'
+import type { EmitFrame, PeerRecord } from './peer.ts'
+import { internalFault } from './provider.ts'
 import type { BusLog } from './provider.ts'
-import { Registry } from './registry.ts'
-import { LiveTicket, replyFrom, ticketOf } from './ticket.ts'
-import type { Diff } from './registry.ts'
+import { CapabilityRegistry } from './registry.ts'
+import { LiveTicket, attributeReply, requireTicket } from './ticket.ts'
+import type { RegistryDiff } from './registry.ts'
 import type { RegistryEvent } from './registry-events.ts'
-import { Router } from './router.ts'
+import { CapabilityRouter } from './router.ts'
 import { StickySweeper } from './sticky.ts'
-import { Tally, UNKNOWN_CAPABILITY, Trace } from './trace.ts'
-import { busStats, entryView, inFlightTotal } from './topology.ts'
+import { CallTally, UNKNOWN_CAPABILITY, TraceBuffer } from './trace.ts'
+import { computeBusStats, toProviderView, countInFlight } from './topology.ts'
 import type { BusStats, PeerView, TopologySnapshot } from './topology.ts'
 import type { CallTraceEvent } from './trace.ts'
 
@@ -57,7 +57,7 @@ export interface NodeOutcome {
 }
 
 /** A call of another node under way here. */
-export interface Serving {
+export interface ServedCall {
   readonly outcome: Promise<Outcome>
   readonly withdraw: (why: string) => void
 }
@@ -65,22 +65,22 @@ export interface Serving {
 const ALL_LIMIT = 8
 const ALL_TIMEOUT_MS = 5_000
 const SILENT: BusLog = { warn: () => undefined, error: () => undefined }
-const OURSELVES: Owner = { name: 'local', prefixes: [''] }
+const OURSELVES: NamespaceOwner = { name: 'local', prefixes: [''] }
 
 export class CapabilityBus {
   readonly nodeId: string
-  readonly registry: Registry
-  readonly router: Router
+  readonly registry: CapabilityRegistry
+  readonly router: CapabilityRouter
   readonly health: HealthTracker
-  readonly trace: Trace
-  readonly tally = new Tally()
+  readonly trace: TraceBuffer
+  readonly tally = new CallTally()
   readonly #options: BusOptions
   readonly #clock: Clock
   readonly #log: BusLog
   readonly #timer: WheelTimer
   readonly #sweeper: StickySweeper
-  readonly #dispatcher: Dispatcher
-  readonly #proceed: Next
+  readonly #dispatcher: CallDispatcher
+  readonly #proceed: NextHandler
   readonly #onward: OnwardCalls
   readonly #nodes: NodeDirectory
   #metrics: { readonly metrics: () => Promise<string>; readonly contentType: string } | undefined
@@ -94,11 +94,11 @@ export class CapabilityBus {
     this.#nodes = new NodeDirectory(nodeId, options.nodeName)
     this.#log = options.log ?? SILENT
     this.#timer = new WheelTimer(new DeadlineWheel(), clock)
-    this.registry = new Registry(nodeId, options.families)
-    this.router = new Router({ registry: this.registry, nodes: this.#nodes, config, random })
+    this.registry = new CapabilityRegistry(nodeId, options.families)
+    this.router = new CapabilityRouter({ registry: this.registry, nodes: this.#nodes, config, random })
     this.health = new HealthTracker(this.registry)
-    this.trace = new Trace(nodeId, clock)
-    this.#dispatcher = new Dispatcher({
+    this.trace = new TraceBuffer(nodeId, clock)
+    this.#dispatcher = new CallDispatcher({
       config,
       random,
       router: this.router,
@@ -113,9 +113,9 @@ export class CapabilityBus {
     this.#proceed = (call) => this.#dispatcher.dispatch(call)
     this.#onward = {
       call: (parent, name, body, given = {}) =>
-        this.call(name, given.version, body, onwardOptions(parent, given, clock.monotonic())),
+        this.call(name, given.version, body, deriveOnwardOptions(parent, given, clock.monotonic())),
       stream: (parent, name, body, given = {}) =>
-        this.stream(name, given.version, body, onwardOptions(parent, given, clock.monotonic())),
+        this.stream(name, given.version, body, deriveOnwardOptions(parent, given, clock.monotonic())),
     }
   }
 
@@ -137,39 +137,49 @@ export class CapabilityBus {
   }
 
   /** Without an owner: our own code, which may use any name. */
-  registerCapability(capability: Capability, owner: Owner = OURSELVES): Result<void, Fault> {
+  registerCapability(capability: Capability, owner: NamespaceOwner = OURSELVES): Result<void, Fault> {
     return this.registry.registerLocal(capability, owner, this.#clock.monotonic())
   }
 
-  deregister(name: CapabilityName, version: Version, instance?: string): void {
+  deregister(name: CapabilityName, version: CapabilityVersion, instance?: string): void {
     this.registry.deregisterLocal(name, version, instance)
   }
 
   /** Never rejects. `versionReq` of `undefined` means whatever `offer(name)` shows. */
-  call(name: CapabilityName, versionReq: Version | undefined, body: JsonObject, given: CallOptions): Promise<Outcome> {
+  call(
+    name: CapabilityName,
+    versionReq: CapabilityVersion | undefined,
+    body: JsonObject,
+    given: CallOptions,
+  ): Promise<Outcome> {
     const call = this.#begin({ name, versionReq, body, isStream: false }, given)
     return this.#through(call, given.signal, this.#proceed)
   }
 
-  stream(name: CapabilityName, versionReq: Version | undefined, body: JsonObject, given: CallOptions): CallStream {
+  stream(
+    name: CapabilityName,
+    versionReq: CapabilityVersion | undefined,
+    body: JsonObject,
+    given: CallOptions,
+  ): CallStream {
     const call = this.#begin({ name, versionReq, body, isStream: true }, given)
     return new CallStream(
       (emit) => this.#throughStreaming(call, given.signal, emit),
-      () => ticketOf(call).end('cancelled'),
+      () => requireTicket(call).end('cancelled'),
     )
   }
 
   /** Asks every node that offers it, at most `ALL_LIMIT`, under one trace: what each answered, errors included. */
   callAll(
     name: CapabilityName,
-    versionReq: Version | undefined,
+    versionReq: CapabilityVersion | undefined,
     body: JsonObject,
     options: CallOptions,
   ): Promise<readonly NodeOutcome[]> {
     const version = versionReq ?? this.registry.offer(name)?.version ?? [0, 0]
     const able = this.registry.find(name, version).filter(({ offer }) => servesParams(offer, body))
     const nodes = [...new Set(able.map((entry) => entry.nodeId))].slice(0, ALL_LIMIT)
-    const each = { timeoutMs: ALL_TIMEOUT_MS, traceId: ulid(this.#clock.now()), ...options }
+    const each = { timeoutMs: ALL_TIMEOUT_MS, traceId: newUlid(this.#clock.now()), ...options }
     return Promise.all(
       nodes.map(async (node) => ({ nodeId: node, outcome: await this.call(name, version, body, { ...each, node }) })),
     )
@@ -179,17 +189,17 @@ export class CapabilityBus {
    * A call that a transport received, verified and decoded. Served here; passed on only while `call.hopBudget` lasts.
    * With `emit` the answer is streamed.
    */
-  handleCall(inbound: Call, emit?: Emit): Promise<Outcome> {
+  handleCall(inbound: Call, emit?: EmitFrame): Promise<Outcome> {
     const call = this.#receive(inbound, emit !== undefined)
     if (emit === undefined) return this.#through(call, inbound.signal, this.#proceed)
     return this.#throughStreaming(call, inbound.signal, emit)
   }
 
   /** The same for a transport that says itself when its caller has gone: nothing has to listen to a signal per call. */
-  serve(inbound: Omit<Call, 'signal'>): Serving {
+  serve(inbound: Omit<Call, 'signal'>): ServedCall {
     const call = this.#receive(inbound, false)
     const outcome = this.#through(call, undefined, this.#proceed)
-    return { outcome, withdraw: (why) => ticketOf(call).end('cancelled', new DOMException(why, 'AbortError')) }
+    return { outcome, withdraw: (why) => requireTicket(call).end('cancelled', new DOMException(why, 'AbortError')) }
   }
 
   /** What faces list: one per name, this node's own first; or only what one node offers. */
@@ -235,7 +245,7 @@ export class CapabilityBus {
     this.#nodes.expect(names)
   }
 
-  onPeerAdded(peer: PeerRecord): Diff {
+  onPeerAdded(peer: PeerRecord): RegistryDiff {
     const nowMs = this.#clock.monotonic()
     this.#nodes.see(peer, nowMs)
     const diff = this.registry.updateFromPeer(peer, nowMs)
@@ -243,7 +253,7 @@ export class CapabilityBus {
     return diff
   }
 
-  onPeerUpdated(peer: PeerRecord): Diff {
+  onPeerUpdated(peer: PeerRecord): RegistryDiff {
     return this.onPeerAdded(peer)
   }
 
@@ -260,14 +270,14 @@ export class CapabilityBus {
   topologySnapshot(): TopologySnapshot {
     const nowMs = this.#clock.monotonic()
     const sessions = this.router.sticky.sessions()
-    const all = this.registry.all().map((entry) => entryView(entry, sessions.get(entry) ?? 0, nowMs))
+    const all = this.registry.all().map((entry) => toProviderView(entry, sessions.get(entry) ?? 0, nowMs))
     return {
       ourNodeId: this.nodeId,
       communityId: this.communityId,
       peers: this.#nodes.views(nowMs),
       capabilitiesLocal: all.filter((entry) => entry.isLocal),
       capabilitiesRemote: all.filter((entry) => !entry.isLocal),
-      inFlightTotal: inFlightTotal(this.registry),
+      inFlightTotal: countInFlight(this.registry),
       disagreements: this.registry.disagreements(),
     }
   }
@@ -285,14 +295,14 @@ export class CapabilityBus {
 
   stats(): BusStats {
     const { registry, tally, trace, router } = this
-    return busStats({ registry, tally, trace, peers: this.#nodes.size, sessions: router.sticky.size })
+    return computeBusStats({ registry, tally, trace, peers: this.#nodes.size, sessions: router.sticky.size })
   }
 
   /** In the text format of Prometheus. */
   async metrics(): Promise<{ readonly text: string; readonly contentType: string }> {
     // Loaded with the first question: a node that nobody scrapes does without.
-    const { busMetrics } = await import('./metrics.ts')
-    this.#metrics ??= busMetrics(this)
+    const { createBusMetrics } = await import('./metrics.ts')
+    this.#metrics ??= createBusMetrics(this)
     return { text: await this.#metrics.metrics(), contentType: this.#metrics.contentType }
   }
 
@@ -327,34 +337,35 @@ export class CapabilityBus {
       schemaHash: undefined,
     }
     const contract = this.router.resolve(asked, nowMs)
-    const ticket = openTicket(contract, nowMs, timeoutMs)
-    const refusal = untimely(capability, timeoutMs) ?? (contract && this.router.ambiguity(asked, contract, nowMs))
+    const ticket = openCallTicket(contract, nowMs, timeoutMs)
+    const refusal =
+      refuseUntimelyCall(capability, timeoutMs) ?? (contract && this.router.ambiguity(asked, contract, nowMs))
     return newCall(wanted, ticket, { options, refusal, clock: this.#clock, onward: this.#onward })
   }
 
   #receive(inbound: Omit<Call, 'signal'>, isStream: boolean): Call {
     const nowMs = this.#clock.monotonic()
     const leftMs = inbound.deadlineMs - nowMs
-    const asked: RouteRequest = { ...inbound, hopBudget: boundedHops(inbound.hopBudget) }
+    const asked: RouteRequest = { ...inbound, hopBudget: limitHops(inbound.hopBudget) }
     const contract = this.router.resolve(asked, nowMs)
-    const ticket = openTicket(contract, nowMs, leftMs)
+    const ticket = openCallTicket(contract, nowMs, leftMs)
     const refusal =
       inbound.refusal ??
-      untimely(inbound.capability, leftMs) ??
+      refuseUntimelyCall(inbound.capability, leftMs) ??
       (contract && this.router.ambiguity(asked, contract, nowMs))
-    return receivedCall(inbound, ticket, { isStream, refusal, onward: this.#onward })
+    return createReceivedCall(inbound, ticket, { isStream, refusal, onward: this.#onward })
   }
 
-  async #throughStreaming(call: Call, parent: AbortSignal | undefined, emit: Emit): Promise<Outcome> {
-    const tally = this.tally.of(ticketOf(call).contract?.offer.name ?? UNKNOWN_CAPABILITY)
+  async #throughStreaming(call: Call, parent: AbortSignal | undefined, emit: EmitFrame): Promise<Outcome> {
+    const tally = this.tally.of(requireTicket(call).contract?.offer.name ?? UNKNOWN_CAPABILITY)
     tally.activeStreams++
     const outcome = await this.#through(call, parent, (admitted) => this.#dispatcher.dispatch(admitted, emit))
     tally.activeStreams--
     return outcome
   }
 
-  async #through(call: Call, parent: AbortSignal | undefined, proceed: Next): Promise<Outcome> {
-    const ticket = ticketOf(call)
+  async #through(call: Call, parent: AbortSignal | undefined, proceed: NextHandler): Promise<Outcome> {
+    const ticket = requireTicket(call)
     const offer = ticket.contract?.offer
     this.trace.onCallStart(call, ticket)
     this.#timer.set(ticket, ticket.deadlineMs)
@@ -364,7 +375,7 @@ export class CapabilityBus {
       outcome = await this.#options.admit(call, offer, proceed)
     } catch (error) {
       this.#log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'the chain threw')
-      outcome = fail(mistakeInside(call, error))
+      outcome = fail(internalFault(call, error))
     }
     this.#timer.clear(ticket)
     ticket.release()
@@ -380,10 +391,10 @@ export class CapabilityBus {
     if (entry === undefined) return outcome
     const tokens = outcome.value.usage?.tokensOut
     if (tokens !== undefined) this.tally.countTokens(entry.offer.params, tokens)
-    return entry.isLocal ? outcome : ok(replyFrom(outcome.value, entry.nodeId))
+    return entry.isLocal ? outcome : ok(attributeReply(outcome.value, entry.nodeId))
   }
 
   #fromElsewhere(fault: Fault, id: string): Fault {
-    return placed(fault, { id, name: this.#nodes.nameOf(id) ?? id })
+    return annotateWithNode(fault, { id, name: this.#nodes.nameOf(id) ?? id })
   }
 }

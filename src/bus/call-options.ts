@@ -9,17 +9,17 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { Fault, WorkReference } from '../core/fault.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Call, Caller, Channel, Interaction, OnwardCalls, OnwardOptions, Outcome } from './call.ts'
-import type { CapabilityName, Version } from './capability.ts'
-import type { Contract } from './contract.ts'
+import type { Call, Caller, CallChannel, CallerInteraction, OnwardCalls, OnwardOptions, Outcome } from './call.ts'
+import type { CapabilityName, CapabilityVersion } from './capability.ts'
+import type { CapabilityContract } from './contract.ts'
 import { LiveTicket } from './ticket.ts'
 import type { CallStream } from './call-stream.ts'
 
 export interface CallOptions {
   readonly caller: Caller
-  readonly channel: Channel
+  readonly channel: CallChannel
   readonly traceId?: string | undefined
   readonly parentSpan?: string | undefined
   readonly sessionId?: string | undefined
@@ -29,7 +29,7 @@ export interface CallOptions {
   readonly hopBudget?: number | undefined
   readonly heldLocks?: readonly string[] | undefined
   readonly rehearsal?: boolean | undefined
-  readonly interaction?: Interaction | undefined
+  readonly interaction?: CallerInteraction | undefined
   readonly work?: WorkReference | undefined
 }
 
@@ -40,13 +40,17 @@ const MAX_HOPS = 4
 /** For names that nobody offers: the chain still writes down that somebody asked. */
 const UNKNOWN_TIMEOUT_SECONDS = 30
 const NO_LOCKS: readonly string[] = []
-const ANY_VERSION: Version = [0, 0]
+const ANY_VERSION: CapabilityVersion = [0, 0]
 
 /** Between nodes time is counted in whole milliseconds: with less than one, nothing is begun. */
 const LEAST_TIME_MS = 1
 
 /** The deadline is the caller's or the contract's, whichever comes first. */
-export function openTicket(contract: Contract | undefined, startedMs: number, wantedMs = Infinity): LiveTicket {
+export function openCallTicket(
+  contract: CapabilityContract | undefined,
+  startedMs: number,
+  wantedMs = Infinity,
+): LiveTicket {
   const limitMs = (contract?.offer.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
   const isHurried = wantedMs < limitMs
   const deadlineMs = startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs)
@@ -54,7 +58,7 @@ export function openTicket(contract: Contract | undefined, startedMs: number, wa
 }
 
 /** Why a call with that much time is refused before anything is tried; `undefined` where there is time enough. */
-export function untimely(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
+export function refuseUntimelyCall(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
   if (wantedMs >= LEAST_TIME_MS) return undefined
   if (Number.isNaN(wantedMs))
     return {
@@ -72,7 +76,7 @@ export function untimely(name: CapabilityName, wantedMs = Infinity): Fault | und
 /** What a caller asks for. Without a version: whatever is listed. */
 export interface CallRequest {
   readonly name: CapabilityName
-  readonly versionReq: Version | undefined
+  readonly versionReq: CapabilityVersion | undefined
   readonly body: JsonObject
   readonly isStream: boolean
 }
@@ -95,7 +99,7 @@ export function newCall(
     body,
     caller: options.caller,
     channel: options.channel,
-    traceId: options.traceId ?? ulid(clock.now()),
+    traceId: options.traceId ?? newUlid(clock.now()),
     parentSpan: options.parentSpan,
     sessionId: options.sessionId,
     deadlineMs: ticket.deadlineMs,
@@ -119,7 +123,7 @@ export function newCall(
  * What a call that is made for another takes over from it. The deadline shrinks, the hop budget too: a call that
  * another node sent here with its last hop is not sent on.
  */
-export function onwardOptions(
+export function deriveOnwardOptions(
   parent: Call,
   { node, sessionId, timeoutMs = Infinity, isLocal = false }: OnwardOptions,
   nowMs: number,
@@ -143,7 +147,7 @@ export function onwardOptions(
 }
 
 /** A peer's call with this node's deadline and signal; what the peer says about hops is believed up to a bound. */
-export function receivedCall(
+export function createReceivedCall(
   inbound: Omit<Call, 'signal'>,
   ticket: LiveTicket,
   {
@@ -157,7 +161,7 @@ export function receivedCall(
     deadlineMs: ticket.deadlineMs,
     signal: ticket.signal,
     isStream,
-    hopBudget: boundedHops(inbound.hopBudget),
+    hopBudget: limitHops(inbound.hopBudget),
     ticket,
     refusal,
     onward,
@@ -166,7 +170,7 @@ export function receivedCall(
   }
 }
 
-export function boundedHops(hopBudget: number): number {
+export function limitHops(hopBudget: number): number {
   return Math.min(Math.max(0, Math.floor(hopBudget)), MAX_HOPS)
 }
 
@@ -182,7 +186,7 @@ export interface HandlerContext extends Call {
  */
 export const ONWARD: Pick<HandlerContext, 'call' | 'stream'> = { call: callOnward, stream: streamOnward }
 
-export function handlerContext(call: Call | HandlerContext): HandlerContext {
+export function createHandlerContext(call: Call | HandlerContext): HandlerContext {
   return 'call' in call ? call : { ...call, ...ONWARD }
 }
 

@@ -9,7 +9,7 @@
 import type { Call, Outcome } from './call.ts'
 import type { Offer } from './capability.ts'
 
-export type Next = (call: Call) => Promise<Outcome>
+export type NextHandler = (call: Call) => Promise<Outcome>
 
 /** `offer` is `undefined` for a name that nobody offers: such a call is audited, too. */
-export type CallPipeline = (call: Call, offer: Offer | undefined, next: Next) => Promise<Outcome>
+export type CallPipeline = (call: Call, offer: Offer | undefined, next: NextHandler) => Promise<Outcome>

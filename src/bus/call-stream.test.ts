@@ -12,7 +12,7 @@ import {
   streaming,
 } from '../../test/bus-village.ts'
 import { manualClock } from '../../test/manual-clock.ts'
-import type { Frame } from './call.ts'
+import type { StreamFrame } from './call.ts'
 
 /** Counts up for ever, and says how far it got and whether it was let go. */
 function counter(facts = {}) {
@@ -226,7 +226,10 @@ describe('a streamed call', () => {
     const bus = node('a')
     const requestSchema = { type: 'object', required: ['text'] }
     bus.registerCapability(
-      streaming({ name: 'x.y', requestSchema }, async function* (): AsyncGenerator<Frame, ReturnType<typeof reply>> {
+      streaming({ name: 'x.y', requestSchema }, async function* (): AsyncGenerator<
+        StreamFrame,
+        ReturnType<typeof reply>
+      > {
         yield { event: 'token', data: 1 }
         return reply(null)
       }),
@@ -239,7 +242,7 @@ describe('a streamed call', () => {
   it('whose provider throws between frames ends in a fault after the frames that came', async () => {
     const bus = node('a')
     bus.registerCapability(
-      streaming({ name: 'x.y' }, async function* (): AsyncGenerator<Frame, ReturnType<typeof reply>> {
+      streaming({ name: 'x.y' }, async function* (): AsyncGenerator<StreamFrame, ReturnType<typeof reply>> {
         yield { event: 'token', data: 1 }
         throw new Error('inside')
       }),

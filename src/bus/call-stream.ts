@@ -8,7 +8,7 @@
  *
  * Pure.
  */
-import type { Frame, Outcome } from './call.ts'
+import type { StreamFrame, Outcome } from './call.ts'
 
 /** What a provider's `emit` rejects with when nobody is there to take the frame any more. */
 export class StreamClosed extends Error {
@@ -16,16 +16,16 @@ export class StreamClosed extends Error {
 }
 
 interface Offered {
-  readonly frame: Frame
+  readonly frame: StreamFrame
   readonly taken: () => void
   readonly refused: (reason: StreamClosed) => void
 }
 
-type Step = IteratorResult<Frame, undefined>
+type Step = IteratorResult<StreamFrame, undefined>
 
 const END: Step = { done: true, value: undefined }
 
-export class CallStream implements AsyncIterableIterator<Frame, undefined>, AsyncDisposable {
+export class CallStream implements AsyncIterableIterator<StreamFrame, undefined>, AsyncDisposable {
   /** Never rejects. Comes after the last frame was taken. */
   readonly outcome: Promise<Outcome>
   readonly #withdraw: () => void
@@ -33,7 +33,7 @@ export class CallStream implements AsyncIterableIterator<Frame, undefined>, Asyn
   #hungry: ((step: Step) => void)[] = []
   #closed = false
 
-  constructor(start: (emit: (frame: Frame) => Promise<void>) => Promise<Outcome>, withdraw: () => void) {
+  constructor(start: (emit: (frame: StreamFrame) => Promise<void>) => Promise<Outcome>, withdraw: () => void) {
     this.#withdraw = withdraw
     this.outcome = this.#run(start)
   }
@@ -69,13 +69,13 @@ export class CallStream implements AsyncIterableIterator<Frame, undefined>, Asyn
     await this.return()
   }
 
-  async #run(start: (emit: (frame: Frame) => Promise<void>) => Promise<Outcome>): Promise<Outcome> {
+  async #run(start: (emit: (frame: StreamFrame) => Promise<void>) => Promise<Outcome>): Promise<Outcome> {
     const outcome = await start((frame) => this.#emit(frame))
     this.#close()
     return outcome
   }
 
-  #emit(frame: Frame): Promise<void> {
+  #emit(frame: StreamFrame): Promise<void> {
     if (this.#closed) return Promise.reject(new StreamClosed('nobody takes frames of this stream any more'))
     const eater = this.#hungry.shift()
     if (eater !== undefined) {

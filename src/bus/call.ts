@@ -9,11 +9,11 @@ import type { Fault, RecordReference, WorkReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import type { CallStream } from './call-stream.ts'
-import type { CapabilityName, Effect, PlannedCall, Version } from './capability.ts'
+import type { CapabilityName, Effect, PlannedCall, CapabilityVersion } from './capability.ts'
 
 /** `observer` reads; `agent` does what the gates allow; `approver` decides and never acts; `admin` runs the node. */
 export const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
-export type Role = (typeof ROLES)[number]
+export type PrincipalRole = (typeof ROLES)[number]
 
 /** Spec 2's levels. `self` is not a level: it means that the caller is the serving node. */
 export type TrustLevel = 'unknown' | 'member' | 'trusted' | 'anchor'
@@ -22,9 +22,9 @@ export type Caller =
   | {
       readonly kind: 'principal'
       readonly id: string
-      readonly role: Role
+      readonly role: PrincipalRole
       /** What the credential was narrowed to; absent means not narrowed. */
-      readonly restrictions?: Restrictions
+      readonly restrictions?: CredentialRestrictions
       /** What the client calls itself, for the record only: nobody proves it. */
       readonly client?: string
     }
@@ -38,21 +38,21 @@ export type Caller =
   /** A service of this node that calls another on its own behalf. */
   | { readonly kind: 'service'; readonly id: string }
 
-export interface Restrictions {
+export interface CredentialRestrictions {
   readonly effects?: readonly Effect[]
   readonly profiles?: readonly string[]
   readonly devices?: readonly string[]
 }
 
 /** The way a call came in; for the record and for nothing else. */
-export type Channel = 'mcp-http' | 'mcp-stdio' | 'access-point' | 'api' | 'mesh' | 'service'
+export type CallChannel = 'mcp-http' | 'mcp-stdio' | 'access-point' | 'api' | 'mesh' | 'service'
 
 export interface Call {
   readonly capability: CapabilityName
-  readonly versionReq: Version
+  readonly versionReq: CapabilityVersion
   readonly body: JsonObject
   readonly caller: Caller
-  readonly channel: Channel
+  readonly channel: CallChannel
   readonly traceId: string
   /** The W3C parent span that the caller named, if any. */
   readonly parentSpan?: string | undefined
@@ -72,13 +72,13 @@ export interface Call {
   readonly rehearsal: boolean
   /** Lock keys held by the call that made this one, so that a service calling a service cannot wait for itself. */
   readonly heldLocks: readonly string[]
-  readonly interaction?: Interaction | undefined
+  readonly interaction?: CallerInteraction | undefined
   /** Refused before it came in: the call still takes all five stages and is recorded, but never tried. */
   readonly refusal?: Fault | undefined
   /** What the family planned before the guard decided, for the handler that carries it out. */
   readonly planned?: PlannedCall | undefined
   /** The bus's own note on this call. It goes wherever the call goes, also through `{ ...call, body }`. */
-  readonly ticket?: Ticket | undefined
+  readonly ticket?: CallTicket | undefined
   /** The bus, for a handler that makes calls of its own while it works on this one. */
   readonly onward?: OnwardCalls | undefined
   /** The contract that a caller on another node means, where the name has several. */
@@ -106,7 +106,7 @@ export type RecordLateOutcome = (late: LateOutcome) => Promise<boolean>
 
 /** What a handler may say about a call that it makes while it works on another. */
 export interface OnwardOptions {
-  readonly version?: Version
+  readonly version?: CapabilityVersion
   readonly node?: string | undefined
   readonly sessionId?: string | undefined
   /** Less time than the call that it is made for has left; more is not to be had. */
@@ -122,7 +122,7 @@ export interface OnwardCalls {
 }
 
 /** Where stages and transports note what the trace of the call will show. */
-export interface Ticket {
+export interface CallTicket {
   /** Adds to the time that a stage of this call took. */
   readonly mark: (stage: string, ms: number) => void
   /** Adds to what crossed a wire for this call. */
@@ -132,7 +132,7 @@ export interface Ticket {
 }
 
 /** What some callers can take while a call runs. Absent parts are simply not heard. */
-export interface Interaction {
+export interface CallerInteraction {
   readonly progress?: (progress: number, total?: number, message?: string) => void
   readonly log?: (level: string, data: Json, logger?: string) => void
   /** What the client declared, as it declared it. */
@@ -174,7 +174,7 @@ export type ContentBlock = JsonObject & { readonly type: string }
 export type Outcome = Result<Reply, Fault>
 
 /** One frame of a streamed answer. The terminal `done` or `error` is not a frame: it is the call's outcome. */
-export interface Frame {
+export interface StreamFrame {
   readonly event: string
   readonly data: Json
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from './call.ts'
-import { accountKey, accountOf, callerKey, peerOf } from './caller.ts'
+import { accountKey, readCallerAccount, callerKey, readCallerPeer } from './caller.ts'
 
 const PEER: Caller = { kind: 'peer', id: 'ed25519:AAAA', level: 'trusted' }
 
@@ -12,11 +12,11 @@ describe('caller key', () => {
     [{ ...PEER, actor: 'claude' }, 'peer:ed25519:AAAA/claude', 'peer:ed25519:AAAA'],
     [{ ...PEER, actor: 'peer:ed25519:BBBB/claude' }, 'peer:ed25519:AAAA/peer:ed25519:BBBB/claude', 'peer:ed25519:AAAA'],
   ])('of %o is %s, for which %s answers', (caller, key, account) => {
-    expect([callerKey(caller), accountKey(caller), accountOf(key)]).toEqual([key, account, account])
+    expect([callerKey(caller), accountKey(caller), readCallerAccount(key)]).toEqual([key, account, account])
   })
 
   it('tells which node calls and for whom, all the way', () => {
-    expect(['claude', 'service:x/y', 'peer:a', 'peer:a/claude', 'peer:a/peer:b/claude'].map(peerOf)).toEqual([
+    expect(['claude', 'service:x/y', 'peer:a', 'peer:a/claude', 'peer:a/peer:b/claude'].map(readCallerPeer)).toEqual([
       undefined,
       undefined,
       { node: 'a', actor: undefined },

@@ -32,15 +32,15 @@ export function accountKey(caller: Caller): string {
 }
 
 /** The same for a caller key, such as a row has it. */
-export function accountOf(key: string): string {
+export function readCallerAccount(key: string): string {
   const end = key.startsWith(PEER) ? key.indexOf(SLASH) : -1
   return end < 0 ? key : key.slice(0, end)
 }
 
 /** Which node a caller key is about, and for whom it says that it calls; `undefined` for a caller of our own. */
-export function peerOf(key: string): { readonly node: string; readonly actor: string | undefined } | undefined {
+export function readCallerPeer(key: string): { readonly node: string; readonly actor: string | undefined } | undefined {
   if (!key.startsWith(PEER)) return undefined
-  const account = accountOf(key)
+  const account = readCallerAccount(key)
   return {
     node: account.slice(PEER.length),
     actor: account === key ? undefined : key.slice(account.length + SLASH.length),
@@ -54,7 +54,10 @@ export function isTrusted(caller: Caller, required: CapabilityDescriptor['trustR
   return required !== 'self' && RANK[caller.level] >= RANK[required]
 }
 
-export function untrusted(caller: Caller, descriptor: Pick<CapabilityDescriptor, 'name' | 'trustRequired'>): Fault {
+export function refuseUntrusted(
+  caller: Caller,
+  descriptor: Pick<CapabilityDescriptor, 'name' | 'trustRequired'>,
+): Fault {
   const level = caller.kind === 'peer' ? caller.level : 'local'
   const message =
     descriptor.trustRequired === 'self'

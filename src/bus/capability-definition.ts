@@ -16,15 +16,15 @@
 import { z } from 'zod'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import type { Frame, Outcome, Call } from './call.ts'
+import type { StreamFrame, Outcome, Call } from './call.ts'
 import type {
   Assessment,
   Capability,
   CapabilityDescriptor,
   Effect,
-  Face,
+  CapabilityFace,
   Family,
-  Issue,
+  ArgumentIssue,
   JsonSchema,
   Offer,
   ParamsMatcher,
@@ -33,7 +33,7 @@ import type {
   PlannedCall,
 } from './capability.ts'
 import { busFamily } from './family.ts'
-import { handlerContext } from './call-options.ts'
+import { createHandlerContext } from './call-options.ts'
 import type { HandlerContext } from './call-options.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
@@ -51,7 +51,7 @@ export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknow
   readonly frames?: z.ZodType
   /** Whose envelope it answers in; absent: the bus's own, `{ ok, data }` or `{ ok, error }`. */
   readonly family?: Family
-  readonly face?: Face
+  readonly face?: CapabilityFace
   readonly lock?: string | ((body: JsonObject) => string | undefined)
   readonly version?: readonly [number, number]
   /** `stable` unless it says otherwise. */
@@ -75,11 +75,11 @@ export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> ex
   readonly assess?: (input: z.output<Input>, context: HandlerContext) => Assessment
 }
 
-export interface Tool<Input extends z.ZodType<JsonObject, unknown>> {
+export interface ToolBuilder<Input extends z.ZodType<JsonObject, unknown>> {
   readonly offer: Offer
   readonly handledBy: (handler: (input: z.output<Input>, context: HandlerContext) => Promise<Outcome>) => Capability
   readonly streamedBy: (
-    handler: (input: z.output<Input>, context: HandlerContext) => AsyncGenerator<Frame, Outcome, void>,
+    handler: (input: z.output<Input>, context: HandlerContext) => AsyncGenerator<StreamFrame, Outcome, void>,
   ) => Capability
 }
 
@@ -88,7 +88,7 @@ const DEFAULT_MAX_CONCURRENT = 64
 
 export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
   definition: ToolDefinition<Input>,
-): Tool<Input> {
+): ToolBuilder<Input> {
   const { assess, effect } = definition
   const offer: Offer = defineOffer(definition, {
     effect,
@@ -96,7 +96,7 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
       assess &&
       ((call) => ({
         offer,
-        assessment: assess(call.body as z.output<Input>, handlerContext(call)),
+        assessment: assess(call.body as z.output<Input>, createHandlerContext(call)),
         plan: ok(undefined),
       })),
   })
@@ -105,11 +105,11 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
     // The pipeline has put the parsed body into the call by the time that a handler sees it.
     handledBy: (handler) => ({
       offer,
-      handle: (call) => handler(call.body as z.output<Input>, handlerContext(call)),
+      handle: (call) => handler(call.body as z.output<Input>, createHandlerContext(call)),
     }),
     streamedBy: (handler) => ({
       offer,
-      handleStream: (call) => handler(call.body as z.output<Input>, handlerContext(call)),
+      handleStream: (call) => handler(call.body as z.output<Input>, createHandlerContext(call)),
     }),
   }
 }
@@ -180,7 +180,7 @@ function jsonSchema(type: z.ZodType, io: 'input' | 'output'): JsonSchema {
   return schema
 }
 
-function toIssue(issue: z.core.$ZodIssue): Issue {
+function toIssue(issue: z.core.$ZodIssue): ArgumentIssue {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
   return { path, message: issue.message, code: issue.code }
 }
@@ -195,7 +195,11 @@ export type ChangeSteps<Input extends JsonObject, Plan> = PlanSteps<Input, Plan>
   (
     | { readonly act: (plan: Plan, input: Input, context: HandlerContext) => Outcome | Promise<Outcome> }
     | {
-        readonly actStream: (plan: Plan, input: Input, context: HandlerContext) => AsyncGenerator<Frame, Outcome, void>
+        readonly actStream: (
+          plan: Plan,
+          input: Input,
+          context: HandlerContext,
+        ) => AsyncGenerator<StreamFrame, Outcome, void>
       }
   )
 
@@ -228,7 +232,7 @@ export function defineChange<Input extends z.ZodType<JsonObject, unknown>, Plan>
 }
 
 /** The same for an offer whose schemas are not ours, such as a device's own tool. */
-export function plannedCapability<Plan>(
+export function createPlannedCapability<Plan>(
   unplanned: Omit<Offer, 'plan'>,
   steps: ChangeSteps<JsonObject, Plan>,
 ): Capability {
@@ -265,7 +269,7 @@ async function planned<Input extends JsonObject, Plan>(
   { plan, assess, assessMistake }: PlanSteps<Input, Plan>,
   call: Call,
 ): Promise<PlannedCall> {
-  const context = handlerContext(call)
+  const context = createHandlerContext(call)
   // The pipeline has put the parsed body into the call by now.
   const input = call.body as Input
   const made = await plan(input, context)
@@ -291,7 +295,7 @@ function carriedOut<Input extends JsonObject, Plan>(offer: Offer, call: Call): C
     // What was planned under one contract is not carried out under another, such as that of a tool that was just replaced.
     plan: isSameContract(given.offer, offer) ? (given.plan as Result<Plan, Fault>) : fail(replaced(offer)),
     input: call.body as Input,
-    context: handlerContext(call),
+    context: createHandlerContext(call),
     // What only calls on rehearses by calling on: the rehearsal goes with it.
     isRehearsal: call.rehearsal && given.assessment.effect !== 'reads',
   }

@@ -7,10 +7,10 @@
 import type { Fault, Reason } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
-import type { Call, ContentBlock, Frame, Outcome } from './call.ts'
+import type { Call, ContentBlock, StreamFrame, Outcome } from './call.ts'
 
 export type CapabilityName = string
-export type Version = readonly [major: number, minor: number]
+export type CapabilityVersion = readonly [major: number, minor: number]
 export type Stability = 'stable' | 'beta' | 'experimental'
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
@@ -21,7 +21,7 @@ export type Effect = (typeof EFFECTS)[number]
 /** The contract of one capability of one service: what its schema hash covers, and how it may be called. */
 export interface CapabilityDescriptor {
   readonly name: CapabilityName
-  readonly version: Version
+  readonly version: CapabilityVersion
   readonly stability: Stability
   readonly requestSchema: JsonSchema
   /** `undefined` for a pure stream. */
@@ -44,9 +44,9 @@ export interface Offer extends CapabilityDescriptor {
   /** What its handler must not overlap with. A function sees the body before validation and trusts nothing in it. */
   readonly lock: string | ((body: JsonObject) => string | undefined) | undefined
   readonly family: Family
-  readonly face: Face
+  readonly face: CapabilityFace
   /** Checks and completes the body (defaults filled in). Absent: the request schema decides. */
-  readonly accept?: (body: JsonObject) => Result<JsonObject, readonly Issue[]>
+  readonly accept?: (body: JsonObject) => Result<JsonObject, readonly ArgumentIssue[]>
   /** Which of a caller's `params` this instance can serve. As data it travels to peers; as a function it stays here. */
   readonly matches?: ParamsMatcher | ParamsPredicate
   /** A decision about calls of others: approvers make it as well. */
@@ -71,7 +71,7 @@ export interface Offer extends CapabilityDescriptor {
 }
 
 /** Where models meet it. Every face is the same capability behind the same five stages. */
-export type Face =
+export type CapabilityFace =
   /** `unlisted`: called by name as any other, and in no list while it would only fail. */
   | { readonly kind: 'tool'; readonly unlisted?: boolean }
   | {
@@ -91,7 +91,7 @@ export interface PromptArgument {
   readonly complete?: (typed: string) => readonly string[] | Promise<readonly string[]>
 }
 
-export interface Issue {
+export interface ArgumentIssue {
   /** Path into the body, e.g. `['slots', 0, 'start']`. */
   readonly path: readonly (string | number)[]
   readonly message: string
@@ -160,7 +160,7 @@ export type ParamsPredicate = (offered: JsonObject, requested: JsonObject) => bo
 
 export type UnaryHandler = (call: Call) => Promise<Outcome>
 /** Yields frames; what it returns is the outcome. */
-export type StreamHandler = (call: Call) => AsyncGenerator<Frame, Outcome, void>
+export type StreamHandler = (call: Call) => AsyncGenerator<StreamFrame, Outcome, void>
 
 export type Capability =
   | { readonly offer: Offer; readonly handle: UnaryHandler }
@@ -186,6 +186,6 @@ export interface ServiceHealth {
   readonly details: JsonObject
 }
 
-export function versionText(version: Version): string {
+export function versionText(version: CapabilityVersion): string {
   return `${version[0]}.${version[1]}`
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultKind } from '../core/fault.ts'
-import { codeOf, errorBody, isErrorCode, kindOf, STATUS_OF_CODE } from './code.ts'
+import { toErrorCode, encodeErrorBody, isErrorCode, toFaultKind, STATUS_OF_CODE } from './code.ts'
 import type { ErrorCode } from './code.ts'
 import { busFamily } from './family.ts'
 import { offered } from '../../test/bus-village.ts'
@@ -26,20 +26,20 @@ describe('codes between nodes', () => {
   })
 
   it('name a quarantine as a partition, and a code of a family by its kind', () => {
-    expect(codeOf({ kind: 'offline', code: 'quarantined', message: '' })).toBe('partition')
-    expect(codeOf({ kind: 'not-found', code: 'ERR_NO_SUCH_DEVICE', message: '' })).toBe('not_found')
-    expect(codeOf({ kind: 'busy', code: 'rate_limited', message: '' })).toBe('rate_limited')
+    expect(toErrorCode({ kind: 'offline', code: 'quarantined', message: '' })).toBe('partition')
+    expect(toErrorCode({ kind: 'not-found', code: 'ERR_NO_SUCH_DEVICE', message: '' })).toBe('not_found')
+    expect(toErrorCode({ kind: 'busy', code: 'rate_limited', message: '' })).toBe('rate_limited')
   })
 
   it('come back as a kind that comes back as the same code', () => {
-    for (const code of CODES) expect(codeOf({ kind: kindOf(code), code, message: '' })).toBe(code)
+    for (const code of CODES) expect(toErrorCode({ kind: toFaultKind(code), code, message: '' })).toBe(code)
   })
 
   it('keep what makes a second try safe or unsafe, when only the code travels', () => {
     const safe: ReadonlySet<FaultKind> = new Set(['busy', 'offline'])
     const kinds: readonly FaultKind[] = ['busy', 'offline', 'timed-out', 'failed', 'internal', 'unknown-outcome']
     for (const kind of kinds) {
-      const back = kindOf(codeOf({ kind, message: '' }))
+      const back = toFaultKind(toErrorCode({ kind, message: '' }))
       expect(safe.has(back)).toBe(safe.has(kind))
     }
   })
@@ -53,7 +53,7 @@ describe('codes between nodes', () => {
       details: { alt_nodes: ['b'] },
     } as const
     const body = { error: 'capacity_exceeded', message: 'later', retry_after_ms: 250, alt_nodes: ['b'] }
-    expect(errorBody(fault)).toEqual(body)
+    expect(encodeErrorBody(fault)).toEqual(body)
     expect(busFamily.failure(fault, offered({ name: 'x' }))).toEqual({
       structured: { ok: false, error: body },
       isError: true,

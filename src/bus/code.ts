@@ -67,18 +67,18 @@ export function isErrorCode(code: string): code is ErrorCode {
 }
 
 /** A family's own code is not for other nodes; a code of the set says more than the kind and wins. */
-export function codeOf(fault: Fault): ErrorCode {
+export function toErrorCode(fault: Fault): ErrorCode {
   return fault.code !== undefined && isErrorCode(fault.code) ? fault.code : CODE_OF_KIND[fault.kind]
 }
 
-export function kindOf(code: ErrorCode): FaultKind {
+export function toFaultKind(code: ErrorCode): FaultKind {
   return KIND_OF_CODE[code]
 }
 
 /** CONTRACT § 5.4. Details that the contract names keep their place beside the message. */
-export function errorBody(fault: Fault): JsonObject {
+export function encodeErrorBody(fault: Fault): JsonObject {
   return {
-    error: codeOf(fault),
+    error: toErrorCode(fault),
     message: fault.message,
     ...(fault.retryAfterMs === undefined ? {} : { retry_after_ms: fault.retryAfterMs }),
     ...fault.details,

@@ -7,7 +7,7 @@ import type { CapabilityBus } from './bus.ts'
 import type { Offer } from './capability.ts'
 import { busFamily } from './family.ts'
 import type { PeerCapability, RemoteProvider } from './peer.ts'
-import { announce } from './peer.ts'
+import { describeOwnCapability } from './peer.ts'
 import { defineTool } from './capability-definition.ts'
 
 /** A node that asks peers whose announcements the test decides; who was asked, and as what a call was judged. */
@@ -27,7 +27,7 @@ function caller(options: { readonly remote?: RemoteProvider } = {}) {
   }
   const bus = node('a', { admit, remote: options.remote ?? remote })
   const meet = (nodeId: string, ...facts: readonly OfferFacts[]): void => {
-    const capabilities = facts.map((each) => announce(offered(each)))
+    const capabilities = facts.map((each) => describeOwnCapability(offered(each)))
     bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
   }
   return { bus, asked, judged, meet }
@@ -112,7 +112,7 @@ describe('a contract', () => {
     bus.registerCapability(answering({ name: 'x.y', requestSchema: text, params: { n: 1 } }, async () => reply('text')))
     bus.registerCapability(answering({ name: 'x.y', params: { n: 2 } }, async () => reply('any')))
     for (const { offer } of bus.registry.named('x.y')) {
-      const { schemaHash } = announce(offer)
+      const { schemaHash } = describeOwnCapability(offer)
       const inbound = callOf('x.y', {
         caller: { kind: 'peer', id: 'p', level: 'trusted' },
         deadlineMs: 1_000,
@@ -177,7 +177,7 @@ describe('a contract', () => {
       },
     })
     const meet = (nodeId: string, facts: Partial<Offer>): void => {
-      const capabilities = [announce(offered({ name: 'x.y', ...facts }))]
+      const capabilities = [describeOwnCapability(offered({ name: 'x.y', ...facts }))]
       bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
     }
     meet('b', {})
@@ -227,7 +227,7 @@ describe('an answer of a node whose schemas have not come', () => {
   it('is checked by those that another node of the same contract has shown', async () => {
     const { bus } = caller({ remote: answerText })
     for (const nodeId of ['b', 'm']) {
-      const { schemas, ...facts } = announce(offered({ name: 'x.y', responseSchema: { type: 'number' } }))
+      const { schemas, ...facts } = describeOwnCapability(offered({ name: 'x.y', responseSchema: { type: 'number' } }))
       const capabilities = [nodeId === 'b' ? { ...facts, schemas } : facts] as PeerCapability[]
       bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
     }
@@ -249,7 +249,7 @@ describe('an answer of a node whose schemas have not come', () => {
       output: z.number(),
     })
     bus.registerCapability(tool.handledBy(async () => reply(1)))
-    const { schemas: _, ...facts } = announce(tool.offer)
+    const { schemas: _, ...facts } = describeOwnCapability(tool.offer)
     bus.onPeerUpdated({ nodeId: 'm', endpoint: undefined, manifest: { nodeId: 'm', capabilities: [facts] } })
     expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: 'm' })).toMatchObject({ fault: { kind: 'failed' } })
     expect(await bus.call('x.y', [1, 0], {}, ME)).toEqual(reply(1))

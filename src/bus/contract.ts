@@ -17,7 +17,7 @@ import { keepAnnouncedHash, schemaHash } from './schema-hash.ts'
 
 const NO_ENTRIES: readonly CapabilityEntry[] = []
 
-export class Contract {
+export class CapabilityContract {
   /** What a call is validated, guarded, recorded and timed by. */
   offer: Offer
   /** This node's own first. */
@@ -63,13 +63,13 @@ export class Contract {
 
 /** The contracts of one name, the one that faces show first, and what its providers do not agree on. */
 export interface NamedContracts {
-  readonly contracts: readonly Contract[]
+  readonly contracts: readonly CapabilityContract[]
   readonly hasBound: boolean
-  readonly disagreement: Disagreement | undefined
+  readonly disagreement: ContractDisagreement | undefined
 }
 
 /** Several versions of a capability are no disagreement; what providers of one version say of it is. */
-export interface Disagreement {
+export interface ContractDisagreement {
   readonly name: string
   readonly effects: readonly Effect[]
   /** How many schemas there are for one and the same version, at most. */
@@ -80,7 +80,10 @@ export interface Disagreement {
 export const NO_CONTRACTS: NamedContracts = { contracts: [], hasBound: false, disagreement: undefined }
 
 /** Groups all providers of one name. Contracts that go on keep their identity: calls under way hold them. */
-export function groupContracts(entries: readonly CapabilityEntry[], before: readonly Contract[]): NamedContracts {
+export function groupContracts(
+  entries: readonly CapabilityEntry[],
+  before: readonly CapabilityContract[],
+): NamedContracts {
   // Whoever still holds one that is no more finds nobody there.
   for (const contract of before) contract.serveBy(NO_ENTRIES)
   const contracts = entries.length === 1 ? soleContract(entries) : gather(entries)
@@ -99,21 +102,21 @@ export function groupContracts(entries: readonly CapabilityEntry[], before: read
 }
 
 /** The entry's own hash may not be known yet, and need not be: our schemas are made when somebody asks for them. */
-function soleContract(entries: readonly CapabilityEntry[]): readonly Contract[] {
+function soleContract(entries: readonly CapabilityEntry[]): readonly CapabilityContract[] {
   return entries.map((entry) => {
-    const contract = entry.contract ?? new Contract(entry.offer)
+    const contract = entry.contract ?? new CapabilityContract(entry.offer)
     contract.serveBy(entries)
     return contract
   })
 }
 
-function gather(entries: readonly CapabilityEntry[]): readonly Contract[] {
+function gather(entries: readonly CapabilityEntry[]): readonly CapabilityContract[] {
   const groups = Map.groupBy(entries, contractKey)
-  const taken = new Set<Contract>()
+  const taken = new Set<CapabilityContract>()
   return [...groups.values()].flatMap((group) =>
     splitByFunctions(group).map((members) => {
       const known = members.find(({ contract }) => contract !== undefined && !taken.has(contract))?.contract
-      const contract = known ?? new Contract(members[0]?.offer ?? unreachableGroup())
+      const contract = known ?? new CapabilityContract(members[0]?.offer ?? unreachableGroup())
       taken.add(contract)
       contract.serveBy(members)
       return contract
@@ -142,15 +145,15 @@ function splitByFunctions(group: readonly CapabilityEntry[]): readonly (readonly
 
 /** Whether providers with these two offers serve the same calls in the same way. */
 export function isSameContract(entry: CapabilityEntry, offer: Offer): boolean {
-  return factsOf(entry.offer) === factsOf(offer) && hashOf(entry) === schemaHash(offer)
+  return factsOf(entry.offer) === factsOf(offer) && contractHash(entry) === schemaHash(offer)
 }
 
 export function contractKey(entry: CapabilityEntry): string {
-  return `${hashOf(entry)} ${factsOf(entry.offer)}`
+  return `${contractHash(entry)} ${factsOf(entry.offer)}`
 }
 
 /** Of another node's contract as it announced it: its schemas may not have come yet. */
-export function hashOf({ announced, offer }: CapabilityEntry): string {
+export function contractHash({ announced, offer }: CapabilityEntry): string {
   return announced?.schemaHash ?? schemaHash(offer)
 }
 
@@ -163,7 +166,7 @@ interface Demand {
   readonly secrets: readonly string[]
 }
 
-function demandOf(contracts: readonly Contract[]): Demand {
+function demandOf(contracts: readonly CapabilityContract[]): Demand {
   const offers = contracts.flatMap(({ entries }) => entries[0]?.offer ?? [])
   return {
     effect: offers.reduce<Effect>((strictest, { effect }) => stricter(strictest, effect), 'reads'),
@@ -176,7 +179,7 @@ function stricter(one: Effect, other: Effect): Effect {
 }
 
 /** The offer of its first provider that shows its schemas, with as strict an effect and as many secrets as demanded. */
-function asStrictAs(contract: Contract, { effect, secrets }: Demand): Offer {
+function asStrictAs(contract: CapabilityContract, { effect, secrets }: Demand): Offer {
   const { entries, offer: before } = contract
   const first = entries.find(({ isLocal, announced }) => isLocal || announced?.schemas !== undefined) ?? entries[0]
   const offer = first?.offer ?? before
@@ -185,18 +188,18 @@ function asStrictAs(contract: Contract, { effect, secrets }: Demand): Offer {
   const isMade = contract.raisedFrom === offer && before.effect === effect && before.secrets?.length === secrets.length
   if (isMade) return before
   contract.raisedFrom = offer
-  return raisedOffer(offer, { effect, secrets })
+  return raiseOffer(offer, { effect, secrets })
 }
 
 /** The same contract, more strictly: it keeps its hash, and the offer of another node stays one. */
-export function raisedOffer(offer: Offer, demand: Partial<Demand>): Offer {
+export function raiseOffer(offer: Offer, demand: Partial<Demand>): Offer {
   const raised = { ...offer, ...demand }
   keepAnnouncedHash(raised, schemaHash(offer))
   return raised
 }
 
 /** As faces list them: this node's own, newer, offered by more nodes, stricter; then by name of the node. */
-function compareContracts(one: Contract, other: Contract): number {
+function compareContracts(one: CapabilityContract, other: CapabilityContract): number {
   if (one.isLocal !== other.isLocal) return one.isLocal ? -1 : 1
   const [oneMajor, oneMinor] = one.offer.version
   const [otherMajor, otherMinor] = other.offer.version
@@ -211,12 +214,12 @@ function compareContracts(one: Contract, other: Contract): number {
   )
 }
 
-function disagreementOf(entries: readonly CapabilityEntry[]): Disagreement | undefined {
+function disagreementOf(entries: readonly CapabilityEntry[]): ContractDisagreement | undefined {
   const [first] = entries
   if (first === undefined || entries.length < 2) return undefined
   const effects = EFFECTS.filter((effect) => entries.some(({ offer }) => offer.effect === effect))
   const versions = Map.groupBy(entries, ({ offer }) => offer.version.join('.'))
-  const schemas = Math.max(...[...versions.values()].map((same) => new Set(same.map(hashOf)).size))
+  const schemas = Math.max(...[...versions.values()].map((same) => new Set(same.map(contractHash)).size))
   if (effects.length < 2 && schemas < 2) return undefined
   return {
     name: first.offer.name,

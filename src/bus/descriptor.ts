@@ -9,11 +9,11 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Offer } from './capability.ts'
 import { busFamily } from './family.ts'
-import { announce } from './peer.ts'
+import { describeOwnCapability } from './peer.ts'
 import { checkSchemas } from './schema.ts'
 
 /** Who may register under which names. */
-export interface Owner {
+export interface NamespaceOwner {
   readonly name: string
   readonly prefixes: readonly string[]
   /** The word after a prefix names one thing of this node: other nodes have things of their own below it. */
@@ -55,25 +55,28 @@ function isIntegerWithin(value: number, least: number, most: number): boolean {
 }
 
 /** A prefix ends where its word ends: `llm` owns `llm.chat` and not `llmx.chat`; `task_` owns `task_list`. */
-export function checkNamespace(name: string, owner: Owner): Result<void, Fault> {
+export function checkNamespace(name: string, owner: NamespaceOwner): Result<void, Fault> {
   const owned = owner.prefixes.some(
     (prefix) =>
       name === prefix || name.startsWith(prefix === '' || /[^A-Za-z0-9]$/.test(prefix) ? prefix : `${prefix}.`),
   )
   if (owned) return ok(undefined)
   const prefixes = owner.prefixes.map((prefix) => JSON.stringify(prefix)).join(', ')
-  return fail(namespaceViolation(`${name} is outside the names of ${owner.name} (${prefixes || 'none'}).`))
+  return fail(namespaceViolationFault(`${name} is outside the names of ${owner.name} (${prefixes || 'none'}).`))
 }
 
 /** The prefixes that a local capability takes for its node: no other node may offer something new below them. */
-export function reservedPrefixes({ name, family }: Offer, { prefixes, isPerItem = false }: Owner): readonly string[] {
+export function listReservedPrefixes(
+  { name, family }: Offer,
+  { prefixes, isPerItem = false }: NamespaceOwner,
+): readonly string[] {
   // What answers in the bus's own envelope belongs to no family: programs of several nodes may share a prefix.
   if (family.name === busFamily.name) return []
   if (isPerItem) return [name.split('.').slice(0, 2).join('.')]
   return prefixes.filter((prefix) => prefix !== '')
 }
 
-export function namespaceViolation(message: string): Fault {
+export function namespaceViolationFault(message: string): Fault {
   return { kind: 'not-permitted', code: 'namespace_violation', message }
 }
 
@@ -82,7 +85,7 @@ export function isUnassessed({ effect, plan }: Offer): boolean {
   return effect !== 'reads' && effect !== 'records' && plan === undefined
 }
 
-export function unassessed({ name, effect }: Offer): Fault {
+export function unassessedFault({ name, effect }: Offer): Fault {
   return {
     kind: 'unsupported',
     code: 'schema_invalid',
@@ -96,6 +99,6 @@ export function isSameOffer(left: Offer, right: Offer): boolean {
 }
 
 function noticeable(offer: Offer): string {
-  const { schemas: _, ...facts } = announce(offer)
+  const { schemas: _, ...facts } = describeOwnCapability(offer)
   return canonicalJson(facts)
 }

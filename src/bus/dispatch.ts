@@ -14,28 +14,28 @@
 import { backoffMs } from '../core/backoff.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
-import { enter, leave, QUEUE_WAIT_MS, Waiter } from './admission.ts'
+import { takeProviderSlot, releaseProviderSlot, QUEUE_WAIT_MS, QueuedCall } from './admission.ts'
 import { TriedProviders } from './tried-providers.ts'
-import { Attempt, endedUnbegun, recordOutcome } from './attempt.ts'
-import type { OnAnswer, OutcomeRecorders, Round } from './attempt.ts'
+import { ProviderAttempt, faultBeforeBegin, recordOutcome } from './attempt.ts'
+import type { OnAnswer, OutcomeRecorders, CallAttempts } from './attempt.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call, Outcome } from './call.ts'
 import { accountKey } from './caller.ts'
 import { CapabilityEntry } from './entry.ts'
 import { isRefusedUnbegun } from './health.ts'
-import { hedged, isWorthHedging } from './hedge.ts'
-import type { Race } from './hedge.ts'
-import { pause } from './pause.ts'
-import type { Emit } from './peer.ts'
+import { runHedged, isWorthHedging } from './hedge.ts'
+import type { HedgeRace } from './hedge.ts'
+import { pauseCall } from './pause.ts'
+import type { EmitFrame } from './peer.ts'
 import { startProvider } from './provider.ts'
 import type { ProviderDependencies } from './provider.ts'
-import type { Router } from './router.ts'
-import { ticketOf } from './ticket.ts'
+import type { CapabilityRouter } from './router.ts'
+import { requireTicket } from './ticket.ts'
 import type { Offer } from './capability.ts'
 
 export interface DispatchOptions extends ProviderDependencies, OutcomeRecorders {
   readonly config: BusConfig
-  readonly router: Router
+  readonly router: CapabilityRouter
   readonly random: () => number
 }
 
@@ -44,7 +44,7 @@ const DEFAULT_RETRIES = 2
 const MAX_REFUSALS = 8
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000, factor: 2 }
 
-export class Dispatcher {
+export class CallDispatcher {
   readonly #options: DispatchOptions
   readonly #budget = new RetryBudget()
   readonly #record: OnAnswer
@@ -62,66 +62,66 @@ export class Dispatcher {
   }
 
   /** Not async: a call that finds its provider at once waits for nothing but its answer. */
-  dispatch(call: Call, emit?: Emit): Promise<Outcome> {
+  dispatch(call: Call, emit?: EmitFrame): Promise<Outcome> {
     if (call.refusal !== undefined) return Promise.resolve(fail(call.refusal))
     const { router, timer } = this.#options
-    const ticket = ticketOf(call)
+    const ticket = requireTicket(call)
     const nowMs = timer.nowMs()
-    if (ticket.isOver(nowMs)) return Promise.resolve(fail(endedUnbegun(call, ticket.cause ?? 'deadline')))
+    if (ticket.isOver(nowMs)) return Promise.resolve(fail(faultBeforeBegin(call, ticket.cause ?? 'deadline')))
     const { contract } = ticket
     if (contract === undefined) return Promise.resolve(fail(router.explain(call, nowMs)))
     this.#budget.deposit()
-    const round: Round = { call, ticket, contract, emit }
+    const round: CallAttempts = { call, ticket, contract, emit }
     const entry = router.route(call, nowMs)
     if (entry === undefined) return this.#dispatchQueued(round, nowMs)
-    enter(entry)
+    takeProviderSlot(entry)
     return this.#attempt(round, entry, nowMs)
   }
 
-  async #dispatchQueued(round: Round, sinceMs: number): Promise<Outcome> {
+  async #dispatchQueued(round: CallAttempts, sinceMs: number): Promise<Outcome> {
     const queued = await this.#waitForSlot(round, sinceMs)
     if (!(queued instanceof CapabilityEntry)) return fail(queued)
     return this.#attempt(round, queued, this.#options.timer.nowMs())
   }
 
   /** The slot at `entry` is taken already. */
-  #attempt(round: Round, entry: CapabilityEntry, nowMs: number): Promise<Outcome> {
+  #attempt(round: CallAttempts, entry: CapabilityEntry, nowMs: number): Promise<Outcome> {
     if (this.#options.config.hedge === true && isWorthHedging(round, entry)) return this.#hedge(round, entry)
     return this.#start(round, entry, { startedMs: nowMs, onAnswer: this.#recordFirst }).answered
   }
 
   /** Every provider is full, or asked to be left alone for a moment: the call waits, for a bounded time. */
-  async #waitForSlot(round: Round, sinceMs: number): Promise<CapabilityEntry | Fault> {
+  async #waitForSlot(round: CallAttempts, sinceMs: number): Promise<CapabilityEntry | Fault> {
     const { router, timer } = this.#options
     const { call, ticket } = round
     const untilMs = sinceMs + QUEUE_WAIT_MS
     for (let nowMs = sinceMs; ; nowMs = timer.nowMs()) {
-      if (ticket.isOver(nowMs)) return endedUnbegun(call, ticket.cause ?? 'deadline')
+      if (ticket.isOver(nowMs)) return faultBeforeBegin(call, ticket.cause ?? 'deadline')
       const free = nowMs === sinceMs ? undefined : router.route(call, nowMs)
       if (free !== undefined) {
-        enter(free)
+        takeProviderSlot(free)
         return free
       }
       const full = router.queueFor(call, nowMs)
       if (full !== undefined) return (await this.#queue(round, full, untilMs)) ? full : this.#unserved(round)
       const freeAtMs = router.freeAtMs(call, nowMs)
       if (freeAtMs === undefined || freeAtMs >= Math.min(untilMs, ticket.deadlineMs)) return router.explain(call, nowMs)
-      await pause(freeAtMs - nowMs, timer, ticket)
+      await pauseCall(freeAtMs - nowMs, timer, ticket)
     }
   }
 
-  #unserved({ call, ticket }: Round): Fault {
+  #unserved({ call, ticket }: CallAttempts): Fault {
     const nowMs = this.#options.timer.nowMs()
     return ticket.isOver(nowMs)
-      ? endedUnbegun(call, ticket.cause ?? 'deadline')
+      ? faultBeforeBegin(call, ticket.cause ?? 'deadline')
       : this.#options.router.explain(call, nowMs)
   }
 
   /** Whether the slot is the call's in the end. */
-  async #queue({ call, ticket, contract }: Round, entry: CapabilityEntry, untilMs: number): Promise<boolean> {
+  async #queue({ call, ticket, contract }: CallAttempts, entry: CapabilityEntry, untilMs: number): Promise<boolean> {
     const { timer, router } = this.#options
     const { promise, resolve } = Promise.withResolvers<boolean>()
-    const waiter = new Waiter(entry, accountKey(call.caller), resolve)
+    const waiter = new QueuedCall(entry, accountKey(call.caller), resolve)
     timer.set(waiter, untilMs)
     ticket.employ(waiter)
     const hasSlot = await promise
@@ -131,25 +131,25 @@ export class Dispatcher {
     router.regroup(call)
     if (!ticket.isOver(timer.nowMs()) && !entry.removed && entry.contract === contract) return true
     // The slot came too late for the call, or its provider is gone or another one by now.
-    leave(entry)
+    releaseProviderSlot(entry)
     return false
   }
 
   /** The slot at `entry` is taken already. */
   #start(
-    round: Round,
+    round: CallAttempts,
     entry: CapabilityEntry,
     how: { readonly startedMs: number; readonly onAnswer: OnAnswer },
-  ): Attempt {
+  ): ProviderAttempt {
     round.ticket.attempts++
     round.ticket.entry = entry
     const { startedMs, onAnswer } = how
-    const attempt = new Attempt(round, entry, { timer: this.#options.timer, startedMs, onAnswer })
+    const attempt = new ProviderAttempt(round, entry, { timer: this.#options.timer, startedMs, onAnswer })
     startProvider(attempt, round, this.#options)
     return attempt
   }
 
-  async #retry(round: Round, { entry: first, outcome, asked }: Failed): Promise<Outcome> {
+  async #retry(round: CallAttempts, { entry: first, outcome, asked }: Failed): Promise<Outcome> {
     const { config, timer, tally } = this.#options
     let [entry, last] = [first, outcome]
     let [again, refusals] = [0, 0]
@@ -162,7 +162,7 @@ export class Dispatcher {
       if (next === undefined || (!isRefused && !this.#budget.withdraw(timer.nowMs()))) return last
       if (!isRefused) again++
       tally.retries++
-      enter(next)
+      takeProviderSlot(next)
       asked.add(next)
       entry = next
       last = await this.#start(round, next, { startedMs: timer.nowMs(), onAnswer: this.#record }).answered
@@ -171,7 +171,7 @@ export class Dispatcher {
   }
 
   /** Another provider at once; the same one only if nothing else is left, it has not begun, and after a pause. */
-  async #nextProvider({ call, ticket, contract }: Round, search: Search): Promise<CapabilityEntry | undefined> {
+  async #nextProvider({ call, ticket, contract }: CallAttempts, search: Search): Promise<CapabilityEntry | undefined> {
     const { router, timer, random } = this.#options
     const { entry, fault, asked, again } = search
     if (ticket.isOver(timer.nowMs())) return undefined
@@ -181,29 +181,29 @@ export class Dispatcher {
     // Where it was full, the call has waited over there: not again, and never beyond its deadline.
     const untilMs = Math.min(ticket.deadlineMs, ticket.startedMs + QUEUE_WAIT_MS)
     if (timer.nowMs() + pauseMs >= untilMs) return undefined
-    await pause(pauseMs, timer, ticket)
+    await pauseCall(pauseMs, timer, ticket)
     return ticket.isOver(timer.nowMs()) ? undefined : router.route(call, timer.nowMs())
   }
 
-  async #hedge(round: Round, first: CapabilityEntry): Promise<Outcome> {
+  async #hedge(round: CallAttempts, first: CapabilityEntry): Promise<Outcome> {
     const asked = new TriedProviders(first)
-    const outcome = await hedged(round, first, this.#race(round, asked))
+    const outcome = await runHedged(round, first, this.#race(round, asked))
     // The ticket names the provider whose answer was taken.
     const { entry = first } = round.ticket
     return outcome.ok ? outcome : this.#retry(round, { entry, outcome, asked })
   }
 
-  #race({ call, ticket }: Round, asked: TriedProviders): Race {
+  #race({ call, ticket }: CallAttempts, asked: TriedProviders): HedgeRace {
     const { router, timer, tally } = this.#options
     return {
       start: (round, entry) => this.#start(round, entry, { startedMs: timer.nowMs(), onAnswer: this.#record }),
-      pause: (ms) => pause(ms, timer, ticket),
+      pause: (ms) => pauseCall(ms, timer, ticket),
       another: (than) => {
         // Without the session: it stays with its provider, only this second try goes elsewhere.
         const other = router.route({ ...call, sessionId: undefined }, timer.nowMs(), (entry) => entry === than)
         if (other === undefined || !this.#budget.withdraw(timer.nowMs())) return undefined
         tally.hedges++
-        enter(other)
+        takeProviderSlot(other)
         asked.add(other)
         return other
       },
@@ -211,7 +211,7 @@ export class Dispatcher {
   }
 }
 
-function mayRetry({ ticket, contract }: Round, fault: Fault): boolean {
+function mayRetry({ ticket, contract }: CallAttempts, fault: Fault): boolean {
   // Once a frame was delivered, a second provider would tell the consumer something twice.
   return ticket.cause === undefined && ticket.frames === 0 && isSafeToRetry(fault, contract.offer)
 }

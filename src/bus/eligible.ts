@@ -11,8 +11,8 @@
  * Pure.
  */
 import type { Call } from './call.ts'
-import type { Version, Offer, ParamsMatcher } from './capability.ts'
-import type { Contract, NamedContracts } from './contract.ts'
+import type { CapabilityVersion, Offer, ParamsMatcher } from './capability.ts'
+import type { CapabilityContract, NamedContracts } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
 import { isTrusted } from './caller.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
@@ -23,31 +23,31 @@ export interface RouteRequest extends Pick<
   Call,
   'capability' | 'body' | 'caller' | 'hopBudget' | 'node' | 'sessionId' | 'schemaHash'
 > {
-  readonly versionReq: Version | undefined
+  readonly versionReq: CapabilityVersion | undefined
 }
 
 export function isEligible(entry: CapabilityEntry, request: RouteRequest): boolean {
   return (
-    (request.versionReq === undefined || satisfies(entry.offer.version, request.versionReq)) &&
-    isPlaced(entry, request) &&
+    (request.versionReq === undefined || satisfiesVersion(entry.offer.version, request.versionReq)) &&
+    isAtNode(entry, request) &&
     isTrusted(request.caller, entry.offer.trustRequired) &&
     servesParams(entry.offer, request.body)
   )
 }
 
 /** CONTRACT § 2.1: the same major, and at least the minor asked for. */
-export function satisfies(offered: Version, asked: Version): boolean {
+export function satisfiesVersion(offered: CapabilityVersion, asked: CapabilityVersion): boolean {
   return offered[0] === asked[0] && offered[1] >= asked[1]
 }
 
 /** On the node that was asked for; here, if no hops are left; never back where the call came from. */
-export function isPlaced(entry: CapabilityEntry, { node, hopBudget, caller }: RouteRequest): boolean {
+export function isAtNode(entry: CapabilityEntry, { node, hopBudget, caller }: RouteRequest): boolean {
   if (node !== undefined && node !== entry.nodeId) return false
   return entry.isLocal || (hopBudget > 0 && entry.nodeId !== caller.id)
 }
 
 /** By a provider of this node itself. */
-export function isServedHere({ entries, localCount }: Contract, request: RouteRequest): boolean {
+export function isServedHere({ entries, localCount }: CapabilityContract, request: RouteRequest): boolean {
   for (let at = 0; at < localCount; at++) {
     const entry = entries[at]
     if (entry !== undefined && isEligible(entry, request)) return true
@@ -59,7 +59,7 @@ export function isServedHere({ entries, localCount }: Contract, request: RouteRe
  * What belongs to one house and is offered by several others has to be asked of one of them by name: a temperature of
  * another house is as wrong an answer as a door opened there. What this node serves itself is never ambiguous.
  */
-export function isAmbiguous(request: RouteRequest, contract: Contract, named: NamedContracts): boolean {
+export function isAmbiguous(request: RouteRequest, contract: CapabilityContract, named: NamedContracts): boolean {
   if (request.node !== undefined || !named.hasBound || isServedHere(contract, request)) return false
   let hasBound = false
   let nodeId: string | undefined
@@ -88,7 +88,7 @@ export function servesParams(offer: Offer, body: JsonObject): boolean {
 }
 
 /** Those of its params that a caller can ask for. A function does not say which it looks at. */
-export function testedParams({ matches, params }: Offer): JsonObject {
+export function listTestedParams({ matches, params }: Offer): JsonObject {
   if (typeof matches !== 'object') return params
   return Object.fromEntries(Object.entries(params).filter(([param]) => Object.hasOwn(matches, param)))
 }

@@ -6,19 +6,19 @@
  *
  * Pure.
  */
-import { newQueue } from './admission.ts'
+import { createProviderQueue } from './admission.ts'
 import type { ProviderQueue } from './admission.ts'
 import { versionText } from './capability.ts'
-import type { Capability, CapabilityName, Offer, Version } from './capability.ts'
-import type { Contract } from './contract.ts'
-import { Health, unknownLatency } from './health.ts'
+import type { Capability, CapabilityName, Offer, CapabilityVersion } from './capability.ts'
+import type { CapabilityContract } from './contract.ts'
+import { ProviderHealth, createLatencyEstimate } from './health.ts'
 import type { PeakEwma } from './health.ts'
 import type { PeerCapability } from './peer.ts'
 
 export interface EntryIdentity {
   readonly nodeId: string
   readonly name: CapabilityName
-  readonly version: Version
+  readonly version: CapabilityVersion
   readonly instanceId: string
 }
 
@@ -41,17 +41,17 @@ export class CapabilityEntry {
   /** The words in which the peer announced it; remote entries only. */
   announced: PeerCapability | undefined
   /** Which of its name's contracts it serves; the registry's doing. */
-  contract: Contract | undefined
+  contract: CapabilityContract | undefined
   removed = false
   inFlight = 0
-  readonly waiting: ProviderQueue = newQueue()
+  readonly waiting: ProviderQueue = createProviderQueue()
   lastSeenMs: number
   /** The provider said when to come back. */
   busyUntilMs = 0
   /** Params that it refused, by when that may be tried again; remote entries only. */
   refusedParams: Map<string, number> | undefined
-  readonly health = new Health()
-  readonly latency: PeakEwma = unknownLatency()
+  readonly health = new ProviderHealth()
+  readonly latency: PeakEwma = createLatencyEstimate()
 
   constructor(identity: {
     readonly nodeId: string

@@ -6,12 +6,12 @@
  * Pure.
  */
 import type { Family, JsonSchema, Offer } from './capability.ts'
-import { errorBody } from './code.ts'
+import { encodeErrorBody } from './code.ts'
 
 export const busFamily: Family = {
   name: 'bus',
   success: (data) => ({ ok: true, data }),
-  failure: (fault) => ({ structured: { ok: false, error: errorBody(fault) }, isError: true }),
+  failure: (fault) => ({ structured: { ok: false, error: encodeErrorBody(fault) }, isError: true }),
   outputSchema,
 }
 

@@ -3,7 +3,7 @@ import { answering, collect, ME, node, reply, settled, streaming } from '../../t
 import { manualClock } from '../../test/manual-clock.ts'
 import { systemClock } from '../core/clock.ts'
 import type { CapabilityBus } from './bus.ts'
-import type { Call, Frame, Outcome } from './call.ts'
+import type { Call, StreamFrame, Outcome } from './call.ts'
 import type { Offer, UnaryHandler } from './capability.ts'
 
 /** What plain JavaScript can give back where an outcome is promised. */
@@ -158,7 +158,7 @@ describe('a stream that', () => {
 
   it('is not async is read all the same', async () => {
     const bus = node('a')
-    const handle = function* (): Generator<Frame, Outcome, void> {
+    const handle = function* (): Generator<StreamFrame, Outcome, void> {
       yield { event: 'token', data: 1 }
       return reply('done')
     }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { countsAgainstProvider, Health } from './health.ts'
+import { countsAgainstProvider, ProviderHealth } from './health.ts'
 import type { HealthChange } from './health.ts'
 
 function play(
-  health: Health,
+  health: ProviderHealth,
   outcomes: string,
   at: { nowMs: number; mayEject?: boolean } = { nowMs: 0 },
 ): HealthChange {
@@ -19,7 +19,7 @@ function play(
   return change
 }
 
-function probe(health: Health, success: boolean, nowMs: number): HealthChange {
+function probe(health: ProviderHealth, success: boolean, nowMs: number): HealthChange {
   health.startProbe()
   return health.record({ success, latencyMs: 20, nowMs, isProbe: true, mayEject: true })
 }
@@ -27,7 +27,7 @@ function probe(health: Health, success: boolean, nowMs: number): HealthChange {
 describe('health', () => {
   // test_health_quarantines_at_threshold
   it('health quarantines at threshold', () => {
-    const health = new Health()
+    const health = new ProviderHealth()
     expect(play(health, '+-+-+-+-+-')).toBeUndefined()
     expect(health.successRate).toBe(0.5)
     expect(play(health, '-')).toBe('quarantined')
@@ -36,25 +36,25 @@ describe('health', () => {
   })
 
   it('quarantines nobody for the first failed call', () => {
-    const health = new Health()
+    const health = new ProviderHealth()
     expect(play(health, '-')).toBeUndefined()
     expect(play(health, '---')).toBeUndefined()
     expect(health.isQuarantined(0)).toBe(false)
   })
 
   it('quarantines after five failures in a row, however good the past', () => {
-    const health = new Health()
+    const health = new ProviderHealth()
     expect(play(health, `${'+'.repeat(95)}----`)).toBeUndefined()
     expect(play(health, '-')).toBe('quarantined')
   })
 
   it('quarantines nobody when too few others would be left', () => {
-    expect(play(new Health(), '-'.repeat(100), { nowMs: 0, mayEject: false })).toBeUndefined()
+    expect(play(new ProviderHealth(), '-'.repeat(100), { nowMs: 0, mayEject: false })).toBeUndefined()
   })
 
   // test_health_resets_after_quarantine_window
   it('health resets after quarantine window', () => {
-    const health = new Health()
+    const health = new ProviderHealth()
     play(health, '-----')
     expect(health.isProbeDue(59_999)).toBe(false)
     expect(health.isProbeDue(60_000)).toBe(true)
@@ -64,7 +64,7 @@ describe('health', () => {
   })
 
   it('lets exactly one call try again', () => {
-    const health = new Health()
+    const health = new ProviderHealth()
     play(health, '-----')
     health.startProbe()
     expect(health.isProbeDue(60_000)).toBe(false)
@@ -74,7 +74,7 @@ describe('health', () => {
   })
 
   it('goes back into quarantine when the probe fails, longer each time, up to five minutes', () => {
-    const health = new Health()
+    const health = new ProviderHealth()
     play(health, '-----')
     let nowMs = 0
     const lengths = [1, 2, 3, 4, 5, 6, 7].map(() => {
@@ -87,7 +87,7 @@ describe('health', () => {
   })
 
   it('forgives ejections of long ago', () => {
-    const health = new Health()
+    const health = new ProviderHealth()
     play(health, '-----')
     probe(health, true, 60_000)
     play(health, '-----', { nowMs: 700_000 })
@@ -95,7 +95,7 @@ describe('health', () => {
   })
 
   it('does not let a call from before the quarantine decide about it', () => {
-    const health = new Health()
+    const health = new ProviderHealth()
     play(health, '-----')
     expect(play(health, '+', { nowMs: 10 })).toBeUndefined()
     expect(health.isQuarantined(20)).toBe(true)
@@ -104,7 +104,7 @@ describe('health', () => {
   })
 
   it('remembers a hundred calls and no more', () => {
-    const health = new Health()
+    const health = new ProviderHealth()
     play(health, '-'.repeat(60), { nowMs: 0, mayEject: false })
     play(health, '+'.repeat(50))
     expect([health.samples, health.successRate]).toEqual([100, 0.5])
@@ -113,7 +113,7 @@ describe('health', () => {
   })
 
   it('takes percentiles over successes only, so that failing fast is not being fast', () => {
-    const health = new Health()
+    const health = new ProviderHealth()
     for (let ms = 1; ms <= 100; ms++)
       health.record({ success: true, latencyMs: ms, nowMs: 0, isProbe: false, mayEject: false })
     expect([health.p50Ms, health.p95Ms, health.p99Ms]).toEqual([50, 95, 99])

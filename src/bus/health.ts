@@ -26,7 +26,7 @@ import type { FaultKind, Fault } from '../core/fault.ts'
 import type { Outcome } from './call.ts'
 import type { CapabilityEntry } from './entry.ts'
 import { coversParams } from './eligible.ts'
-import type { Registry } from './registry.ts'
+import type { CapabilityRegistry } from './registry.ts'
 
 const HEALTH_WINDOW_CALLS = 100
 const QUARANTINE_THRESHOLD = 0.5
@@ -60,7 +60,7 @@ export function isRefusedUnbegun({ kind, begun }: Fault): boolean {
 
 export type HealthChange = 'quarantined' | 'recovered' | undefined
 
-export interface Sample {
+export interface HealthSample {
   readonly success: boolean
   readonly latencyMs: number
   readonly nowMs: number
@@ -69,7 +69,7 @@ export interface Sample {
   readonly mayEject: boolean
 }
 
-export class Health {
+export class ProviderHealth {
   /** Rings, made with the first sample: most entries of a large mesh are never called from here. */
   #succeeded: Uint8Array | undefined
   #latencyMs: Float32Array | undefined
@@ -143,7 +143,7 @@ export class Health {
     this.#probing = false
   }
 
-  record(sample: Sample): HealthChange {
+  record(sample: HealthSample): HealthChange {
     const { success, latencyMs, nowMs, isProbe, mayEject } = sample
     if (isProbe) this.#probing = false
     if (isProbe && success) {
@@ -209,7 +209,7 @@ export class Health {
 /** No provider is believed to be busy for longer than this, whatever it says. */
 const MAX_BUSY_MS = 30_000
 
-export interface Ending {
+export interface CallEnding {
   readonly outcome: Outcome
   /** The provider's own time, without what its consumer took. */
   readonly latencyMs: number
@@ -220,43 +220,44 @@ export interface Ending {
 }
 
 export class HealthTracker {
-  readonly #registry: Registry
+  readonly #registry: CapabilityRegistry
 
-  constructor(registry: Registry) {
+  constructor(registry: CapabilityRegistry) {
     this.#registry = registry
   }
 
-  record(entry: CapabilityEntry, ending: Ending): HealthChange {
+  record(entry: CapabilityEntry, ending: CallEnding): HealthChange {
     const change = this.#record(entry, ending)
     if (change === 'quarantined') entry.contract?.ejected.add(entry)
     if (change === 'recovered') entry.contract?.ejected.delete(entry)
     return change
   }
 
-  #record(entry: CapabilityEntry, ending: Ending): HealthChange {
+  #record(entry: CapabilityEntry, ending: CallEnding): HealthChange {
     const { outcome, latencyMs, nowMs, isProbe } = ending
     if (outcome.ok) {
       // A probe that succeeds makes a newcomer of the provider: nothing known, and a slow start.
-      if (isProbe) forget(entry.latency)
-      observe(entry.latency, latencyMs, nowMs)
+      if (isProbe) resetLatency(entry.latency)
+      observeLatency(entry.latency, latencyMs, nowMs)
       if (!entry.isLocal) entry.lastSeenMs = nowMs
       return entry.health.record({ success: true, latencyMs, nowMs, isProbe, mayEject: false })
     }
     const { kind, retryAfterMs = 0, ownSide } = outcome.fault
     if (!ending.isCallersDoing && ownSide !== true && countsAgainstProvider(kind)) {
-      observe(entry.latency, Math.max(latencyMs, PENALTY_MS), nowMs)
+      observeLatency(entry.latency, Math.max(latencyMs, PENALTY_MS), nowMs)
       return entry.health.record({ success: false, latencyMs, nowMs, isProbe, mayEject: this.#mayEject(entry) })
     }
     if (isProbe) entry.health.probeEndedOpenly()
     if (kind === 'busy' && (!entry.isLocal || entry.offer.anywhere === true)) {
-      observe(entry.latency, PENALTY_MS, nowMs)
+      observeLatency(entry.latency, PENALTY_MS, nowMs)
       entry.busyUntilMs = nowMs + Math.min(retryAfterMs, MAX_BUSY_MS)
     }
     // Refusing is quick: without this, whoever refuses everything would look like the best.
     else if (isRefusedUnbegun(outcome.fault) && !entry.isLocal && !isAboutParams(outcome.fault))
-      observe(entry.latency, PENALTY_MS, nowMs)
+      observeLatency(entry.latency, PENALTY_MS, nowMs)
     // It took at least this long, which is worth knowing even if nobody waited for the end.
-    else if (ending.isCallersDoing && latencyMs > entry.latency.latencyMs) observe(entry.latency, latencyMs, nowMs)
+    else if (ending.isCallersDoing && latencyMs > entry.latency.latencyMs)
+      observeLatency(entry.latency, latencyMs, nowMs)
     return undefined
   }
 
@@ -300,15 +301,15 @@ export interface PeakEwma {
   answers: number
 }
 
-export function unknownLatency(): PeakEwma {
+export function createLatencyEstimate(): PeakEwma {
   return { latencyMs: 0, atMs: 0, answers: 0 }
 }
 
-export function forget(estimate: PeakEwma): void {
-  Object.assign(estimate, unknownLatency())
+export function resetLatency(estimate: PeakEwma): void {
+  Object.assign(estimate, createLatencyEstimate())
 }
 
-export function observe(estimate: PeakEwma, latencyMs: number, nowMs: number): void {
+export function observeLatency(estimate: PeakEwma, latencyMs: number, nowMs: number): void {
   const believed = estimate.answers === 0 ? latencyMs : decayTowards(estimate, latencyMs, nowMs)
   estimate.latencyMs = Math.max(latencyMs, believed)
   estimate.atMs = nowMs
@@ -316,7 +317,7 @@ export function observe(estimate: PeakEwma, latencyMs: number, nowMs: number): v
 }
 
 /** Lower is better. A provider nobody knows is tried at once, and then waited for before it gets more. */
-export function cost(estimate: PeakEwma, inFlight: number, nowMs: number): number {
+export function estimateCost(estimate: PeakEwma, inFlight: number, nowMs: number): number {
   if (estimate.answers < SLOW_START_ANSWERS && inFlight > estimate.answers) return PENALTY_MS * (inFlight + 1)
   // Without news a bad opinion fades, so that a provider which was slow once gets another chance.
   return decayTowards(estimate, 0, nowMs) * (inFlight + 1)

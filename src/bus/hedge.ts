@@ -8,28 +8,28 @@
  *
  * Pure: timers come from outside.
  */
-import type { Attempt, Round } from './attempt.ts'
+import type { ProviderAttempt, CallAttempts } from './attempt.ts'
 import type { Outcome } from './call.ts'
 import type { CapabilityEntry } from './entry.ts'
-import type { LiveTicket, Worker } from './ticket.ts'
+import type { LiveTicket, CallWorker } from './ticket.ts'
 
 /** Below this many answers nobody knows what is unusual. */
 const MIN_SAMPLES = 20
 /** A shorter wait is not worth a second call. */
 const MIN_DELAY_MS = 10
 
-export interface Race {
-  readonly start: (round: Round, entry: CapabilityEntry) => Attempt
+export interface HedgeRace {
+  readonly start: (round: CallAttempts, entry: CapabilityEntry) => ProviderAttempt
   /** Somebody else with a slot taken for us, if there is one and we can afford it. */
   readonly another: (than: CapabilityEntry) => CapabilityEntry | undefined
   readonly pause: (ms: number) => Promise<void>
 }
 
-export function isWorthHedging({ emit }: Round, { offer, health }: CapabilityEntry): boolean {
+export function isWorthHedging({ emit }: CallAttempts, { offer, health }: CapabilityEntry): boolean {
   return emit === undefined && offer.idempotent && offer.anywhere === true && health.samples >= MIN_SAMPLES
 }
 
-export async function hedged(round: Round, entry: CapabilityEntry, race: Race): Promise<Outcome> {
+export async function runHedged(round: CallAttempts, entry: CapabilityEntry, race: HedgeRace): Promise<Outcome> {
   const first = launch(round, entry, race)
   const early = await Promise.race([first.attempt.answered, race.pause(Math.max(entry.health.p95Ms, MIN_DELAY_MS))])
   const other = early === undefined && round.ticket.cause === undefined ? race.another(entry) : undefined
@@ -49,12 +49,12 @@ export async function hedged(round: Round, entry: CapabilityEntry, race: Race): 
 }
 
 interface Runner {
-  readonly attempt: Attempt
+  readonly attempt: ProviderAttempt
   readonly leash: Leash
 }
 
 /** Each runner has a signal of its own: it ends with the call, or when the other one has won. */
-class Leash implements Worker {
+class Leash implements CallWorker {
   readonly #controller = new AbortController()
 
   get signal(): AbortSignal {
@@ -70,10 +70,10 @@ class Leash implements Worker {
   }
 }
 
-function launch(round: Round, entry: CapabilityEntry, race: Race): Runner {
+function launch(round: CallAttempts, entry: CapabilityEntry, race: HedgeRace): Runner {
   const leash = new Leash()
   round.ticket.employ(leash)
-  const leashed: Round = { ...round, call: { ...round.call, signal: leash.signal } }
+  const leashed: CallAttempts = { ...round, call: { ...round.call, signal: leash.signal } }
   return { attempt: race.start(leashed, entry), leash }
 }
 

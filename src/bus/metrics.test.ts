@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answering, echo, introduce, ME, node, reply, settled, streaming } from '../../test/bus-village.ts'
 import { manualClock } from '../../test/manual-clock.ts'
-import { busMetrics } from './metrics.ts'
+import { createBusMetrics } from './metrics.ts'
 
 describe('metrics', () => {
   it('say what was counted, in Prometheus words', async () => {
@@ -16,7 +16,7 @@ describe('metrics', () => {
     for (const ms of [0.05, 3, 3, 40, 9_000]) await bus.call('x.y', [1, 0], { ms }, ME)
     await bus.call('x.y', [1, 0], {}, ME)
     await bus.call('no.such', [1, 0], {}, ME)
-    const text = await busMetrics(bus).metrics()
+    const text = await createBusMetrics(bus).metrics()
     const lines = text.split('\n')
     expect(lines).toEqual(
       expect.arrayContaining([
@@ -64,7 +64,7 @@ describe('metrics', () => {
     clock.advance(10_000)
     a.tick()
     await refused
-    const metrics = busMetrics(a)
+    const metrics = createBusMetrics(a)
     const during = await metrics.metrics()
     expect(during).toContain('hearthbus_active_streams{capability="llm.chat"} 1')
     expect(during).toContain('hearthbus_rate_limited_total{capability="llm.chat",reason="capacity_exceeded"} 1')

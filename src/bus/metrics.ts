@@ -8,21 +8,21 @@
  */
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { Histogram } from 'prom-client'
-import type { Registry as CapabilityRegistry } from './registry.ts'
+import type { CapabilityRegistry } from './registry.ts'
 import { DURATION_BUCKETS_MS } from './trace.ts'
-import type { CapabilityTally, Tally } from './trace.ts'
-import { inFlightTotal } from './topology.ts'
+import type { CapabilityTally, CallTally } from './trace.ts'
+import { countInFlight } from './topology.ts'
 
 /** What there is to read. */
-export interface Measured {
+export interface MeasuredBus {
   readonly communityId: string | undefined
   readonly registry: CapabilityRegistry
-  readonly tally: Tally
+  readonly tally: CallTally
   readonly stats: () => { readonly peers: number }
 }
 
 /** A registry of its own: two buses in one process, or a library that uses the global one, do not meet in it. */
-export function busMetrics(bus: Measured): Registry {
+export function createBusMetrics(bus: MeasuredBus): Registry {
   const registry = new Registry()
   const registers = [registry]
   const { tally } = bus
@@ -32,7 +32,7 @@ export function busMetrics(bus: Measured): Registry {
   return registry
 }
 
-function counters(tally: Tally, registers: Registry[]): void {
+function counters(tally: CallTally, registers: Registry[]): void {
   perCapability(tally, registers, {
     name: 'hearthbus_requests_total',
     help: 'Calls, by capability and how they ended.',
@@ -87,7 +87,7 @@ function counters(tally: Tally, registers: Registry[]): void {
   })
 }
 
-function gauges(bus: Measured, registers: Registry[]): void {
+function gauges(bus: MeasuredBus, registers: Registry[]): void {
   const streams = new Gauge({
     name: 'hearthbus_active_streams',
     help: 'Streamed answers under way, by capability.',
@@ -111,7 +111,7 @@ function gauges(bus: Measured, registers: Registry[]): void {
     help: 'Calls that providers work on at the moment.',
     registers,
     collect: () => {
-      inFlight.set(inFlightTotal(bus.registry))
+      inFlight.set(countInFlight(bus.registry))
     },
   })
   const waiting = new Gauge({
@@ -155,7 +155,7 @@ function single(registers: Registry[], { name, help, value }: Single): void {
 }
 
 function perCapability(
-  tally: Tally,
+  tally: CallTally,
   registers: Registry[],
   metric: {
     readonly name: string
@@ -180,7 +180,7 @@ function perCapability(
 }
 
 /** prom-client's histogram can only be told one value at a time; this one is told all of them when asked. */
-function durations(tally: Tally): Histogram {
+function durations(tally: CallTally): Histogram {
   const name = 'hearthbus_request_duration_ms'
   const help = 'What calls took, from the first question to the last word, in milliseconds.'
   const get = (): Promise<object> => {

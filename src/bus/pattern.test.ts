@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { boundedPattern, textLimit } from './pattern.ts'
+import { compileBoundedPattern, patternTextLimit } from './pattern.ts'
 
 describe('pattern', () => {
   it.each([
@@ -14,24 +14,24 @@ describe('pattern', () => {
     ['^\\w+@\\w+$', 3_162],
     ['^\\d+(?:\\.\\d+)?$', 2_236],
   ])('%s is run on texts of up to %d characters', (source, limit) => {
-    expect(textLimit(source)).toBe(limit)
+    expect(patternTextLimit(source)).toBe(limit)
   })
 
   it.each(['(a+)+$', '^(a|aa)*$', '^(?:a?){30}a{30}$', '^([a-z]+-)*x$', '^(a)\\1+$', '^(?<x>a)\\k<x>$', '((a*)*)*'])(
     '%s, which can take exponential time, is not run',
     (source) => {
-      expect(textLimit(source)).toBe(0)
-      expect(boundedPattern(source, 'u').test('a'.repeat(50_000))).toBe(true)
+      expect(patternTextLimit(source)).toBe(0)
+      expect(compileBoundedPattern(source, 'u').test('a'.repeat(50_000))).toBe(true)
     },
   )
 
   it('a row of repetitions shortens the limit until its worst case is affordable', () => {
-    const limits = [1, 2, 3, 4, 8].map((count) => textLimit(`^${'a*'.repeat(count)}$`))
+    const limits = [1, 2, 3, 4, 8].map((count) => patternTextLimit(`^${'a*'.repeat(count)}$`))
     expect(limits).toEqual([10_000_000, 3_162, 215, 56, 7])
   })
 
   it('tells what fits from what does not, within the limit', () => {
-    const decimal = boundedPattern('^-?\\d+(\\.\\d+)?$', 'u')
+    const decimal = compileBoundedPattern('^-?\\d+(\\.\\d+)?$', 'u')
     expect([decimal.test('-20.5'), decimal.test('20,5'), decimal.test('9'.repeat(5_000))]).toEqual([true, false, true])
   })
 
@@ -39,12 +39,12 @@ describe('pattern', () => {
     const unit = fc.constantFrom('a', '(', ')', '[', ']', '{', '}', '*', '+', '?', '|', '\\', '^', '$', ',', '0', '1')
     fc.assert(
       fc.property(fc.string({ unit }), (source) => {
-        expect(textLimit(source)).toBeGreaterThanOrEqual(0)
+        expect(patternTextLimit(source)).toBeGreaterThanOrEqual(0)
       }),
     )
   })
 
   it('refuses what is no regular expression', () => {
-    expect(() => boundedPattern('(', 'u')).toThrow(SyntaxError)
+    expect(() => compileBoundedPattern('(', 'u')).toThrow(SyntaxError)
   })
 })

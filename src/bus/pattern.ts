@@ -27,7 +27,7 @@ export interface BoundedPattern {
 }
 
 /** Throws on a pattern that is no regular expression, as `RegExp` does. `budget` is of steps for one text. */
-export function boundedPattern(source: string, flags: string, budget = STEP_BUDGET): BoundedPattern {
+export function compileBoundedPattern(source: string, flags: string, budget = STEP_BUDGET): BoundedPattern {
   const expression = new RegExp(source, flags)
   const shape = shapeOf(source)
   const limit = limitOf(shape, budget)
@@ -42,7 +42,7 @@ export function boundedPattern(source: string, flags: string, budget = STEP_BUDG
 }
 
 /** A sentence about what is wrong with a pattern, or `undefined`. */
-export function wrongPattern(source: string): string | undefined {
+export function explainWrongPattern(source: string): string | undefined {
   try {
     RegExp(source, 'u')
     return undefined
@@ -60,7 +60,7 @@ interface Group {
 }
 
 /** The longest text that the pattern is run on. */
-export function textLimit(source: string, budget = STEP_BUDGET): number {
+export function patternTextLimit(source: string, budget = STEP_BUDGET): number {
   return limitOf(shapeOf(source), budget)
 }
 

@@ -5,9 +5,9 @@
  */
 import type { AttemptTimer } from './attempt.ts'
 import { Alarm } from './deadline-timer.ts'
-import type { LiveTicket, Worker } from './ticket.ts'
+import type { LiveTicket, CallWorker } from './ticket.ts'
 
-class Pause extends Alarm implements Worker {
+class Pause extends Alarm implements CallWorker {
   readonly over: Promise<void>
   readonly #resolve: () => void
 
@@ -27,7 +27,7 @@ class Pause extends Alarm implements Worker {
   }
 }
 
-export async function pause(ms: number, timer: AttemptTimer, ticket: LiveTicket): Promise<void> {
+export async function pauseCall(ms: number, timer: AttemptTimer, ticket: LiveTicket): Promise<void> {
   const waiting = new Pause()
   timer.set(waiting, timer.nowMs() + ms)
   ticket.employ(waiting)

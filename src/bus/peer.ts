@@ -10,18 +10,18 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { Call, Frame, Outcome } from './call.ts'
+import type { Call, StreamFrame, Outcome } from './call.ts'
 import type {
   CapabilityDescriptor,
   Effect,
-  Face,
+  CapabilityFace,
   Family,
   JsonSchema,
   Offer,
   ParamsMatcher,
   PromptArgument,
   Stability,
-  Version,
+  CapabilityVersion,
 } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
 import { instanceId, keepAnnouncedHash, schemaHash } from './schema-hash.ts'
@@ -29,7 +29,7 @@ import { readContract } from './stranger-contract.ts'
 
 export interface PeerCapability {
   readonly name: string
-  readonly version: Version
+  readonly version: CapabilityVersion
   readonly stability: Stability
   readonly schemaHash: string
   readonly params: JsonObject
@@ -41,7 +41,7 @@ export interface PeerCapability {
   readonly effect: Effect
   readonly anywhere: boolean
   readonly family: string
-  readonly face: Face
+  readonly face: CapabilityFace
   readonly title: string
   readonly description: string
   readonly matches?: ParamsMatcher
@@ -86,10 +86,10 @@ export interface RemoteProvider {
    * `emit` resolves when the consumer has taken the frame; await it before the next one. Should it reject, nobody wants
    * more, or the frame did not fit: stop the far end and reject with the same error.
    */
-  readonly stream: (entry: CapabilityEntry, call: Call, emit: Emit) => Promise<Outcome>
+  readonly stream: (entry: CapabilityEntry, call: Call, emit: EmitFrame) => Promise<Outcome>
 }
 
-export type Emit = (frame: Frame) => Promise<void>
+export type EmitFrame = (frame: StreamFrame) => Promise<void>
 
 /** A peer's capability that was not taken into the registry, and why. */
 export interface RefusedCapability {
@@ -98,7 +98,7 @@ export interface RefusedCapability {
 }
 
 /** What this node says about a capability of its own. Functions stay here: such a matcher is not announced. */
-export function announce(offer: Offer): PeerCapability {
+export function describeOwnCapability(offer: Offer): PeerCapability {
   const { name, version, stability, params, maxConcurrent, trustRequired, timeoutSeconds, idempotent } = offer
   return {
     name,
@@ -129,7 +129,7 @@ export function announce(offer: Offer): PeerCapability {
 }
 
 /** Completion of a prompt's arguments is a function, too, and stays here. */
-function announcedFace(face: Face): Face {
+function announcedFace(face: CapabilityFace): CapabilityFace {
   if (face.kind !== 'prompt') return face
   return { kind: 'prompt', arguments: face.arguments.map(announcedArgument) }
 }
@@ -142,7 +142,7 @@ function announcedArgument({ name, description, required }: PromptArgument): Pro
  * A peer's capability as this node offers it on, under the hash that it was announced with and with schemas rebuilt
  * from it. Its own node locks, guards and audits it; so do we, by what it says.
  */
-export function peerOffer(capability: PeerCapability, family: Family): Result<Offer, Fault> {
+export function createPeerOffer(capability: PeerCapability, family: Family): Result<Offer, Fault> {
   const { name, version, stability, params, maxConcurrent, trustRequired, timeoutSeconds, idempotent } = capability
   const read = capability.schemas === undefined ? ok(undefined) : readContract(capability, capability.schemas)
   if (!read.ok) return read

@@ -11,12 +11,12 @@ import type { Fault, FaultKind, Reason } from '../core/fault.ts'
 import { isJsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { isUnwritable } from '../core/thrown.ts'
-import type { Attempt, AttemptTimer, Round } from './attempt.ts'
+import type { ProviderAttempt, AttemptTimer, CallAttempts } from './attempt.ts'
 import { StreamClosed } from './call-stream.ts'
-import type { Call, Frame, Outcome, Reply } from './call.ts'
+import type { Call, StreamFrame, Outcome, Reply } from './call.ts'
 import type { CapabilityEntry } from './entry.ts'
-import type { Emit, RemoteProvider } from './peer.ts'
-import { wrongFrame } from './schema.ts'
+import type { EmitFrame, RemoteProvider } from './peer.ts'
+import { checkFrame } from './schema.ts'
 import { FAULT_KINDS } from './code.ts'
 
 /** What pino's loggers look like to us. */
@@ -32,7 +32,7 @@ export interface ProviderDependencies {
   readonly timer: AttemptTimer
 }
 
-export function startProvider(attempt: Attempt, round: Round, around: ProviderDependencies): void {
+export function startProvider(attempt: ProviderAttempt, round: CallAttempts, around: ProviderDependencies): void {
   let answer: Promise<Outcome>
   try {
     // A handler that is not async answers at once; one that gives something else than an outcome is found out below.
@@ -48,7 +48,11 @@ export function startProvider(attempt: Attempt, round: Round, around: ProviderDe
 }
 
 /** Types end where plugins and wires begin. Looking at what a handler gave may throw as well. */
-function take(attempt: Attempt, round: Round, { outcome, log }: { outcome: unknown; log: BusLog }): void {
+function take(
+  attempt: ProviderAttempt,
+  round: CallAttempts,
+  { outcome, log }: { outcome: unknown; log: BusLog },
+): void {
   let wrong: unknown
   try {
     if (isOutcome(outcome)) {
@@ -67,7 +71,7 @@ function begunFault({ untouched, ...fault }: Fault): Fault {
   return { ...fault, begun: untouched !== true }
 }
 
-function invoke(entry: CapabilityEntry, round: Round, around: ProviderDependencies): Promise<Outcome> {
+function invoke(entry: CapabilityEntry, round: CallAttempts, around: ProviderDependencies): Promise<Outcome> {
   const { call } = round
   const { capability } = entry
   if (capability !== undefined) {
@@ -86,7 +90,11 @@ function invoke(entry: CapabilityEntry, round: Round, around: ProviderDependenci
 const FRAMES_PER_TURN = 256
 
 /** One frame at a time; whatever ends the loop, the generator's `finally` blocks run. */
-async function pump(frames: AsyncGenerator<Frame, Outcome, void>, emit: Emit, timer: AttemptTimer): Promise<Outcome> {
+async function pump(
+  frames: AsyncGenerator<StreamFrame, Outcome, void>,
+  emit: EmitFrame,
+  timer: AttemptTimer,
+): Promise<Outcome> {
   try {
     for (let count = 1; ; count++) {
       const step = await frames.next()
@@ -101,7 +109,7 @@ async function pump(frames: AsyncGenerator<Frame, Outcome, void>, emit: Emit, ti
   }
 }
 
-async function closeFrames(frames: AsyncGenerator<Frame, Outcome, void>): Promise<void> {
+async function closeFrames(frames: AsyncGenerator<StreamFrame, Outcome, void>): Promise<void> {
   try {
     await frames.return(CLOSED)
   } catch {
@@ -123,11 +131,14 @@ class WrongFrame extends Error {
 /**
  * Lets frames through that fit the contract, while somebody is there; keeps count of the consumer's share of the time.
  */
-function checkedEmit({ call, ticket, contract, emit = progressOf(call) }: Round, timer: AttemptTimer): Emit {
+function checkedEmit(
+  { call, ticket, contract, emit = progressOf(call) }: CallAttempts,
+  timer: AttemptTimer,
+): EmitFrame {
   return async (frame) => {
     const offeredMs = timer.nowMs()
     if (ticket.isOver(offeredMs)) throw new StreamClosed('the call is over')
-    const fault = isFrame(frame) ? wrongFrame(contract.offer, frame) : noFrame(call)
+    const fault = isFrame(frame) ? checkFrame(contract.offer, frame) : noFrame(call)
     if (fault !== undefined) throw new WrongFrame(fault)
     ticket.frames++
     ticket.isWithConsumer = true
@@ -147,7 +158,7 @@ function checkedEmit({ call, ticket, contract, emit = progressOf(call) }: Round,
  * Somebody who wants only the end of a stream still hears of its progress, and of a text as it grows: a client that
  * hears nothing for a minute takes a long answer for a dead one.
  */
-function progressOf({ interaction }: Call): Emit {
+function progressOf({ interaction }: Call): EmitFrame {
   let pieces = 0
   return (frame) => {
     if (!isJsonObject(frame.data)) return Promise.resolve()
@@ -163,18 +174,22 @@ function progressOf({ interaction }: Call): Emit {
   }
 }
 
-function crash(attempt: Attempt, { call, ticket }: Round, { error, log }: { error: unknown; log: BusLog }): void {
+function crash(
+  attempt: ProviderAttempt,
+  { call, ticket }: CallAttempts,
+  { error, log }: { error: unknown; log: BusLog },
+): void {
   if (error instanceof WrongFrame) {
     attempt.settle(fail({ ...error.fault, begun: true }))
     return
   }
   if (ticket.cause === undefined && !attempt.isAbandoned)
     log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'a handler threw')
-  attempt.crash({ ...mistakeInside(call, error), begun: true })
+  attempt.crash({ ...internalFault(call, error), begun: true })
 }
 
 /** What a caller hears of a mistake of ours, or of a disk that took nothing while it worked. */
-export function mistakeInside({ capability, traceId }: Call, error: unknown): Fault {
+export function internalFault({ capability, traceId }: Call, error: unknown): Fault {
   const why = isUnwritable(error)
     ? 'because what it does could not be written down (is the disk full?)'
     : 'because of a mistake inside'
@@ -211,7 +226,7 @@ export function isOutcome(outcome: unknown): outcome is Outcome {
   return ok === true ? isReply(value) : ok === false && isFault(fault)
 }
 
-export function isFrame(frame: unknown): frame is Frame {
+export function isFrame(frame: unknown): frame is StreamFrame {
   if (typeof frame !== 'object' || frame === null) return false
   const { event, data } = frame as Readonly<Record<string, unknown>>
   return typeof event === 'string' && data !== undefined

@@ -11,15 +11,15 @@
  */
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'
-import { busy, isFull } from './admission.ts'
+import { busyFault, isProviderFull } from './admission.ts'
 import { versionText } from './capability.ts'
-import { isEligible, isPlaced, satisfies, servesParams, testedParams } from './eligible.ts'
+import { isEligible, isAtNode, satisfiesVersion, servesParams, listTestedParams } from './eligible.ts'
 import type { RouteRequest } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
-import { isTrusted, untrusted } from './caller.ts'
+import { isTrusted, refuseUntrusted } from './caller.ts'
 
-export interface Situation {
+export interface RoutingState {
   /** Everything of that name. */
   readonly named: readonly CapabilityEntry[]
   /** What of the call's contract could serve it if it had time. */
@@ -35,14 +35,14 @@ export interface Situation {
 /** The largest choice of params that is worth naming. */
 const MAX_CHOICE = 16
 
-export function refusal(call: RouteRequest, situation: Situation): Fault {
+export function explainNoProvider(call: RouteRequest, situation: RoutingState): Fault {
   const { named, eligible, nodes, ambiguous } = situation
   if (ambiguous.length > 0) return ambiguousNode(call, ambiguous, nodes)
   if (eligible.length === 0) return nobodyEligible(call, named, nodes)
   return nobodyAvailable(call, situation)
 }
 
-function nobodyEligible(call: RouteRequest, named: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
+function nobodyEligible(call: RouteRequest, named: readonly CapabilityEntry[], nodes: RoutingState['nodes']): Fault {
   const name = call.capability
   // First, because the offers of a node leave with it.
   if (call.node !== undefined && nodes.isAway(call.node))
@@ -52,7 +52,7 @@ function nobodyEligible(call: RouteRequest, named: readonly CapabilityEntry[], n
   if (named.some((entry) => isEligible(entry, call)))
     return unreachable('changed', `Whoever offered ${name} has gone or changed its contract. Nothing was sent.`)
   const { versionReq } = call
-  const versions = named.filter(({ offer }) => versionReq === undefined || satisfies(offer.version, versionReq))
+  const versions = named.filter(({ offer }) => versionReq === undefined || satisfiesVersion(offer.version, versionReq))
   if (versions.length === 0) {
     const offered = distinct(named.map(({ offer }) => `${name}@${versionText(offer.version)}`))
     const asked = versionReq === undefined ? 'any version' : versionText(versionReq)
@@ -60,18 +60,18 @@ function nobodyEligible(call: RouteRequest, named: readonly CapabilityEntry[], n
       alt_capabilities: offered,
     })
   }
-  const placed = versions.filter((entry) => isPlaced(entry, call))
+  const placed = versions.filter((entry) => isAtNode(entry, call))
   if (placed.length === 0) return misplaced(call, versions, nodes)
   const params = placed.filter(({ offer }) => servesParams(offer, call.body))
   if (params.length === 0) {
-    const choice = distinct(placed.map(({ offer }) => canonicalJson(testedParams(offer)))).slice(0, MAX_CHOICE)
+    const choice = distinct(placed.map(({ offer }) => canonicalJson(listTestedParams(offer)))).slice(0, MAX_CHOICE)
     return notFound('params', `No provider of ${name} serves the params asked for; there is ${choice.join(', ')}.`)
   }
   const guarded = params.find(({ offer }) => !isTrusted(call.caller, offer.trustRequired))
-  return untrusted(call.caller, (guarded ?? params[0] ?? named[0])?.offer ?? { name, trustRequired: 'self' })
+  return refuseUntrusted(call.caller, (guarded ?? params[0] ?? named[0])?.offer ?? { name, trustRequired: 'self' })
 }
 
-function misplaced(call: RouteRequest, offering: readonly CapabilityEntry[], nodes: Situation['nodes']): Fault {
+function misplaced(call: RouteRequest, offering: readonly CapabilityEntry[], nodes: RoutingState['nodes']): Fault {
   const { capability: name, node, hopBudget } = call
   const ids = nodeIds(offering)
   // A call that may not leave this node is not told where else to go: its sender routes for itself.
@@ -88,7 +88,7 @@ function nodeIds(entries: readonly CapabilityEntry[]): readonly string[] {
   return distinct(entries.map((entry) => entry.nodeId))
 }
 
-function ambiguousNode({ capability }: RouteRequest, ids: readonly string[], nodes: Situation['nodes']): Fault {
+function ambiguousNode({ capability }: RouteRequest, ids: readonly string[], nodes: RoutingState['nodes']): Fault {
   const names = nodes.namesOf(new Set(ids)).join(', ')
   return {
     kind: 'conflict',
@@ -98,10 +98,12 @@ function ambiguousNode({ capability }: RouteRequest, ids: readonly string[], nod
   }
 }
 
-function nobodyAvailable(call: RouteRequest, { named, eligible, isStale, nowMs }: Situation): Fault {
+function nobodyAvailable(call: RouteRequest, { named, eligible, isStale, nowMs }: RoutingState): Fault {
   const fresh = eligible.filter((entry) => !isStale(entry))
-  const full = fresh.find((entry) => !entry.health.isQuarantined(nowMs) && (isFull(entry) || entry.busyUntilMs > nowMs))
-  if (full !== undefined) return busy(full, nowMs, distinct(standIns(full, named).map((entry) => entry.nodeId)))
+  const full = fresh.find(
+    (entry) => !entry.health.isQuarantined(nowMs) && (isProviderFull(entry) || entry.busyUntilMs > nowMs),
+  )
+  if (full !== undefined) return busyFault(full, nowMs, distinct(standIns(full, named).map((entry) => entry.nodeId)))
   if (fresh.length === 0)
     return unreachable('stale', `Nothing was heard lately of any node that offers ${call.capability}.`)
   const backMs = Math.min(...fresh.map((entry) => entry.health.quarantinedUntilMs))
@@ -122,7 +124,7 @@ function standIns(entry: CapabilityEntry, named: readonly CapabilityEntry[]): re
       other.nodeId !== entry.nodeId &&
       other.offer.anywhere === true &&
       other.offer.version[0] === entry.offer.version[0] &&
-      !isFull(other),
+      !isProviderFull(other),
   )
 }
 

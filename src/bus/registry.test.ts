@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answering, echo, manifestOf, ME, node, offered } from '../../test/bus-village.ts'
-import type { Service, Version } from './capability.ts'
-import { announce } from './peer.ts'
+import type { Service, CapabilityVersion } from './capability.ts'
+import { describeOwnCapability } from './peer.ts'
 import type { PeerCapability, PeerRecord } from './peer.ts'
 
 function service(name: string, prefixes: readonly string[], names: readonly string[]): Service {
@@ -80,7 +80,7 @@ describe('registration', () => {
     expect(bus.registry.named('llm.chat').map(({ offer }) => offer.params)).toEqual([{ model: 'b' }])
   })
 
-  it.each<[Version, Version, boolean]>([
+  it.each<[CapabilityVersion, CapabilityVersion, boolean]>([
     [[1, 2], [1, 0], true],
     [[1, 2], [1, 2], true],
     [[1, 2], [1, 3], false],
@@ -104,8 +104,8 @@ describe('registration', () => {
 })
 
 describe('peers', () => {
-  const chat = announce(offered({ name: 'llm.chat' }))
-  const embed = announce(offered({ name: 'embed.text' }))
+  const chat = describeOwnCapability(offered({ name: 'llm.chat' }))
+  const embed = describeOwnCapability(offered({ name: 'embed.text' }))
 
   it('tells what came, changed and went', () => {
     const { registry } = node('a')
@@ -155,8 +155,8 @@ describe('peers', () => {
   it('shows no resource of a peer under an address of its own, whatever the peer calls it', () => {
     const bus = node('a')
     const face = { kind: 'resource', uri: 'house://state', mimeType: 'text/plain' } as const
-    const elsewhere = announce(offered({ name: 'house.there', face: { ...face, uri: 'house://there' } }))
-    bus.onPeerAdded(peer('b', [announce(offered({ name: 'a.first', face })), elsewhere]))
+    const elsewhere = describeOwnCapability(offered({ name: 'house.there', face: { ...face, uri: 'house://there' } }))
+    bus.onPeerAdded(peer('b', [describeOwnCapability(offered({ name: 'a.first', face })), elsewhere]))
     expect(bus.offers().map(({ name }) => name)).toEqual(['a.first', 'house.there'])
     bus.registerCapability(answering({ name: 'house.state', face }, echo))
     expect(bus.offers().map(({ name }) => name)).toEqual(['house.state', 'house.there'])
@@ -164,7 +164,7 @@ describe('peers', () => {
 
   it('leaves out what is no descriptor and says so, and takes the rest', () => {
     const { registry } = node('a')
-    const broken = announce(offered({ name: 'embed.text', requestSchema: { type: 'objekt' } }))
+    const broken = describeOwnCapability(offered({ name: 'embed.text', requestSchema: { type: 'objekt' } }))
     const diff = registry.updateFromPeer(peer('b', [chat, broken]), 0)
     expect(diff.added).toHaveLength(1)
     expect(diff.refused).toMatchObject([{ name: 'embed.text', fault: { code: 'schema_invalid' } }])
@@ -180,10 +180,10 @@ describe('peers', () => {
 
   it('takes a capability before its schemas have come, and the schemas when they do', () => {
     const { registry } = node('a')
-    const { schemas: _, ...bare } = announce(offered({ name: 'x.y', requestSchema: { maxProperties: 0 } }))
+    const { schemas: _, ...bare } = describeOwnCapability(offered({ name: 'x.y', requestSchema: { maxProperties: 0 } }))
     expect(registry.updateFromPeer(peer('b', [bare]), 0).added).toHaveLength(1)
     expect(registry.updateFromPeer(peer('b', [bare]), 0).updated).toHaveLength(0)
-    const full = announce(offered({ name: 'x.y', requestSchema: { maxProperties: 0 } }))
+    const full = describeOwnCapability(offered({ name: 'x.y', requestSchema: { maxProperties: 0 } }))
     expect(registry.updateFromPeer(peer('b', [full]), 0).updated).toHaveLength(1)
     expect(registry.offer('x.y')?.requestSchema).toEqual({ maxProperties: 0 })
   })
@@ -227,7 +227,7 @@ describe('subscription', () => {
   it('tells a watcher that fell far behind to look at everything again', async () => {
     const { registry } = node('a')
     const events = registry.events.subscribe()
-    const { schemas: _schemas, ...bare } = announce(offered({ name: 'x.y' }))
+    const { schemas: _schemas, ...bare } = describeOwnCapability(offered({ name: 'x.y' }))
     for (const nodeId of ['b', 'c', 'd'])
       registry.updateFromPeer(
         peer(

@@ -12,30 +12,30 @@ import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { grantFree } from './admission.ts'
-import type { Capability, CapabilityName, Family, Offer, Version } from './capability.ts'
-import { contractKey, groupContracts, isSameContract, NO_CONTRACTS, raisedOffer } from './contract.ts'
-import type { Contract, Disagreement, NamedContracts } from './contract.ts'
+import { grantFreeSlots } from './admission.ts'
+import type { Capability, CapabilityName, Family, Offer, CapabilityVersion } from './capability.ts'
+import { contractKey, groupContracts, isSameContract, NO_CONTRACTS, raiseOffer } from './contract.ts'
+import type { CapabilityContract, ContractDisagreement, NamedContracts } from './contract.ts'
 import {
   checkDescriptor,
   checkNamespace,
   isSameOffer,
   isUnassessed,
-  namespaceViolation,
-  reservedPrefixes,
-  unassessed,
+  namespaceViolationFault,
+  listReservedPrefixes,
+  unassessedFault,
 } from './descriptor.ts'
-import type { Owner } from './descriptor.ts'
-import { satisfies } from './eligible.ts'
+import type { NamespaceOwner } from './descriptor.ts'
+import { satisfiesVersion } from './eligible.ts'
 import { CapabilityEntry, entryKey } from './entry.ts'
 import { busFamily } from './family.ts'
-import { peerOffer } from './peer.ts'
+import { createPeerOffer } from './peer.ts'
 import type { PeerCapability, PeerRecord, RefusedCapability } from './peer.ts'
 import { RegistryEvents } from './registry-events.ts'
 import type { RegistryChange } from './registry-events.ts'
 import { instanceId } from './schema-hash.ts'
 
-export interface Diff {
+export interface RegistryDiff {
   readonly added: readonly CapabilityEntry[]
   readonly removed: readonly CapabilityEntry[]
   readonly updated: readonly CapabilityEntry[]
@@ -46,7 +46,7 @@ const NOTHING: readonly CapabilityEntry[] = []
 /** A peer that claims to offer more than this is not believed beyond it. */
 const MAX_PEER_CAPABILITIES = 2_000
 
-export class Registry {
+export class CapabilityRegistry {
   readonly events = new RegistryEvents()
   readonly #nodeId: string
   readonly #families: ReadonlyMap<string, Family>
@@ -66,7 +66,7 @@ export class Registry {
   }
 
   /** Registering the same again changes nothing but the handler; nothing is told to anybody. */
-  registerLocal(capability: Capability, owner: Owner, nowMs: number): Result<void, Fault> {
+  registerLocal(capability: Capability, owner: NamespaceOwner, nowMs: number): Result<void, Fault> {
     const { offer } = capability
     const named = checkNamespace(offer.name, owner)
     if (!named.ok) return named
@@ -74,11 +74,11 @@ export class Registry {
     const key = entryKey({ nodeId: this.#nodeId, name: offer.name, version: offer.version, instanceId: instance })
     const known = this.#byKey.get(key)
     if (known !== undefined && known.owner !== owner.name)
-      return fail(namespaceViolation(`${offer.name} is offered by ${known.owner} already.`))
+      return fail(namespaceViolationFault(`${offer.name} is offered by ${known.owner} already.`))
     const checked = checkDescriptor(offer)
     if (!checked.ok) return checked
-    if (isUnassessed(offer)) return fail(unassessed(offer))
-    for (const prefix of reservedPrefixes(offer, owner)) this.reserved.add(prefix)
+    if (isUnassessed(offer)) return fail(unassessedFault(offer))
+    for (const prefix of listReservedPrefixes(offer, owner)) this.reserved.add(prefix)
     if (known === undefined) {
       const identity = { nodeId: this.#nodeId, instanceId: instance, isLocal: true, owner: owner.name }
       const entry = new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })
@@ -93,13 +93,13 @@ export class Registry {
     known.capability = capability
     known.lastSeenMs = nowMs
     this.#offers = undefined
-    grantFree(known)
+    grantFreeSlots(known)
     if (changed) this.#tell('updated', known)
     return ok(undefined)
   }
 
   /** Without an instance, all of them. Calls under way go on to their end. */
-  deregisterLocal(name: CapabilityName, version: Version, instance?: string): number {
+  deregisterLocal(name: CapabilityName, version: CapabilityVersion, instance?: string): number {
     const gone = this.named(name).filter(
       (entry) =>
         entry.isLocal &&
@@ -112,7 +112,7 @@ export class Registry {
   }
 
   /** Entries that stay keep their health, their calls in flight and their sessions (spec 2 § 5.2). */
-  updateFromPeer(peer: PeerRecord, nowMs: number): Diff {
+  updateFromPeer(peer: PeerRecord, nowMs: number): RegistryDiff {
     const diff = { added: [] as CapabilityEntry[], removed: [] as CapabilityEntry[], updated: [] as CapabilityEntry[] }
     const refused: RefusedCapability[] = []
     const before = new Set(this.#byNode.get(peer.nodeId))
@@ -145,19 +145,20 @@ export class Registry {
 
   find(
     name: CapabilityName,
-    versionReq: Version,
+    versionReq: CapabilityVersion,
     paramsFilter?: (params: JsonObject) => boolean,
   ): readonly CapabilityEntry[] {
     return this.named(name).filter(
       (entry) =>
-        satisfies(entry.offer.version, versionReq) && (paramsFilter === undefined || paramsFilter(entry.offer.params)),
+        satisfiesVersion(entry.offer.version, versionReq) &&
+        (paramsFilter === undefined || paramsFilter(entry.offer.params)),
     )
   }
 
   entry(identity: {
     nodeId: string
     name: CapabilityName
-    version: Version
+    version: CapabilityVersion
     instanceId?: string
   }): CapabilityEntry | undefined {
     const { instanceId: instance = instanceId({}) } = identity
@@ -199,7 +200,7 @@ export class Registry {
   }
 
   /** Names whose providers do not agree on what they do. */
-  disagreements(): readonly Disagreement[] {
+  disagreements(): readonly ContractDisagreement[] {
     return [...this.#byName].flatMap(([name, entries]) =>
       entries.length < 2 ? [] : (this.contracts(name).disagreement ?? []),
     )
@@ -209,9 +210,11 @@ export class Registry {
    * The offer that faces show for a name, or the one of the version and node asked for. Where that node does not offer
    * it, the node is ignored: the call will be refused, and is recorded as what it would have been.
    */
-  offer(name: CapabilityName, versionReq?: Version, nodeId?: string): Offer | undefined {
+  offer(name: CapabilityName, versionReq?: CapabilityVersion, nodeId?: string): Offer | undefined {
     const { contracts } = this.contracts(name)
-    const fitting = contracts.filter(({ offer }) => versionReq === undefined || satisfies(offer.version, versionReq))
+    const fitting = contracts.filter(
+      ({ offer }) => versionReq === undefined || satisfiesVersion(offer.version, versionReq),
+    )
     if (nodeId === undefined) return fitting[0]?.offer
     for (const contract of fitting) {
       const entry = contract.entries.find((each) => each.nodeId === nodeId)
@@ -247,7 +250,7 @@ export class Registry {
       known.lastSeenMs = nowMs
       return ok({ entry: known, change: undefined })
     }
-    const made = peerOffer(capability, this.#families.get(capability.family) ?? busFamily)
+    const made = createPeerOffer(capability, this.#families.get(capability.family) ?? busFamily)
     if (!made.ok) return made
     const offer = made.value
     const checked = checkDescriptor(offer)
@@ -306,8 +309,8 @@ function addressOf({ face }: Offer): string | undefined {
 }
 
 /** In the words of the node that was asked for, and as strict as its name is everywhere. */
-function shownOffer({ offer }: CapabilityEntry, { offer: agreed }: Contract): Offer {
+function shownOffer({ offer }: CapabilityEntry, { offer: agreed }: CapabilityContract): Offer {
   if (offer.effect === agreed.effect && offer.secrets?.length === agreed.secrets?.length) return offer
   const { effect, secrets } = agreed
-  return raisedOffer(offer, secrets === undefined ? { effect } : { effect, secrets })
+  return raiseOffer(offer, secrets === undefined ? { effect } : { effect, secrets })
 }

@@ -7,7 +7,7 @@ import type { CapabilityBus } from './bus.ts'
 import type { Call, Outcome } from './call.ts'
 import type { Offer, UnaryHandler } from './capability.ts'
 import type { RemoteProvider } from './peer.ts'
-import { announce } from './peer.ts'
+import { describeOwnCapability } from './peer.ts'
 import { isSafeToRetry, RetryBudget } from './dispatch.ts'
 
 /** As a transport gives it: `busy` and `offline` come from whoever stands before the handler. */
@@ -36,7 +36,7 @@ function scripted(answers: readonly Outcome[], facts: Partial<Offer> = {}, optio
   const bus = node('a', { clock, remote, ...options })
   const meet = (...nodeIds: readonly string[]): void => {
     for (const nodeId of nodeIds) {
-      const capabilities = [announce(offered({ name: 'x.y', ...facts }))]
+      const capabilities = [describeOwnCapability(offered({ name: 'x.y', ...facts }))]
       bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
     }
   }
@@ -134,7 +134,7 @@ describe('a second try', () => {
       const made = scripted(answers)
       for (const nodeId of nodeIds) {
         const models = nodeId === 'b' ? ['one', 'two', 'three'] : ['one']
-        const capabilities = models.map((model) => announce(offered({ name: 'x.y', params: { model } })))
+        const capabilities = models.map((model) => describeOwnCapability(offered({ name: 'x.y', params: { model } })))
         made.bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
       }
       for (const { nodeId, latency } of made.bus.registry.named('x.y'))

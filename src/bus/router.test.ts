@@ -4,8 +4,8 @@ import type { NodeOptions } from '../../test/bus-village.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Offer } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { announce } from './peer.ts'
-import { specScore } from './strategy.ts'
+import { describeOwnCapability } from './peer.ts'
+import { scoreBySpecification } from './strategy.ts'
 import { LiveTicket } from './ticket.ts'
 
 /** Node `a`, which may offer `llm.chat` itself, and peers that do. */
@@ -16,7 +16,7 @@ function village(
   const bus = node('a', options)
   if (here) bus.registerCapability(answering({ name: 'llm.chat', ...facts }, echo))
   for (const nodeId of there) {
-    const capabilities = [announce(offered({ name: 'llm.chat', ...facts }))]
+    const capabilities = [describeOwnCapability(offered({ name: 'llm.chat', ...facts }))]
     bus.onPeerAdded({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
   }
   return {
@@ -112,7 +112,7 @@ describe('the spec strategy', () => {
     answered(bus, at('c'), { latencyMs: 80 })
     at('c').inFlight = 2
     // 500 × 1 for the unknown one.
-    expect(['b', 'c', 'd'].map((nodeId) => specScore(at(nodeId)))).toEqual([100, 100, 500])
+    expect(['b', 'c', 'd'].map((nodeId) => scoreBySpecification(at(nodeId)))).toEqual([100, 100, 500])
     expect(routes(bus)).toEqual({ c: 200 })
   })
 
@@ -123,17 +123,17 @@ describe('the spec strategy', () => {
     failed(bus, at('b'), 1)
     answered(bus, at('c'), { latencyMs: 400, times: 4 })
     at('c').inFlight = 5
-    expect(['b', 'c'].map((nodeId) => specScore(at(nodeId)))).toEqual([650, 650])
+    expect(['b', 'c'].map((nodeId) => scoreBySpecification(at(nodeId)))).toEqual([650, 650])
     expect(routes(bus)).toEqual({ c: 200 })
   })
 
   it('scores as spec 2 § 5.4 says', () => {
     const { bus, at } = village({ here: true, there: ['b'], facts: { maxConcurrent: 4 } }, options)
-    expect(specScore(at('a'))).toBe(450)
+    expect(scoreBySpecification(at('a'))).toBe(450)
     answered(bus, at('b'), { latencyMs: 40, times: 8 })
     failed(bus, at('b'), 2)
     at('b').inFlight = 1
-    expect(specScore(at('b'))).toBeCloseTo(40 * 1.25 + 200)
+    expect(scoreBySpecification(at('b'))).toBeCloseTo(40 * 1.25 + 200)
   })
 })
 
@@ -512,7 +512,7 @@ describe('quarantine', () => {
   it('never takes one whose params, or version, no other serves', () => {
     const bus = node('a')
     const meet = (nodeId: string, facts: Partial<Offer>): CapabilityEntry => {
-      const capabilities = [announce(offered({ name: 'llm.chat', ...facts }))]
+      const capabilities = [describeOwnCapability(offered({ name: 'llm.chat', ...facts }))]
       bus.onPeerAdded({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
       const entry = bus.registry.named('llm.chat').at(-1)
       if (entry === undefined) throw new Error('not registered')

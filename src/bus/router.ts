@@ -10,24 +10,24 @@
  * Pure: time and chance are arguments.
  */
 import type { Fault } from '../core/fault.ts'
-import { isFull } from './admission.ts'
+import { isProviderFull } from './admission.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call } from './call.ts'
-import { hashOf } from './contract.ts'
-import type { Contract } from './contract.ts'
+import { contractHash } from './contract.ts'
+import type { CapabilityContract } from './contract.ts'
 import { isAmbiguous, isEligible, isServedHere } from './eligible.ts'
 import type { RouteRequest } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
 import { isRefusedFor } from './refused-params.ts'
-import { refusal } from './refusal.ts'
-import type { Registry } from './registry.ts'
-import { Sticky } from './sticky.ts'
-import { choose } from './strategy.ts'
+import { explainNoProvider } from './refusal.ts'
+import type { CapabilityRegistry } from './registry.ts'
+import { StickySessions } from './sticky.ts'
+import { chooseProvider } from './strategy.ts'
 import { LiveTicket } from './ticket.ts'
 
 export interface RouterOptions {
-  readonly registry: Registry
+  readonly registry: CapabilityRegistry
   readonly nodes: NodeDirectory
   readonly config: BusConfig
   readonly random: () => number
@@ -39,9 +39,9 @@ type LeftOut = (entry: CapabilityEntry) => boolean
 /** As many are compared with each other; with more, the better of two hardly gets better. */
 const MAX_COMPARED = 16
 
-export class Router {
-  readonly sticky = new Sticky()
-  readonly #registry: Registry
+export class CapabilityRouter {
+  readonly sticky = new StickySessions()
+  readonly #registry: CapabilityRegistry
   readonly #nodes: NodeDirectory
   readonly #config: BusConfig
   readonly #random: () => number
@@ -59,7 +59,7 @@ export class Router {
    * The one contract that a call is about: its session's, else the first in the order that faces show which has a
    * provider for it. Where nobody has, still one, so that the call is recorded as what it would have been.
    */
-  resolve(request: RouteRequest, nowMs: number): Contract | undefined {
+  resolve(request: RouteRequest, nowMs: number): CapabilityContract | undefined {
     const { contracts } = this.#registry.contracts(request.capability)
     if (contracts.length < 2) return contracts[0]
     const bound = this.#boundEntry(request, nowMs)
@@ -72,7 +72,7 @@ export class Router {
   }
 
   /** Why a call cannot be about one contract alone; `undefined` where it can. */
-  ambiguity(request: RouteRequest, contract: Contract, nowMs: number): Fault | undefined {
+  ambiguity(request: RouteRequest, contract: CapabilityContract, nowMs: number): Fault | undefined {
     if (!this.#isAmbiguous(request, contract) || this.#boundEntry(request, nowMs) !== undefined) return undefined
     return this.#explain(request, contract, nowMs)
   }
@@ -135,10 +135,10 @@ export class Router {
   blockedBy(entry: CapabilityEntry, nowMs: number): 'busy' | 'quarantined' | 'stale' | undefined {
     if (this.#isStale(entry, nowMs)) return 'stale'
     if (entry.health.isQuarantined(nowMs)) return 'quarantined'
-    return isFull(entry) || entry.busyUntilMs > nowMs ? 'busy' : undefined
+    return isProviderFull(entry) || entry.busyUntilMs > nowMs ? 'busy' : undefined
   }
 
-  #contractOf(call: Call, nowMs: number): Contract | undefined {
+  #contractOf(call: Call, nowMs: number): CapabilityContract | undefined {
     const resolved = call.ticket instanceof LiveTicket ? call.ticket.contract : undefined
     // A call that was made out of another one has its ticket, and is about something else.
     if (resolved?.offer.name !== call.capability) return this.resolve(call, nowMs)
@@ -146,9 +146,9 @@ export class Router {
     return resolved
   }
 
-  #explain(request: RouteRequest, contract: Contract | undefined, nowMs: number): Fault {
+  #explain(request: RouteRequest, contract: CapabilityContract | undefined, nowMs: number): Fault {
     const named = this.#registry.contracts(request.capability)
-    return refusal(request, {
+    return explainNoProvider(request, {
       named: this.#registry.named(request.capability),
       eligible: (contract?.placedOn(request.node) ?? []).filter((entry) => isEligible(entry, request)),
       ambiguous:
@@ -168,7 +168,7 @@ export class Router {
 
   #choose(
     call: Call,
-    contract: Contract,
+    contract: CapabilityContract,
     { nowMs, isLeftOut }: { readonly nowMs: number; readonly isLeftOut: LeftOut | undefined },
   ): CapabilityEntry | undefined {
     const { entries } = contract
@@ -182,11 +182,11 @@ export class Router {
     const candidates = this.#some(call, contract, isCandidate)
     const unrefused = candidates.filter((entry) => !isRefusedFor(entry, call.body, nowMs))
     const pool = unrefused.length > 0 ? unrefused : candidates
-    if (pool.length > 0) return choose(pool, { config: this.#config, nowMs, random: this.#random })
+    if (pool.length > 0) return chooseProvider(pool, { config: this.#config, nowMs, random: this.#random })
     return this.#letBack(call, contract, { nowMs, isLeftOut })
   }
 
-  #isAmbiguous(request: RouteRequest, contract: Contract): boolean {
+  #isAmbiguous(request: RouteRequest, contract: CapabilityContract): boolean {
     if (contract.entries.length === contract.localCount) return false
     return isAmbiguous(request, contract, this.#registry.contracts(request.capability))
   }
@@ -195,7 +195,7 @@ export class Router {
    * All that pass, or enough of them from a random place on. What acts on this node's own things stays here, however
    * busy it is. The formula of spec 2 compares everybody.
    */
-  #some(call: Call, contract: Contract, passes: LeftOut): readonly CapabilityEntry[] {
+  #some(call: Call, contract: CapabilityContract, passes: LeftOut): readonly CapabilityEntry[] {
     const { localCount, isBoundToNode } = contract
     if (call.node !== undefined) return contract.placedOn(call.node).filter(passes)
     const { entries } = contract
@@ -219,7 +219,7 @@ export class Router {
    */
   #letBack(
     call: Call,
-    contract: Contract,
+    contract: CapabilityContract,
     { nowMs, isLeftOut }: { readonly nowMs: number; readonly isLeftOut: LeftOut | undefined },
   ): CapabilityEntry | undefined {
     if (contract.ejected.size === 0) return undefined
@@ -241,7 +241,7 @@ export class Router {
   }
 
   #isWorthWaiting(entry: CapabilityEntry, nowMs: number): boolean {
-    return isFull(entry) && !this.#isStale(entry, nowMs) && !entry.health.isQuarantined(nowMs)
+    return isProviderFull(entry) && !this.#isStale(entry, nowMs) && !entry.health.isQuarantined(nowMs)
   }
 
   #isStale(entry: CapabilityEntry, nowMs: number): boolean {
@@ -250,11 +250,11 @@ export class Router {
 }
 
 /** A caller on another node says by its hash which contract it has checked its arguments against. */
-function isMeant({ entries: [entry] }: Contract, { schemaHash }: RouteRequest): boolean {
-  return schemaHash === undefined || (entry !== undefined && hashOf(entry) === schemaHash)
+function isMeant({ entries: [entry] }: CapabilityContract, { schemaHash }: RouteRequest): boolean {
+  return schemaHash === undefined || (entry !== undefined && contractHash(entry) === schemaHash)
 }
 
-function nodesOf(request: RouteRequest, contracts: readonly Contract[]): readonly string[] {
+function nodesOf(request: RouteRequest, contracts: readonly CapabilityContract[]): readonly string[] {
   const eligible = contracts.flatMap(({ entries }) => entries.filter((entry) => isEligible(entry, request)))
   return [...new Set(eligible.map(({ nodeId }) => nodeId))].toSorted()
 }

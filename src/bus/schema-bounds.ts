@@ -9,7 +9,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonSchema } from './capability.ts'
-import { wrongPattern } from './pattern.ts'
+import { explainWrongPattern } from './pattern.ts'
 
 const MAX_NODES = 4_000
 const MAX_DEPTH = 48
@@ -29,7 +29,7 @@ interface Walk {
 }
 
 /** A sentence about the first thing that is wrong, or `undefined`. */
-export function outOfBounds(schema: JsonSchema): string | undefined {
+export function explainOutOfBounds(schema: JsonSchema): string | undefined {
   const dialect = schema['$schema']
   if (dialect !== undefined && !(typeof dialect === 'string' && DIALECT.test(dialect)))
     return `its dialect ${JSON.stringify(dialect)} is neither 2020-12 nor draft-07`
@@ -57,10 +57,10 @@ function wrongKeyword(key: string, part: unknown, { walk, depth }: { walk: Walk;
   if (key === '$id' && depth > 0 && typeof part === 'string') return 'a part of it has an $id of its own'
   if ((key === '$ref' || key === '$dynamicRef') && typeof part === 'string')
     return resolves(walk, part) ? undefined : `its reference ${JSON.stringify(part)} leads nowhere inside it`
-  if (key === 'pattern' && typeof part === 'string') return wrongPattern(part)
+  if (key === 'pattern' && typeof part === 'string') return explainWrongPattern(part)
   if (key === 'patternProperties' && isJsonObject(part))
     return Object.keys(part)
-      .map(wrongPattern)
+      .map(explainWrongPattern)
       .find((wrong) => wrong !== undefined)
   return undefined
 }

@@ -10,7 +10,7 @@ import { createRequire } from 'node:module'
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'
 import { thrownMessage } from '../core/thrown.ts'
 import type { JsonSchema } from './capability.ts'
-import { boundedPattern } from './pattern.ts'
+import { compileBoundedPattern } from './pattern.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -20,7 +20,7 @@ const OPTIONS = {
   validateFormats: false,
   inlineRefs: false,
   logger: false,
-  code: { regExp: Object.assign(boundedPattern, { code: 'new RegExp' }) },
+  code: { regExp: Object.assign(compileBoundedPattern, { code: 'new RegExp' }) },
 } satisfies Options
 
 /** An instance keeps a little of everything it ever compiled; strangers come and go for years. */
@@ -35,7 +35,7 @@ let instances: Instances = {}
 let compiled = 0
 
 /** Against the meta-schema of 2020-12: what is wrong, or `undefined`. */
-export function metaSchemaError(schema: JsonSchema): string | undefined {
+export function checkMetaSchema(schema: JsonSchema): string | undefined {
   const checker = (instances.checker ??= load({ ...OPTIONS, meta: true }))
   if (checker.validateSchema(anonymous(schema)) === true) return undefined
   return checker.errorsText(checker.errors, { dataVar: 'schema' })

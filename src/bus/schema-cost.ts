@@ -112,7 +112,7 @@ function partOf(schema: JsonObject, root: JsonObject, known: Map<JsonObject, Par
   part.inPlace = parts([
     ...IN_PLACE_LISTS.flatMap((keyword) => asList(schema[keyword])),
     ...IN_PLACE.map((keyword) => schema[keyword]),
-    referredSchema(root, schema['$ref']),
+    resolveSchemaReference(root, schema['$ref']),
   ])
   part.items = parts([...asList(schema['prefixItems']), schema['items']])
   part.everyItem = parts([schema['contains']])
@@ -123,7 +123,7 @@ function partOf(schema: JsonObject, root: JsonObject, known: Map<JsonObject, Par
 }
 
 /** The definition that `#`, `#/$defs/name` or `#/definitions/name` names. */
-export function referredSchema(root: JsonObject, reference: Json | undefined): Json | undefined {
+export function resolveSchemaReference(root: JsonObject, reference: Json | undefined): Json | undefined {
   if (typeof reference !== 'string') return undefined
   if (reference === '#') return root
   const [, keyword = '', step = ''] = reference.split('/')

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { offered } from '../../test/bus-village.ts'
-import type { JsonSchema, Version } from './capability.ts'
+import type { JsonSchema, CapabilityVersion } from './capability.ts'
 import { instanceId, schemaHash, schemaHashInput } from './schema-hash.ts'
 
 interface Vector {
   readonly about: string
   readonly contract: {
     readonly name: string
-    readonly version: Version
+    readonly version: CapabilityVersion
     readonly request_schema: JsonSchema
     readonly response_schema: JsonSchema | null
     readonly stream_schema: JsonSchema | null

@@ -9,7 +9,7 @@
  * Pure.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
-import { hex, utf8 } from '../core/bytes.ts'
+import { toHex, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { versionText } from './capability.ts'
@@ -34,7 +34,7 @@ export function schemaHashInput(contract: Contract): string {
 export function schemaHash(contract: Contract): string {
   let hash = known.get(contract)
   if (hash === undefined) {
-    hash = `blake3:${hex(blake3(utf8(schemaHashInput(contract))))}`
+    hash = `blake3:${toHex(blake3(toUtf8(schemaHashInput(contract))))}`
     known.set(contract, hash)
   }
   return hash
@@ -55,7 +55,7 @@ const knownIds = new WeakMap<JsonObject, string>()
  */
 export function instanceId(params: JsonObject): string {
   if (Object.keys(params).length === 0) return NO_PARAMS_ID
-  const id = knownIds.get(params) ?? hex(blake3(utf8(canonicalJson(params)))).slice(0, 16)
+  const id = knownIds.get(params) ?? toHex(blake3(toUtf8(canonicalJson(params)))).slice(0, 16)
   knownIds.set(params, id)
   return id
 }

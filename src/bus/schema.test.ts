@@ -6,7 +6,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { JsonSchema, Offer } from './capability.ts'
 import { busFamily } from './family.ts'
 import { schemaHash } from './schema-hash.ts'
-import { checkSchemas, validateRequest, wrongReply } from './schema.ts'
+import { checkSchemas, validateRequest, checkReply } from './schema.ts'
 import { defineTool } from './capability-definition.ts'
 
 const ADD: JsonSchema = {
@@ -237,13 +237,13 @@ describe('answers', () => {
       effect: 'reads',
       family: busFamily,
     })
-    expect(wrongReply(offer, { data: { celsius: 20.5 } })).toBeUndefined()
-    expect(wrongReply(offer, { data: { celsius: '20.5' } })).toMatchObject({ kind: 'internal', code: 'internal_error' })
+    expect(checkReply(offer, { data: { celsius: 20.5 } })).toBeUndefined()
+    expect(checkReply(offer, { data: { celsius: '20.5' } })).toMatchObject({ kind: 'internal', code: 'internal_error' })
   })
 
   it('a question back is not an answer yet', () => {
     const offer = offered({ name: 'x.y', responseSchema: { type: 'number' } })
-    expect(wrongReply(offer, { data: null, inputRequired: { requests: {} } })).toBeUndefined()
+    expect(checkReply(offer, { data: null, inputRequired: { requests: {} } })).toBeUndefined()
   })
 
   it('a frame that does not fit ends the stream, and the provider with it', async () => {

@@ -12,13 +12,13 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { Frame, Reply } from './call.ts'
+import type { StreamFrame, Reply } from './call.ts'
 import { versionText } from './capability.ts'
-import type { CapabilityDescriptor, Issue, JsonSchema, Offer } from './capability.ts'
-import { boundedCheck } from './bounded-check.ts'
+import type { CapabilityDescriptor, ArgumentIssue, JsonSchema, Offer } from './capability.ts'
+import { compileBoundedCheck } from './bounded-check.ts'
 import type { BoundedCheck } from './bounded-check.ts'
-import { outOfBounds } from './schema-bounds.ts'
-import { CompilerMissing, compileSchema, metaSchemaError } from './schema-compiler.ts'
+import { explainOutOfBounds } from './schema-bounds.ts'
+import { CompilerMissing, compileSchema, checkMetaSchema } from './schema-compiler.ts'
 import { schemaHash } from './schema-hash.ts'
 import { isOurOwn } from './capability-definition.ts'
 
@@ -57,7 +57,7 @@ export function checkSchemas(offer: Offer): Result<void, Fault> {
   if (isOurOwn(offer) || offer.isFromPeer === true) return ok(undefined)
   for (const part of PARTS) {
     const schema = offer[part]
-    const wrong = schema === undefined ? undefined : (outOfBounds(schema) ?? metaSchemaError(schema))
+    const wrong = schema === undefined ? undefined : (explainOutOfBounds(schema) ?? checkMetaSchema(schema))
     if (wrong !== undefined) return fail(schemaInvalid(offer, `${WORDS[part]}: ${wrong}`))
   }
   return ok(undefined)
@@ -83,11 +83,11 @@ function fitting(
   offer: Offer,
   body: JsonObject,
   check: ValidateFunction | undefined,
-): Result<JsonObject, readonly Issue[]> {
+): Result<JsonObject, readonly ArgumentIssue[]> {
   return check === undefined || passes(check, body) ? ok(body) : fail(explain(offer, body, check))
 }
 
-function fittingStrangers(offer: Offer, body: JsonObject): Result<JsonObject, readonly Issue[]> {
+function fittingStrangers(offer: Offer, body: JsonObject): Result<JsonObject, readonly ArgumentIssue[]> {
   const verdict = strangersCheck(offer.requestSchema)(body)
   if (verdict.kind === 'valid') return ok(body)
   if (verdict.kind === 'invalid') return fail(verdict.issues)
@@ -97,19 +97,19 @@ function fittingStrangers(offer: Offer, body: JsonObject): Result<JsonObject, re
 const strangersChecks = new WeakMap<JsonSchema, BoundedCheck>()
 
 function strangersCheck(schema: JsonSchema): BoundedCheck {
-  const check = strangersChecks.get(schema) ?? boundedCheck(schema)
+  const check = strangersChecks.get(schema) ?? compileBoundedCheck(schema)
   strangersChecks.set(schema, check)
   return check
 }
 
 /** A provider's answer that does not fit its own contract is the provider's failure, never the caller's. */
-export function wrongReply(offer: Offer, reply: Reply): Fault | undefined {
+export function checkReply(offer: Offer, reply: Reply): Fault | undefined {
   if (reply.inputRequired !== undefined) return undefined
   return wrongAnswer(offer, 'responseSchema', reply.data)
 }
 
 /** Stream schemas describe the whole frame, `{ event, data }`, since what the data looks like depends on the event. */
-export function wrongFrame(offer: Offer, frame: Frame): Fault | undefined {
+export function checkFrame(offer: Offer, frame: StreamFrame): Fault | undefined {
   return wrongAnswer(offer, 'streamSchema', frame)
 }
 
@@ -135,7 +135,7 @@ function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefine
   return contradiction(offer, part, check instanceof Error ? [] : issuesOf(check.errors))
 }
 
-function contradiction(offer: Offer, part: Part, issues: readonly Issue[]): Fault {
+function contradiction(offer: Offer, part: Part, issues: readonly ArgumentIssue[]): Fault {
   return {
     // A wrong answer of our own tool is our mistake; one of a device or a peer is the far end's.
     kind: isOurOwn(offer) ? 'internal' : 'failed',
@@ -200,7 +200,7 @@ function passes(check: ValidateFunction, value: unknown): boolean {
   }
 }
 
-function explain(offer: Offer, body: JsonObject, check: ValidateFunction): readonly Issue[] {
+function explain(offer: Offer, body: JsonObject, check: ValidateFunction): readonly ArgumentIssue[] {
   const first = issuesOf(check.errors)
   if (first[0]?.code === 'depth' || JSON.stringify(body).length > MAX_EXPLAINED_BYTES) return first
   const thorough = checkOf(offer, 'requestSchema', 'thorough')
@@ -208,7 +208,7 @@ function explain(offer: Offer, body: JsonObject, check: ValidateFunction): reado
   return issuesOf(thorough.errors)
 }
 
-function issuesOf(errors: readonly ErrorObject[] | null | undefined): readonly Issue[] {
+function issuesOf(errors: readonly ErrorObject[] | null | undefined): readonly ArgumentIssue[] {
   return (errors ?? []).slice(0, MAX_ISSUES).map(({ instancePath, keyword, message, params }) => {
     const missing: unknown = params['missingProperty'] ?? params['additionalProperty']
     const path = instancePath.split('/').slice(1).map(pointerStep)
@@ -230,7 +230,7 @@ const WORDS: Readonly<Record<Part, string>> = {
   streamSchema: 'stream schema',
 }
 
-function mismatch(offer: Offer, issues: readonly Issue[]): Fault {
+function mismatch(offer: Offer, issues: readonly ArgumentIssue[]): Fault {
   const sentences = issues
     .slice(0, MAX_ISSUES)
     .map(({ path, message }) => `${path.join('.') || 'the body'}: ${message}`)
@@ -253,11 +253,11 @@ function schemaInvalid(offer: Pick<CapabilityDescriptor, 'name' | 'version'>, wh
   }
 }
 
-function issueJson({ path, message, code }: Issue): JsonObject {
+function issueJson({ path, message, code }: ArgumentIssue): JsonObject {
   return { path: [...path], message, code }
 }
 
-type Accept = (body: JsonObject) => Result<JsonObject, readonly Issue[]>
+type Accept = (body: JsonObject) => Result<JsonObject, readonly ArgumentIssue[]>
 
 /**
  * Models write `null` for an argument that they do not want to give, and some clients make them fill in every one.
@@ -265,7 +265,7 @@ type Accept = (body: JsonObject) => Result<JsonObject, readonly Issue[]>
  * could have sent, checked like any other. Only arguments themselves: inside of one, `null` may be a wish, such as to
  * clear a field. What does not fit without its nulls either is refused as it was sent.
  */
-export function acceptWithoutNulls(accept: Accept, body: JsonObject): Result<JsonObject, readonly Issue[]> {
+export function acceptWithoutNulls(accept: Accept, body: JsonObject): Result<JsonObject, readonly ArgumentIssue[]> {
   const asSent = accept(body)
   if (asSent.ok) return asSent
   const refused = new Set(asSent.fault.filter((issue) => isRefusedNull(issue, body)).map(({ path }) => path[0]))
@@ -275,6 +275,6 @@ export function acceptWithoutNulls(accept: Accept, body: JsonObject): Result<Jso
 }
 
 /** What a contract does not know at all stays refused, whatever its value. */
-function isRefusedNull({ path: [name, ...inside], code }: Issue, body: JsonObject): boolean {
+function isRefusedNull({ path: [name, ...inside], code }: ArgumentIssue, body: JsonObject): boolean {
   return inside.length === 0 && typeof name === 'string' && body[name] === null && code !== 'additionalProperties'
 }

@@ -3,7 +3,7 @@ import { answering, echo, introduce, ME, node, offered } from '../../test/bus-vi
 import { manualClock } from '../../test/manual-clock.ts'
 import type { CapabilityBus } from './bus.ts'
 import { CapabilityEntry } from './entry.ts'
-import { Sticky, STICKY_IDLE_MS } from './sticky.ts'
+import { StickySessions, STICKY_IDLE_MS } from './sticky.ts'
 
 function entry(nodeId: string): CapabilityEntry {
   const identity = { nodeId, instanceId: 'default', isLocal: false, owner: nodeId }
@@ -88,7 +88,7 @@ describe('sticky sessions', () => {
   })
 
   it('stay for ten minutes after their last use', () => {
-    const sticky = new Sticky()
+    const sticky = new StickySessions()
     const bound = entry('b')
     sticky.bind('s', bound, 0)
     sticky.bind('s', bound, 300_000)
@@ -97,7 +97,7 @@ describe('sticky sessions', () => {
   })
 
   it('are swept away with a provider that has gone', () => {
-    const sticky = new Sticky()
+    const sticky = new StickySessions()
     const [gone, there] = [entry('b'), entry('c')]
     sticky.bind('s', gone, 0)
     sticky.bind('t', there, 0)
@@ -107,13 +107,13 @@ describe('sticky sessions', () => {
   })
 
   it('are bound for one capability only', () => {
-    const sticky = new Sticky()
+    const sticky = new StickySessions()
     sticky.bind('s', entry('b'), 0)
     expect(sticky.bound('s', 'embed.text', 0)).toBeUndefined()
   })
 
   it('are bounded in number, and the longest silent goes first', () => {
-    const sticky = new Sticky()
+    const sticky = new StickySessions()
     const bound = entry('b')
     for (let session = 0; session < 10_000; session++) sticky.bind(`s${session}`, bound, session)
     sticky.bind('s0', bound, 10_000)

@@ -19,10 +19,10 @@ interface Binding {
 
 /** Rings once a minute and lets go of sessions that fell silent; `again` sets it anew. */
 export class StickySweeper extends Alarm {
-  readonly #sticky: Sticky
+  readonly #sticky: StickySessions
   readonly #again: (sweeper: StickySweeper, dueMs: number) => void
 
-  constructor(sticky: Sticky, again: (sweeper: StickySweeper, dueMs: number) => void) {
+  constructor(sticky: StickySessions, again: (sweeper: StickySweeper, dueMs: number) => void) {
     super()
     this.#sticky = sticky
     this.#again = again
@@ -34,7 +34,7 @@ export class StickySweeper extends Alarm {
   }
 }
 
-export class Sticky {
+export class StickySessions {
   readonly #bindings = new Map<string, Binding>()
 
   get size(): number {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HURTFUL_SCHEMAS } from '../../test/hurtful-schemas.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { boundedCheck } from './bounded-check.ts'
+import { compileBoundedCheck } from './bounded-check.ts'
 import { rebuildSchema } from './stranger-schema.ts'
 
 describe('a schema that is meant to hurt', () => {
@@ -25,7 +25,7 @@ describe('a schema that is meant to hurt', () => {
     const rebuilt = rebuildSchema(schema)
     if (!rebuilt.ok) throw new Error(rebuilt.fault)
     expect(JSON.stringify(rebuilt.value)).not.toContain('$async')
-    expect(['valid', 'invalid', 'too-costly']).toContain(boundedCheck(rebuilt.value)(answer()).kind)
+    expect(['valid', 'invalid', 'too-costly']).toContain(compileBoundedCheck(rebuilt.value)(answer()).kind)
   })
 })
 
@@ -81,13 +81,13 @@ describe('a rebuilt schema', () => {
     }
     const rebuilt = rebuildSchema(json)
     expect(rebuilt).toEqual({ ok: true, value: json })
-    expect(boundedCheck(json)({ a: [1, { b: [null, 'x'] }] })).toEqual({ kind: 'valid' })
+    expect(compileBoundedCheck(json)({ a: [1, { b: [null, 'x'] }] })).toEqual({ kind: 'valid' })
   })
 })
 
 describe('the bounded check', () => {
   it('says what is wrong, where', () => {
-    const check = boundedCheck({
+    const check = compileBoundedCheck({
       type: 'object',
       properties: { zone: { type: 'integer', minimum: 0 }, slots: { items: { required: ['start'] } } },
       additionalProperties: false,
@@ -104,7 +104,7 @@ describe('the bounded check', () => {
   })
 
   it('is neither yes nor no when its steps are used up', () => {
-    const check = boundedCheck({ not: { items: { type: 'string' } } }, 100)
+    const check = compileBoundedCheck({ not: { items: { type: 'string' } } }, 100)
     expect(check(Array.from({ length: 1_000 }, () => 'x'))).toMatchObject({ kind: 'too-costly' })
     expect(check(['x', 5])).toEqual({ kind: 'valid' })
   })
@@ -117,7 +117,7 @@ describe('the bounded check', () => {
         const rebuilt = rebuildSchema(schema)
         fc.pre(rebuilt.ok)
         const reference = ajv.compile(schema)
-        const check = boundedCheck(rebuilt.ok ? rebuilt.value : {})
+        const check = compileBoundedCheck(rebuilt.ok ? rebuilt.value : {})
         for (const value of given)
           expect([value, check(value).kind]).toEqual([value, reference(value) ? 'valid' : 'invalid'])
       }),

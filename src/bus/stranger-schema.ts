@@ -15,10 +15,10 @@ import { isJsonObject, isNestedWithin } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { isVisible, visibleText } from '../core/stranger-text.ts'
+import { isVisibleText, visibleText } from '../core/stranger-text.ts'
 import type { JsonSchema } from './capability.ts'
-import { wrongPattern } from './pattern.ts'
-import { checkCost, referredSchema } from './schema-cost.ts'
+import { explainWrongPattern } from './pattern.ts'
+import { checkCost, resolveSchemaReference } from './schema-cost.ts'
 
 const MAX_PARTS = 4_000
 const MAX_DEPTH = 32
@@ -171,7 +171,7 @@ const reference: Rebuild = (value, walk) => {
   if (
     typeof value !== 'string' ||
     !REFERENCE.test(value) ||
-    referredSchema(walk.root as JsonObject, value) === undefined
+    resolveSchemaReference(walk.root as JsonObject, value) === undefined
   )
     throw new SchemaRefusal(`its reference ${quoted(value)} leads to none of its own definitions`)
   return value
@@ -189,7 +189,7 @@ const words =
 /** A default is shown and never used; one that is large, or that nobody could read, is left out. */
 const shownDefault: Rebuild = (value, walk) => {
   const text = isNestedWithin(value, MAX_DEFAULT_DEPTH) ? JSON.stringify(value) : undefined
-  if (text === undefined || text.length > MAX_CHOICE || !isVisible(text)) return undefined
+  if (text === undefined || text.length > MAX_CHOICE || !isVisibleText(text)) return undefined
   walk.text += text.length
   return value
 }
@@ -283,19 +283,19 @@ function readText(text: string, walk: Walk): void {
 
 function readName(name: string, walk: Walk): void {
   readText(name, walk)
-  if (name.length > MAX_NAME || !isVisible(name))
+  if (name.length > MAX_NAME || !isVisibleText(name))
     throw new SchemaRefusal(`it names something ${quoted(name)}, which nobody could read or spell`)
 }
 
 function readChoice(text: string, walk: Walk): void {
   readText(text, walk)
-  if (text.length > MAX_CHOICE || !isVisible(text))
+  if (text.length > MAX_CHOICE || !isVisibleText(text))
     throw new SchemaRefusal(`one of its values is ${quoted(text)}, which nobody could read or spell`)
 }
 
 function readPattern(source: string, walk: Walk): void {
   if (++walk.patterns > MAX_PATTERNS) throw new SchemaRefusal(`it has more than ${MAX_PATTERNS} patterns`)
-  const wrong = wrongPattern(source)
+  const wrong = explainWrongPattern(source)
   if (wrong !== undefined) throw new SchemaRefusal(wrong)
 }
 

@@ -8,15 +8,18 @@
  */
 import type { BusConfig } from './bus-config.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { cost } from './health.ts'
+import { estimateCost } from './health.ts'
 
-export interface Draw {
+export interface StrategyInput {
   readonly config: BusConfig
   readonly nowMs: number
   readonly random: () => number
 }
 
-export function choose(candidates: readonly CapabilityEntry[], draw: Draw): CapabilityEntry | undefined {
+export function chooseProvider(
+  candidates: readonly CapabilityEntry[],
+  draw: StrategyInput,
+): CapabilityEntry | undefined {
   if (candidates.length < 2) return candidates[0]
   return draw.config.strategy === 'spec' ? chooseBySpec(candidates, draw) : chooseByPeakEwma(candidates, draw)
 }
@@ -27,7 +30,7 @@ const LOCAL_COST_FACTOR = 5
 const UNNOTICEABLE_MS = 5
 const HEALTHY_RATE = 0.5
 
-function chooseByPeakEwma(candidates: readonly CapabilityEntry[], draw: Draw): CapabilityEntry | undefined {
+function chooseByPeakEwma(candidates: readonly CapabilityEntry[], draw: StrategyInput): CapabilityEntry | undefined {
   if (!draw.config.preferLocal) return betterOfTwo(candidates, draw)
   const local = candidates.filter((entry) => entry.isLocal)
   if (local.length === 0 || local.length === candidates.length) return betterOfTwo(candidates, draw)
@@ -35,9 +38,9 @@ function chooseByPeakEwma(candidates: readonly CapabilityEntry[], draw: Draw): C
   return best !== undefined && isPreferable(best, candidates, draw) ? best : betterOfTwo(candidates, draw)
 }
 
-function isPreferable(local: CapabilityEntry, candidates: readonly CapabilityEntry[], draw: Draw): boolean {
+function isPreferable(local: CapabilityEntry, candidates: readonly CapabilityEntry[], draw: StrategyInput): boolean {
   if (load(local) >= draw.config.localLoadThreshold || local.health.successRate < HEALTHY_RATE) return false
-  const localMs = cost(local.latency, local.inFlight, draw.nowMs)
+  const localMs = estimateCost(local.latency, local.inFlight, draw.nowMs)
   if (localMs <= UNNOTICEABLE_MS) return true
   // What is known of the remote ones is not faded here: the fading is for choosing among equals.
   const remoteMs = candidates
@@ -46,18 +49,21 @@ function isPreferable(local: CapabilityEntry, candidates: readonly CapabilityEnt
   return remoteMs.every((ms) => localMs <= LOCAL_COST_FACTOR * ms)
 }
 
-function betterOfTwo(candidates: readonly CapabilityEntry[], { nowMs, random }: Draw): CapabilityEntry | undefined {
+function betterOfTwo(
+  candidates: readonly CapabilityEntry[],
+  { nowMs, random }: StrategyInput,
+): CapabilityEntry | undefined {
   const count = candidates.length
   const at = Math.floor(random() * count)
   const first = candidates[at]
   if (first === undefined || count === 1) return first
   const second = candidates[(at + 1 + Math.floor(random() * (count - 1))) % count]
   if (second === undefined) return first
-  const firstCost = cost(first.latency, first.inFlight, nowMs)
-  return cost(second.latency, second.inFlight, nowMs) < firstCost ? second : first
+  const firstCost = estimateCost(first.latency, first.inFlight, nowMs)
+  return estimateCost(second.latency, second.inFlight, nowMs) < firstCost ? second : first
 }
 
-function chooseBySpec(candidates: readonly CapabilityEntry[], { config }: Draw): CapabilityEntry | undefined {
+function chooseBySpec(candidates: readonly CapabilityEntry[], { config }: StrategyInput): CapabilityEntry | undefined {
   const local = candidates.find((entry) => entry.isLocal)
   if (config.preferLocal && local !== undefined && load(local) < config.localLoadThreshold) return local
   return candidates.reduce((best, entry) => (isBetterBySpec(entry, best) ? entry : best))
@@ -65,7 +71,7 @@ function chooseBySpec(candidates: readonly CapabilityEntry[], { config }: Draw):
 
 /** The lowest score; ties go to the lower latency, then to the more reliable. */
 function isBetterBySpec(entry: CapabilityEntry, than: CapabilityEntry): boolean {
-  const byScore = specScore(entry) - specScore(than)
+  const byScore = scoreBySpecification(entry) - scoreBySpecification(than)
   if (byScore !== 0) return byScore < 0
   const byLatency = entry.health.p50Ms - than.health.p50Ms
   if (byLatency !== 0) return byLatency < 0
@@ -76,7 +82,7 @@ const UNKNOWN_LATENCY_MS = 500
 const RELIABILITY_PENALTY = 1_000
 const LOCALITY_BONUS = 50
 
-export function specScore(entry: CapabilityEntry): number {
+export function scoreBySpecification(entry: CapabilityEntry): number {
   const latency = entry.health.p50Ms > 0 ? entry.health.p50Ms : UNKNOWN_LATENCY_MS
   const penalty = (1 - entry.health.successRate) * RELIABILITY_PENALTY
   return latency * (1 + load(entry)) + penalty - (entry.isLocal ? LOCALITY_BONUS : 0)

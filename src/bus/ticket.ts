@@ -6,19 +6,19 @@
  *
  * Pure: time and timers come from outside.
  */
-import type { Call, Ticket, Reply, ReplyOrigin } from './call.ts'
+import type { Call, CallTicket, Reply, ReplyOrigin } from './call.ts'
 import { Alarm } from './deadline-timer.ts'
-import type { Contract } from './contract.ts'
+import type { CapabilityContract } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
 
 export type EndCause = 'deadline' | 'cancelled'
 
 /** Something that works on the call, or waits for it, and has to hear that the call is over. */
-export interface Worker {
+export interface CallWorker {
   readonly callEnded: (ticket: LiveTicket) => void
 }
 
-export class LiveTicket extends Alarm implements Ticket {
+export class LiveTicket extends Alarm implements CallTicket {
   readonly startedMs: number
   readonly deadlineMs: number
   /** Whether the caller gave it less time than the capability has: running out of that is nobody's failure. */
@@ -38,14 +38,14 @@ export class LiveTicket extends Alarm implements Ticket {
   /** Who worked on it last. */
   entry: CapabilityEntry | undefined
   /** What it was resolved to, before anybody looked at its arguments. */
-  readonly contract: Contract | undefined
+  readonly contract: CapabilityContract | undefined
   /** As it came in. */
   call: Call | undefined
   /** A handler was entered for it, here or on another node, or may have been. */
   hasBegun = false
   stillWorking: Promise<void> | undefined
   readonly #controller = new AbortController()
-  readonly #workers: Worker[] = []
+  readonly #workers: CallWorker[] = []
   #parent: AbortSignal | undefined
   #parentAborted: (() => void) | undefined
 
@@ -86,12 +86,12 @@ export class LiveTicket extends Alarm implements Ticket {
     if (this.#parentAborted !== undefined) this.#parent?.removeEventListener('abort', this.#parentAborted)
   }
 
-  employ(worker: Worker): void {
+  employ(worker: CallWorker): void {
     this.#workers.push(worker)
     if (this.cause !== undefined) worker.callEnded(this)
   }
 
-  dismiss(worker: Worker): void {
+  dismiss(worker: CallWorker): void {
     const workers = this.#workers
     // Nearly always there is one.
     if (workers.at(-1) === worker) workers.pop()
@@ -137,7 +137,7 @@ const REASONS: Readonly<Record<EndCause, string>> = {
 }
 
 /** Every call that the bus hands out has one; a stage that builds a call from nothing has lost it. */
-export function ticketOf(call: Call): LiveTicket {
+export function requireTicket(call: Call): LiveTicket {
   if (call.ticket instanceof LiveTicket) return call.ticket
   throw new TypeError(`a call of ${call.capability} came back without the ticket it was given`)
 }
@@ -146,11 +146,11 @@ export function ticketOf(call: Call): LiveTicket {
  * Every answer names the node that it came from, so that nobody takes another house's temperature for its own. The node
  * is the one whose key answered; what that node says of its devices is its own word.
  */
-export function replyFrom(reply: Reply, nodeId: string): Reply {
-  return { ...reply, from: originOf(reply, nodeId) }
+export function attributeReply(reply: Reply, nodeId: string): Reply {
+  return { ...reply, from: readReplyOrigin(reply, nodeId) }
 }
 
 /** As faces show it. An answer that names no node is the asked node's own. */
-export function originOf({ from }: Reply, nodeId: string): ReplyOrigin & { readonly node: string } {
+export function readReplyOrigin({ from }: Reply, nodeId: string): ReplyOrigin & { readonly node: string } {
   return from?.device === undefined ? { node: nodeId } : { node: nodeId, device: from.device }
 }

@@ -6,12 +6,12 @@
 import type { JsonObject } from '../core/json.ts'
 import { versionText } from './capability.ts'
 import type { Effect, Stability } from './capability.ts'
-import type { Disagreement } from './contract.ts'
+import type { ContractDisagreement } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
-import type { Registry } from './registry.ts'
-import type { Tally, Trace } from './trace.ts'
+import type { CapabilityRegistry } from './registry.ts'
+import type { CallTally, TraceBuffer } from './trace.ts'
 
-export interface EntryView {
+export interface ProviderView {
   readonly nodeId: string
   readonly name: string
   readonly version: string
@@ -53,14 +53,14 @@ export interface TopologySnapshot {
   readonly ourNodeId: string
   readonly communityId: string | undefined
   readonly peers: readonly PeerView[]
-  readonly capabilitiesLocal: readonly EntryView[]
-  readonly capabilitiesRemote: readonly EntryView[]
+  readonly capabilitiesLocal: readonly ProviderView[]
+  readonly capabilitiesRemote: readonly ProviderView[]
   readonly inFlightTotal: number
   /** Names whose providers do not agree on what they do: the strictest of them counts. */
-  readonly disagreements: readonly Disagreement[]
+  readonly disagreements: readonly ContractDisagreement[]
 }
 
-export function entryView(entry: CapabilityEntry, stickySessions: number, nowMs: number): EntryView {
+export function toProviderView(entry: CapabilityEntry, stickySessions: number, nowMs: number): ProviderView {
   const { offer, health } = entry
   return {
     nodeId: entry.nodeId,
@@ -108,10 +108,10 @@ export interface CapabilityStats {
   readonly activeStreams: number
 }
 
-export function busStats(parts: {
-  readonly registry: Registry
-  readonly tally: Tally
-  readonly trace: Trace
+export function computeBusStats(parts: {
+  readonly registry: CapabilityRegistry
+  readonly tally: CallTally
+  readonly trace: TraceBuffer
   readonly peers: number
   readonly sessions: number
 }): BusStats {
@@ -119,7 +119,7 @@ export function busStats(parts: {
   const { retries, hedges, quarantines, cutOff } = tally
   return {
     calls: trace.recorded,
-    inFlight: inFlightTotal(registry),
+    inFlight: countInFlight(registry),
     offers: registry.offers().length,
     peers,
     sessions,
@@ -132,7 +132,7 @@ export function busStats(parts: {
 }
 
 /** By number of calls, most first. */
-function capabilityStats(tally: Tally): readonly CapabilityStats[] {
+function capabilityStats(tally: CallTally): readonly CapabilityStats[] {
   return [...tally.byCapability]
     .map(([name, counted]) => ({
       name,
@@ -145,6 +145,6 @@ function capabilityStats(tally: Tally): readonly CapabilityStats[] {
     .toSorted((left, right) => right.calls - left.calls)
 }
 
-export function inFlightTotal(registry: Registry): number {
+export function countInFlight(registry: CapabilityRegistry): number {
   return registry.all().reduce((sum, entry) => sum + entry.inFlight, 0)
 }

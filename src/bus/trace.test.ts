@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { answering, callOf, echo, ME, node, offered, reply } from '../../test/bus-village.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import { isUlid } from '../core/ids.ts'
-import { ticketOf } from './ticket.ts'
-import { Trace, TRACE_RING_BUFFER } from './trace.ts'
+import { requireTicket } from './ticket.ts'
+import { TraceBuffer, TRACE_RING_BUFFER } from './trace.ts'
 
 describe('trace', () => {
   it('keeps the last ten thousand calls, newest first', () => {
-    const trace = new Trace('a', manualClock())
+    const trace = new TraceBuffer('a', manualClock())
     for (let count = 0; count < TRACE_RING_BUFFER + 500; count++) {
       const call = callOf('x.y', { traceId: `t${count}` })
-      trace.onCallEnd(call, ticketOf(call), reply(null))
+      trace.onCallEnd(call, requireTicket(call), reply(null))
     }
     expect(trace.recent(2).map(({ traceId }) => traceId)).toEqual(['t10499', 't10498'])
     const all = trace.recent(1_000_000)

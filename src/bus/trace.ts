@@ -7,12 +7,12 @@
  * Pure: time comes from outside.
  */
 import type { Clock } from '../core/clock.ts'
-import type { Call, Caller, Channel, Outcome } from './call.ts'
+import type { Call, Caller, CallChannel, Outcome } from './call.ts'
 import { versionText } from './capability.ts'
-import type { Version } from './capability.ts'
+import type { CapabilityVersion } from './capability.ts'
 import type { LiveTicket } from './ticket.ts'
 import type { JsonObject } from '../core/json.ts'
-import { codeOf } from './code.ts'
+import { toErrorCode } from './code.ts'
 import type { ErrorCode } from './code.ts'
 
 export const TRACE_RING_BUFFER = 10_000
@@ -37,7 +37,7 @@ export interface CallTraceEvent {
   readonly bytesIn: number
   readonly bytesOut: number
   readonly caller: string
-  readonly channel: Channel
+  readonly channel: CallChannel
   readonly attempts: number
   readonly frames: number
   /** Milliseconds by stage: `lock`, `validate` …, and `provider` for the provider's own time. */
@@ -50,7 +50,7 @@ interface Slot {
   endedMs: number
   traceId: string
   capability: string
-  version: Version
+  version: CapabilityVersion
   fromNode: string
   toNode: string | undefined
   isLocal: boolean
@@ -62,13 +62,13 @@ interface Slot {
   bytesIn: number
   bytesOut: number
   caller: string
-  channel: Channel
+  channel: CallChannel
   attempts: number
   frames: number
   stages: Readonly<Record<string, number>> | undefined
 }
 
-export class Trace {
+export class TraceBuffer {
   readonly #nodeId: string
   readonly #clock: Clock
   readonly #slots: Slot[] = []
@@ -216,7 +216,7 @@ export class CapabilityTally {
     if (outcome.ok) {
       this.ok++
     } else {
-      const code = codeOf(outcome.fault)
+      const code = toErrorCode(outcome.fault)
       this.errors.set(code, (this.errors.get(code) ?? 0) + 1)
     }
     let bucket = 0
@@ -240,7 +240,7 @@ interface Tokens {
   tokens: number
 }
 
-export class Tally {
+export class CallTally {
   readonly byCapability = new Map<string, CapabilityTally>()
   readonly tokens = new Map<string, Tokens>()
   /** How often each rule refused a call. */

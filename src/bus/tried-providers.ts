@@ -8,7 +8,7 @@
 import type { Fault } from '../core/fault.ts'
 import type { Call } from './call.ts'
 import type { CapabilityEntry } from './entry.ts'
-import type { Router } from './router.ts'
+import type { CapabilityRouter } from './router.ts'
 
 export class TriedProviders {
   readonly #entries: Set<CapabilityEntry>
@@ -28,7 +28,7 @@ export class TriedProviders {
   }
 
   /** On a node that was reached, as long as there is one. */
-  nextProvider(call: Call, router: Router, nowMs: number): CapabilityEntry | undefined {
+  nextProvider(call: Call, router: CapabilityRouter, nowMs: number): CapabilityEntry | undefined {
     const elsewhere = router.route(
       call,
       nowMs,

@@ -6,7 +6,7 @@ import type { CapabilityBus } from './bus.ts'
 import type { Outcome } from './call.ts'
 import type { Offer } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { announce } from './peer.ts'
+import { describeOwnCapability } from './peer.ts'
 
 function entryAt(bus: CapabilityBus, nodeId: string): CapabilityEntry {
   const entry = bus.registry.named('x.y').find((each) => each.nodeId === nodeId)
@@ -29,7 +29,7 @@ function village(peers: Readonly<Record<string, (call: number) => Outcome>>, fac
     },
   })
   for (const nodeId of Object.keys(peers)) {
-    const capabilities = [announce(offered({ name: 'x.y', ...facts }))]
+    const capabilities = [describeOwnCapability(offered({ name: 'x.y', ...facts }))]
     bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
   }
   const pass = async (ms: number): Promise<void> => {
@@ -220,7 +220,7 @@ describe('a node that refuses', () => {
   it('uses up nothing that others need for their second try', async () => {
     const { bus, asked } = village({ b: () => refused('not-permitted'), c: () => reply('served') })
     const record = (): void => {
-      const capabilities = [announce(offered({ name: 'x.y' }))]
+      const capabilities = [describeOwnCapability(offered({ name: 'x.y' }))]
       bus.onPeerRemoved('b')
       bus.onPeerUpdated({ nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'b', capabilities } })
     }

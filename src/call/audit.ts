@@ -12,10 +12,10 @@
 import { hash } from 'node:crypto'
 import type { Call, Caller, LateOutcome, Outcome } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'
-import { chanceBytes } from '../core/ids.ts'
+import { randomBytes } from '../core/ids.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { concat, hex, utf8 } from '../core/bytes.ts'
+import { concatBytes, toHex, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import { isUntried } from '../core/fault.ts'
 import type { Fault, RecordReference } from '../core/fault.ts'
@@ -24,7 +24,7 @@ import { redactArguments, redactData } from '../guard/redact.ts'
 import { ledgerFaultBrief } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Database } from '../core/database-store.ts'
-import type { CallContext, EnterRecord, Stage } from './context.ts'
+import type { CallContext, EnterRecord, CallStage } from './context.ts'
 
 /** The ledger as the audit needs it. */
 export interface AuditLog {
@@ -87,10 +87,10 @@ const MAX_RECORDED_TOUCHES = 64
 /** Where nobody knows, it might be every device of the house. */
 const MAX_RECORDED_DOUBTS = 8
 
-export function auditEnter({ log, redact, redactResult }: AuditOptions): Stage {
+export function createAuditEnterStage({ log, redact, redactResult }: AuditOptions): CallStage {
   return async (context, next) => {
     const { call, offer } = context
-    const salt = chanceBytes(SALT_BYTES)
+    const salt = randomBytes(SALT_BYTES)
     const args = redact(context)
     const entered: EnterRecord = { salt }
     const makeEvent = (): AuditEvent => ({
@@ -106,7 +106,7 @@ export function auditEnter({ log, redact, redactResult }: AuditOptions): Stage {
         effect: offer?.effect,
         args_hash: saltedHash(salt, args),
       },
-      body: { salt: hex(salt), args },
+      body: { salt: toHex(salt), args },
     })
     const isRead = offer === undefined || offer.effect === 'reads'
     const appended = (seq: number): void => {
@@ -161,7 +161,7 @@ async function recordLate({ log, entered, traceId, redact }: LateRecord, late: L
   )
 }
 
-export function auditExit({ log, redactResult }: AuditOptions): Stage {
+export function createAuditExitStage({ log, redactResult }: AuditOptions): CallStage {
   return async (context, next) => {
     const { entered, call } = context
     if (context.outcome === undefined || entered === undefined) throw new Error('audit exit before enter and dispatch')
@@ -257,7 +257,7 @@ function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions
     kind: 'call.exit',
     call,
     outcome: 'ok',
-    result_hash: hash('sha256', concat(entered.salt, utf8(text))),
+    result_hash: hash('sha256', concatBytes(entered.salt, toUtf8(text))),
   }
   // What a read answered can be asked again; what a change answered cannot.
   if (context.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_LENGTH) return { event }
@@ -316,7 +316,7 @@ function listed(field: string, names: readonly string[], most: number): JsonObje
 }
 
 function saltedHash(salt: Uint8Array, value: Json): string {
-  return hash('sha256', concat(salt, utf8(canonicalJson(value))))
+  return hash('sha256', concatBytes(salt, toUtf8(canonicalJson(value))))
 }
 
 function clientOf(caller: Caller): string | undefined {

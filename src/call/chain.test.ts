@@ -5,12 +5,12 @@ import type { Call, Outcome } from '../bus/call.ts'
 import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { keyedLock } from '../core/turns.ts'
+import { createKeyedLock } from '../core/fair-queue.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Authorization } from '../guard/decision.ts'
 import type { DecisionSteps } from '../guard/reserve.ts'
 import type { AuditEvent, AuditLog } from './audit.ts'
-import { createChain, stagesOf } from './chain.ts'
+import { createChain, listStages } from './chain.ts'
 import type { ChainParts } from './chain.ts'
 
 /** A chain whose every step leaves a word, and a log that can be told to fail. */
@@ -22,7 +22,7 @@ function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean
   const diary: string[] = []
   let seq = 0
   const parts: ChainParts = {
-    lock: keyedLock(1),
+    lock: createKeyedLock(1),
     validateRequest: (_, body) => {
       diary.push('validate')
       if (body['trap'] === true) throw new Error('tripped')
@@ -97,7 +97,7 @@ function offerOf(effect: Effect, lock?: string): Offer {
 
 describe('chain', () => {
   it('has the five stages of spec 5, in its order', () => {
-    expect(stagesOf(chainWithDiary().parts).map(({ name }) => name)).toEqual([
+    expect(listStages(chainWithDiary().parts).map(({ name }) => name)).toEqual([
       'lock',
       'validate',
       'audit enter',
@@ -321,7 +321,7 @@ describe('chain', () => {
 
   it('lets the owner through to a thing that a looping caller asks for without end', async () => {
     const { parts } = chainWithDiary()
-    const chain = createChain({ ...parts, lock: keyedLock(3) })
+    const chain = createChain({ ...parts, lock: createKeyedLock(3) })
     const ask = async (id: string): Promise<string> => {
       const call: Call = { ...callWith({}), caller: { kind: 'principal', id, role: 'agent' } }
       const outcome = await chain(call, offerOf('writes', 'house'), () => Promise.resolve(ok({ data: null })))

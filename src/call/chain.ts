@@ -8,17 +8,17 @@
  */
 import type { CallPipeline } from '../bus/call-pipeline.ts'
 import type { Outcome, Call } from '../bus/call.ts'
-import type { KeyedLock, LockFault, Release } from '../core/turns.ts'
-import { auditEnter, auditExit } from './audit.ts'
+import type { KeyedLock, LockFault, ReleaseLock } from '../core/fair-queue.ts'
+import { createAuditEnterStage, createAuditExitStage } from './audit.ts'
 import type { AuditOptions } from './audit.ts'
-import type { CallContext, NextStage, Report, Stage } from './context.ts'
-import { dispatch } from './dispatch.ts'
+import type { CallContext, NextStage, ReportMistake, CallStage } from './context.ts'
+import { createDispatchStage } from './dispatch.ts'
 import type { DispatchParts } from './dispatch.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
-import { mistake } from './context.ts'
+import { mistakeFault } from './context.ts'
 import { accountKey } from '../bus/caller.ts'
 
 export interface ChainParts {
@@ -27,28 +27,28 @@ export interface ChainParts {
   readonly audit: AuditOptions
   readonly decision: DispatchParts['decision']
   readonly monotonic: () => number
-  readonly report: Report
+  readonly report: ReportMistake
 }
 
 interface NamedStage {
   /** What the trace of a call calls the time that it spent here. */
   readonly name: string
-  readonly stage: Stage
+  readonly stage: CallStage
 }
 
 /** The order is part of the contract. */
-export function stagesOf(parts: ChainParts): readonly NamedStage[] {
+export function listStages(parts: ChainParts): readonly NamedStage[] {
   return [
-    { name: 'lock', stage: toolLock(parts.lock, parts) },
-    { name: 'validate', stage: schemaValidate(parts.validateRequest, parts.report) },
-    { name: 'audit enter', stage: auditEnter(parts.audit) },
-    { name: 'dispatch', stage: dispatch(parts) },
-    { name: 'audit exit', stage: auditExit(parts.audit) },
+    { name: 'lock', stage: createLockStage(parts.lock, parts) },
+    { name: 'validate', stage: createValidateStage(parts.validateRequest, parts.report) },
+    { name: 'audit enter', stage: createAuditEnterStage(parts.audit) },
+    { name: 'dispatch', stage: createDispatchStage(parts) },
+    { name: 'audit exit', stage: createAuditExitStage(parts.audit) },
   ]
 }
 
 export function createChain(parts: ChainParts): CallPipeline {
-  const walk = stagesOf(parts).reduceRight<NextStage>(
+  const walk = listStages(parts).reduceRight<NextStage>(
     (rest, named) => timed(named, rest, parts.monotonic),
     (context) => Promise.resolve(decided(context)),
   )
@@ -77,7 +77,7 @@ function decided({ outcome }: CallContext): Outcome {
 
 export type ValidateRequest = (offer: Offer, body: JsonObject) => Result<JsonObject, Fault>
 
-export function schemaValidate(validateRequest: ValidateRequest, report: Report): Stage {
+export function createValidateStage(validateRequest: ValidateRequest, report: ReportMistake): CallStage {
   return async (context, next) => {
     const { call, offer, refusal } = context
     if (offer === undefined || refusal !== undefined) return next(context)
@@ -86,7 +86,7 @@ export function schemaValidate(validateRequest: ValidateRequest, report: Report)
       accepted = validateRequest(offer, call.body)
     } catch (error) {
       report(error, `the arguments of ${call.capability} could not be checked`)
-      return next({ ...context, refusal: mistake(call) })
+      return next({ ...context, refusal: mistakeFault(call) })
     }
     if (!accepted.ok) return next({ ...context, refusal: accepted.fault })
     return next({ ...context, call: { ...call, body: accepted.value } })
@@ -101,10 +101,10 @@ export function schemaValidate(validateRequest: ValidateRequest, report: Report)
 
 const RETRY_AFTER_MS = 1_000
 
-export function toolLock(
+export function createLockStage(
   lock: KeyedLock,
-  { monotonic, report }: { readonly monotonic: () => number; readonly report: Report },
-): Stage {
+  { monotonic, report }: { readonly monotonic: () => number; readonly report: ReportMistake },
+): CallStage {
   return async (context, next) => {
     const { call, offer } = context
     if (context.refusal !== undefined) return next(context)
@@ -114,7 +114,7 @@ export function toolLock(
     } catch (error) {
       // The arguments are as the caller sent them: a family that trips over them must not keep the call off the record.
       report(error, `the lock of ${call.capability} could not be told`)
-      return next({ ...context, refusal: mistake(call) })
+      return next({ ...context, refusal: mistakeFault(call) })
     }
     // A service that calls a service would otherwise wait for its own caller to finish.
     if (key === undefined || call.heldLocks.includes(key)) return next(context)
@@ -130,7 +130,7 @@ export function toolLock(
 }
 
 /** A handler that was cut off may still be at work, though its caller has been answered: the next one waits for it. */
-function releaseWhenDone(call: Call, release: Release): void {
+function releaseWhenDone(call: Call, release: ReleaseLock): void {
   const working = call.ticket?.stillWorking
   if (working === undefined) release()
   else working.then(release, release)

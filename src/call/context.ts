@@ -17,7 +17,7 @@
  *
  * Pure.
  */
-import type { Next } from '../bus/call-pipeline.ts'
+import type { NextHandler } from '../bus/call-pipeline.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
@@ -28,7 +28,7 @@ export interface CallContext {
   /** `undefined`: nobody offers that name. */
   readonly offer: Offer | undefined
   /** Route to a provider and run it there. */
-  readonly execute: Next
+  readonly execute: NextHandler
   readonly refusal?: Fault
   /** Gives the lock back. Safe to call twice. */
   readonly release?: () => void
@@ -53,13 +53,13 @@ export interface EnterRecord {
 }
 
 export type NextStage = (context: CallContext) => Promise<Outcome>
-export type Stage = (context: CallContext, next: NextStage) => Promise<Outcome>
+export type CallStage = (context: CallContext, next: NextStage) => Promise<Outcome>
 
 /** For whoever runs the node: what went wrong where a caller hears only that something did. */
-export type Report = (error: unknown, message: string) => void
+export type ReportMistake = (error: unknown, message: string) => void
 
 /** What a caller hears of a mistake of ours. What went wrong is for the log. */
-export function mistake({ capability, traceId }: Call): Fault {
+export function mistakeFault({ capability, traceId }: Call): Fault {
   return {
     kind: 'internal',
     message: `${capability} failed because of a mistake inside, before anything was tried. The log has it under trace ${traceId}.`,

@@ -13,13 +13,13 @@ import type { Outcome } from '../bus/call.ts'
 import { fail } from '../core/result.ts'
 import type { Authorization } from '../guard/decision.ts'
 import type { DecisionSteps } from '../guard/reserve.ts'
-import { withdrawn } from '../guard/refusal.ts'
-import type { CallContext, Report, Stage } from './context.ts'
+import { withdrawnCallFault } from '../guard/refusal.ts'
+import type { CallContext, ReportMistake, CallStage } from './context.ts'
 
 export interface DispatchParts {
   readonly decision: DecisionSteps
   readonly monotonic: () => number
-  readonly report: Report
+  readonly report: ReportMistake
 }
 
 type Step = (context: CallContext, parts: DispatchParts) => CallContext | Promise<CallContext>
@@ -27,7 +27,7 @@ type Step = (context: CallContext, parts: DispatchParts) => CallContext | Promis
 /** The order is part of the contract. */
 export const DISPATCH_STEPS: readonly Step[] = [plan, authorise, reserve, execute, settle]
 
-export function dispatch(parts: DispatchParts): Stage {
+export function createDispatchStage(parts: DispatchParts): CallStage {
   return async (context, next) => {
     let current = context
     for (const step of DISPATCH_STEPS) {
@@ -73,7 +73,8 @@ async function execute(context: CallContext, parts: DispatchParts): Promise<Call
   if (authorization?.kind === 'rehearsal')
     return { ...context, outcome: await context.execute({ ...call, rehearsal: true }) }
   if (!isAct(authorization)) return { ...context, outcome: await context.execute(call) }
-  if (call.signal.aborted) return { ...context, isBegun: false, outcome: fail(withdrawn(call, parts.monotonic())) }
+  if (call.signal.aborted)
+    return { ...context, isBegun: false, outcome: fail(withdrawnCallFault(call, parts.monotonic())) }
   return { ...context, isBegun: true, outcome: await attempted(context, parts) }
 }
 

@@ -8,12 +8,12 @@ import type { BusOptions } from '../bus/bus-options.ts'
 import { validateRequest } from '../bus/schema.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
-import { keyedLock } from '../core/turns.ts'
+import { createKeyedLock } from '../core/fair-queue.ts'
 import type { Logger } from '../core/logger.ts'
 import type { GuardConfig } from '../guard/config.ts'
 import { createGuard } from '../guard/guard.ts'
 import type { Guard } from '../guard/guard.ts'
-import type { Voting } from '../guard/rounds-store.ts'
+import type { NodeVoter } from '../guard/rounds-store.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { ledgerAuditLog, REDACTION } from './audit.ts'
 import { createChain } from './chain.ts'
@@ -24,7 +24,7 @@ export interface SpineOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly guard: GuardConfig
-  readonly voting: Voting
+  readonly voting: NodeVoter
   readonly bus: Omit<BusOptions, 'admit' | 'clock'>
 }
 
@@ -49,7 +49,7 @@ export async function openSpine({ database, ledger, clock, logger, ...options }:
       { calls: aborted.length, ...recovered },
       'calls of an earlier run were cut off and are closed as aborted',
     )
-  const lock = keyedLock(MAX_WAITING_PER_KEY)
+  const lock = createKeyedLock(MAX_WAITING_PER_KEY)
   const admit = createChain({
     lock,
     validateRequest,

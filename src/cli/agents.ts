@@ -8,8 +8,8 @@ import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
-import { heard, say } from './command-client.ts'
-import { harmless, table } from './print.ts'
+import { fetchFromGateway, printAnswer } from './command-client.ts'
+import { stripControls, formatTable } from './print.ts'
 import { refusedAnswer } from './devices-text.ts'
 
 export function addAgentsCommands(program: Command): void {
@@ -44,19 +44,19 @@ export function addAgentsCommands(program: Command): void {
 
 async function tell(command: Command, tool: string, body: JsonObject, text: (data: Json) => string): Promise<void> {
   const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
-  const view = (await heard(command, { ...question, asOwner: true })) as unknown as CallView | undefined
+  const view = (await fetchFromGateway(command, { ...question, asOwner: true })) as unknown as CallView | undefined
   if (view === undefined) return
-  if (view.outcome !== 'ok') return say(command, refusedAnswer(view))
+  if (view.outcome !== 'ok') return printAnswer(command, refusedAnswer(view))
   const { structured } = view
   const data = isJsonObject(structured) ? (structured['data'] ?? null) : null
-  say(command, { json: data, text: harmless(text(data)) })
+  printAnswer(command, { json: data, text: stripControls(text(data)) })
 }
 
 function agentsTable(data: Json): string {
   const agents = isJsonObject(data) && Array.isArray(data['agents']) ? data['agents'].filter(isJsonObject) : []
   if (agents.length === 0) return 'No agent has signed anything.'
   const shown = (value: Json | undefined): string => (typeof value === 'string' ? value : '(revoked)')
-  return table(
+  return formatTable(
     ['agent', 'public key', 'decided by', 'since'],
     agents.map((agent) => [
       shown(agent['agent_id']),

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
-import { changesAnswer, changesFound, sinceTime } from './changes.ts'
+import { changesAnswer, collectChanges, parseSince } from './changes.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12)
 const AT = '2026-01-31T11:00:00.000Z'
@@ -15,11 +15,11 @@ describe('the beginning of a search', () => {
     ['2026-01-30T22:00:00+01:00', '2026-01-30T21:00:00.000Z'],
     ['2026-01-30', new Date(2026, 0, 30).toISOString()],
   ])('%s is %s', (text, expected) => {
-    expect(sinceTime(text, NOW_MS)).toBe(expected)
+    expect(parseSince(text, NOW_MS)).toBe(expected)
   })
 
   it.each(['yesterday', '12', '1w', '', '2026-02-01T00:00:00Z'])('%j is none', (text) => {
-    expect(() => sinceTime(text, NOW_MS)).toThrow('an age such as 90m')
+    expect(() => parseSince(text, NOW_MS)).toThrow('an age such as 90m')
   })
 })
 
@@ -77,7 +77,7 @@ describe('changes', () => {
       asked.push(wanted)
       return pages[asked.length - 1]
     }
-    expect(await changesFound(answering, { since: AT, limit: 5 })).toMatchObject({
+    expect(await collectChanges(answering, { since: AT, limit: 5 })).toMatchObject({
       structured: { ok: true, data: { changes: ['one', 'two', 'three'] } },
     })
     expect(asked).toEqual([
@@ -90,10 +90,10 @@ describe('changes', () => {
   it('are given up looking for after a while, and a refusal is the answer', async () => {
     let questions = 0
     const endless = async (): Promise<CallView> => page([], { next_cursor: String(++questions) })
-    expect(await changesFound(endless, { limit: 5 })).toEqual(page([], { next_cursor: '20' }))
+    expect(await collectChanges(endless, { limit: 5 })).toEqual(page([], { next_cursor: '20' }))
     const refused: CallView = { outcome: 'denied', traceId: 'T', structured: { ok: false } }
     const refusing = async (wanted: JsonObject): Promise<CallView> =>
       wanted['cursor'] === undefined ? page([], { next_cursor: 'a' }) : refused
-    expect(await changesFound(refusing, { limit: 5 })).toBe(refused)
+    expect(await collectChanges(refusing, { limit: 5 })).toBe(refused)
   })
 })

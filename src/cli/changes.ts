@@ -7,26 +7,26 @@ import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
-import { heard, say } from './command-client.ts'
-import { harmless, table } from './print.ts'
-import type { Answer } from './print.ts'
-import { callAnswer } from './remote.ts'
-import { wholeNumber } from './whole-number.ts'
+import { fetchFromGateway, printAnswer } from './command-client.ts'
+import { stripControls, formatTable } from './print.ts'
+import type { CommandAnswer } from './print.ts'
+import { formatCall } from './remote.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 export function addChangesCommand(program: Command): void {
   program
     .command('changes')
     .description('what was changed in the house or was to be, by whom, and what became of it')
-    .option('--since <time>', 'from then on: 90m, 12h, 7d, or a date and time', (text) => sinceTime(text, Date.now()))
-    .option('--limit <n>', 'how many', wholeNumber(1, 200), 20)
+    .option('--since <time>', 'from then on: 90m, 12h, 7d, or a date and time', (text) => parseSince(text, Date.now()))
+    .option('--limit <n>', 'how many', parseWholeNumber(1, 200), 20)
     .action(async (options: Wanted, command: Command) => {
       const asked = async (page: JsonObject): Promise<CallView | undefined> => {
         const body = { tool: 'ledger_changes', arguments: page }
-        const value = await heard(command, { method: 'POST', path: '/api/call', body, asOwner: true })
+        const value = await fetchFromGateway(command, { method: 'POST', path: '/api/call', body, asOwner: true })
         return value as CallView | undefined
       }
-      const view = await changesFound(asked, options)
-      if (view !== undefined) say(command, changesAnswer(view, options.limit))
+      const view = await collectChanges(asked, options)
+      if (view !== undefined) printAnswer(command, changesAnswer(view, options.limit))
     })
 }
 
@@ -39,7 +39,7 @@ interface Wanted {
 const MAX_QUESTIONS = 20
 
 /** A short page is not the end: it is asked on until there are as many as wanted. */
-export async function changesFound(
+export async function collectChanges(
   asked: (page: JsonObject) => Promise<CallView | undefined>,
   wanted: Wanted,
 ): Promise<CallView | undefined> {
@@ -59,7 +59,7 @@ export async function changesFound(
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
 /** As the tool takes it. */
-export function sinceTime(text: string, nowMs: number): string {
+export function parseSince(text: string, nowMs: number): string {
   const { number, unit } = /^(?<number>\d{1,6})(?<unit>[mhd])$/.exec(text)?.groups ?? {}
   const time = new Date(
     unit === undefined ? dateMs(text) : nowMs - Number(number) * UNITS_MS[unit as keyof typeof UNITS_MS],
@@ -100,8 +100,8 @@ function dataOf({ structured }: CallView): ChangesPage {
   return (structured as unknown as { readonly data: ChangesPage }).data
 }
 
-export function changesAnswer(view: CallView, limit: number): Answer {
-  if (view.outcome !== 'ok') return callAnswer(view)
+export function changesAnswer(view: CallView, limit: number): CommandAnswer {
+  if (view.outcome !== 'ok') return formatCall(view)
   const { changes, next_cursor: cursor } = dataOf(view)
   const rows = changes.map((change) => [
     String(change.log_index),
@@ -113,10 +113,10 @@ export function changesAnswer(view: CallView, limit: number): Answer {
     word(change),
   ])
   const lines = [
-    ...(rows.length > 0 ? [table(['entry', 'when', 'who', 'what', 'on', 'result', 'a person'], rows)] : []),
+    ...(rows.length > 0 ? [formatTable(['entry', 'when', 'who', 'what', 'on', 'result', 'a person'], rows)] : []),
     ...(cursor === undefined ? [] : [moreText(rows.length, limit)]),
   ]
-  return { json: view.structured, text: harmless(lines.join('\n') || 'Nothing was changed.') }
+  return { json: view.structured, text: stripControls(lines.join('\n') || 'Nothing was changed.') }
 }
 
 function moreText(found: number, limit: number): string {

@@ -8,13 +8,13 @@ import { homedir } from 'node:os'
 import type { Command } from 'commander'
 import { problemText } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
-import { dataRoot } from '../config/data-directory.ts'
+import { resolveDataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import type { Json } from '../core/json.ts'
-import { findGateway, request } from './gateway-client.ts'
+import { findGateway, requestGateway } from './gateway-client.ts'
 import type { ApiRequest, ClientFault } from './gateway-client.ts'
 import { EXIT } from './print.ts'
-import type { Answer, ExitCode } from './print.ts'
+import type { CommandAnswer, ExitCode } from './print.ts'
 
 export interface GlobalOptions {
   readonly data?: string
@@ -23,17 +23,17 @@ export interface GlobalOptions {
 }
 
 /** Given before or behind the command: both are understood. */
-export function globalOptions(command: Command): GlobalOptions {
+export function readGlobalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>()
 }
 
-export function dataRootOf(command: Command): string {
-  return dataRoot(globalOptions(command).data, process.env, homedir())
+export function readDataRoot(command: Command): string {
+  return resolveDataRoot(readGlobalOptions(command).data, process.env, homedir())
 }
 
 /** `undefined` after the problems were written: the command ends there. */
-export function configOf(command: Command): Config | undefined {
-  const loaded = loadConfig(globalOptions(command).config, process.env, homedir())
+export function readCommandConfig(command: Command): Config | undefined {
+  const loaded = loadConfig(readGlobalOptions(command).config, process.env, homedir())
   if (loaded.ok) {
     for (const note of loaded.value.notes) process.stderr.write(`environment: ${note}\n`)
     for (const sentence of loaded.value.idle) process.stderr.write(`configuration: ${sentence}\n`)
@@ -45,21 +45,25 @@ export function configOf(command: Command): Config | undefined {
 }
 
 /** stdout has the answer and nothing else, so that it can be piped; everything beside it goes to stderr. */
-export function say(command: Command, { json, text, exit = EXIT.ok }: Answer): void {
-  process.stdout.write(`${globalOptions(command).json === true ? JSON.stringify(json) : text}\n`)
+export function printAnswer(command: Command, { json, text, exit = EXIT.ok }: CommandAnswer): void {
+  process.stdout.write(`${readGlobalOptions(command).json === true ? JSON.stringify(json) : text}\n`)
   process.exitCode = exit
 }
 
 /** Asks the running gateway and says what came of it. */
-export async function ask(command: Command, question: ApiRequest, render: (value: Json) => Answer): Promise<void> {
-  const value = await heard(command, question)
-  if (value !== undefined) say(command, render(value))
+export async function askGateway(
+  command: Command,
+  question: ApiRequest,
+  render: (value: Json) => CommandAnswer,
+): Promise<void> {
+  const value = await fetchFromGateway(command, question)
+  if (value !== undefined) printAnswer(command, render(value))
 }
 
 /** For commands that ask more than once; `undefined` after the trouble was told: the command ends there. */
-export async function heard(command: Command, question: ApiRequest): Promise<Json | undefined> {
-  const gateway = findGateway(globalOptions(command).data)
-  const answer = gateway.ok ? await request(gateway.value, question) : gateway
+export async function fetchFromGateway(command: Command, question: ApiRequest): Promise<Json | undefined> {
+  const gateway = findGateway(readGlobalOptions(command).data)
+  const answer = gateway.ok ? await requestGateway(gateway.value, question) : gateway
   if (answer.ok) return answer.value
   complain(command, answer.fault)
   return undefined
@@ -67,7 +71,7 @@ export async function heard(command: Command, question: ApiRequest): Promise<Jso
 
 /** The same facts on stdout for a program, a sentence on stderr for a person. */
 function complain(command: Command, fault: ClientFault): void {
-  if (globalOptions(command).json === true) process.stdout.write(`${JSON.stringify({ ok: false, error: fault })}\n`)
+  if (readGlobalOptions(command).json === true) process.stdout.write(`${JSON.stringify({ ok: false, error: fault })}\n`)
   else process.stderr.write(`${fault.message}\n`)
   process.exitCode = exitOf(fault)
 }

@@ -5,9 +5,9 @@
  */
 import { snippetFor } from '../web/connect.ts'
 import type { ClientName, ConnectFacts } from '../web/connect.ts'
-import type { Answer } from './print.ts'
+import type { CommandAnswer } from './print.ts'
 
-export function connect(client: ClientName, facts: ConnectFacts): Answer {
+export function connectAnswer(client: ClientName, facts: ConnectFacts): CommandAnswer {
   const { where, what, hasToken } = snippetFor(client, facts)
   // The token itself is shown once, when it is made, and never here.
   const note = hasToken ? '\n\nWith a token for hb_…: hearthbus token create NAME --role agent' : ''

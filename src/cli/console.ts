@@ -7,9 +7,9 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { ROLES } from '../bus/call.ts'
 import type { LinkView, SessionView } from '../web/views.ts'
-import { ask } from './command-client.ts'
-import { harmless, table } from './print.ts'
-import { plainAnswer } from './remote.ts'
+import { askGateway } from './command-client.ts'
+import { stripControls, formatTable } from './print.ts'
+import { formatPlain } from './remote.ts'
 
 export function addConsoleCommands(program: Command): void {
   // The underscore keeps clear of the global of that name.
@@ -20,7 +20,7 @@ export function addConsoleCommands(program: Command): void {
     .description('print a link that signs in once')
     .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).default('admin'))
     .action((options: { role: string }, command: Command) =>
-      ask(
+      askGateway(
         command,
         { method: 'POST', path: '/api/console/link', body: { role: options.role }, asOwner: true },
         (value) => {
@@ -33,7 +33,7 @@ export function addConsoleCommands(program: Command): void {
     .command('sessions')
     .description('who is signed in')
     .action((_, command: Command) =>
-      ask(command, { path: '/api/sessions', asOwner: true }, (value) => ({
+      askGateway(command, { path: '/api/sessions', asOwner: true }, (value) => ({
         json: value,
         text: sessionTable(value as unknown as readonly SessionView[]),
       })),
@@ -42,22 +42,24 @@ export function addConsoleCommands(program: Command): void {
     .command('end <session>')
     .description('sign somebody out')
     .action((id: string, _, command: Command) =>
-      ask(command, { method: 'DELETE', path: `/api/sessions/${encodeURIComponent(id)}`, asOwner: true }, (value) =>
-        plainAnswer(value, 'Signed out.'),
+      askGateway(
+        command,
+        { method: 'DELETE', path: `/api/sessions/${encodeURIComponent(id)}`, asOwner: true },
+        (value) => formatPlain(value, 'Signed out.'),
       ),
     )
 }
 
 function sessionTable(sessions: readonly SessionView[]): string {
   if (sessions.length === 0) return 'Nobody is signed in.'
-  return table(
+  return formatTable(
     ['session', 'who', 'role', 'last seen', 'browser'],
     sessions.map(({ id, principal, role, seenAtMs, browser }) => [
       id,
       principal,
       role,
       new Date(seenAtMs).toISOString(),
-      harmless(browser),
+      stripControls(browser),
     ]),
   )
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { troubleSentence } from './data-trouble.ts'
+import { explainDataTrouble } from './data-trouble.ts'
 
 function errorWith(facts: object): Error {
   return Object.assign(new Error('the system says so'), facts)
@@ -8,23 +8,25 @@ function errorWith(facts: object): Error {
 describe('data trouble', () => {
   it('is a sentence about the directory, about what is in it and about what it is in', () => {
     for (const path of ['/data/home', '/data/home/keys', '/data'])
-      expect(troubleSentence(errorWith({ code: 'EROFS', path }), '/data/home')).toContain('mounted read-only')
-    expect(troubleSentence(errorWith({ code: 'ENOTDIR', path: '/data/home/keys' }), '/data/home')).toContain(
+      expect(explainDataTrouble(errorWith({ code: 'EROFS', path }), '/data/home')).toContain('mounted read-only')
+    expect(explainDataTrouble(errorWith({ code: 'ENOTDIR', path: '/data/home/keys' }), '/data/home')).toContain(
       'a file in its place',
     )
   })
 
   it('says that a file is no database, whatever extended code SQLite gives', () => {
     for (const errcode of [26, 11, 11 | (3 << 8)])
-      expect(troubleSentence(errorWith({ code: 'ERR_SQLITE_ERROR', errcode }), '/data/home')).toContain('from a backup')
-    expect(troubleSentence(errorWith({ code: 'ERR_SQLITE_ERROR', errcode: 14 }), '/data/home')).toContain(
+      expect(explainDataTrouble(errorWith({ code: 'ERR_SQLITE_ERROR', errcode }), '/data/home')).toContain(
+        'from a backup',
+      )
+    expect(explainDataTrouble(errorWith({ code: 'ERR_SQLITE_ERROR', errcode: 14 }), '/data/home')).toContain(
       'cannot be used',
     )
   })
 
   it('leaves mistakes of ours and troubles elsewhere alone', () => {
-    expect(troubleSentence(new TypeError('x is undefined'), '/data/home')).toBeUndefined()
-    expect(troubleSentence(errorWith({ code: 'EACCES', path: '/data/homestead' }), '/data/home')).toBeUndefined()
-    expect(troubleSentence(errorWith({ code: 'EADDRINUSE' }), '/data/home')).toBeUndefined()
+    expect(explainDataTrouble(new TypeError('x is undefined'), '/data/home')).toBeUndefined()
+    expect(explainDataTrouble(errorWith({ code: 'EACCES', path: '/data/homestead' }), '/data/home')).toBeUndefined()
+    expect(explainDataTrouble(errorWith({ code: 'EADDRINUSE' }), '/data/home')).toBeUndefined()
   })
 })

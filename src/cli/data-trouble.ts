@@ -13,7 +13,7 @@ const SQLITE_NOTADB = 26
 const SQLITE_CORRUPT = 11
 
 /** `undefined`: this is not about the data directory, but a mistake of ours. */
-export function troubleSentence(error: unknown, root: string): string | undefined {
+export function explainDataTrouble(error: unknown, root: string): string | undefined {
   if (error instanceof LockUnusable || error instanceof DatabaseTooNew) return error.message
   if (!(error instanceof Error) || !('code' in error)) return undefined
   if (error.code === SQLITE_ERROR) return databaseSentence(error, root)

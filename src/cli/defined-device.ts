@@ -6,7 +6,7 @@
  *
  * Pure, given its definitions: time comes with each question.
  */
-import { utf8 } from '../core/bytes.ts'
+import { toUtf8 } from '../core/bytes.ts'
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { MessageCondition } from '../ebus/definitions/condition.ts'
@@ -71,7 +71,7 @@ export function createDefinedDevice(source: DefinedDeviceSource, spec: string): 
   const deviceId = (name.ident || 'SIM').toUpperCase().padEnd(ID_LENGTH, '0').slice(0, ID_LENGTH)
   const identification = Uint8Array.from([
     manufacturer,
-    ...utf8(deviceId),
+    ...toUtf8(deviceId),
     ...bcdWord(name.software ?? SOFTWARE),
     ...bcdWord(name.hardware ?? HARDWARE),
   ])

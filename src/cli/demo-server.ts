@@ -7,7 +7,7 @@
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { listen } from '../core/listen-server.ts'
+import { listenOn } from '../core/listen-server.ts'
 import type { Config } from '../config/schema.ts'
 import { OWNER } from '../guard/authenticate.ts'
 import type { Gateway } from '../main.ts'
@@ -132,7 +132,7 @@ async function switchOn({ index, ...rest }: Switch): Promise<void> {
 /** A port that was free a moment ago: two demos on one machine do not meet. */
 async function freePort(): Promise<number> {
   const probe = createServer()
-  const port = await listen(probe, { host: HOST, port: 0 })
+  const port = await listenOn(probe, { host: HOST, port: 0 })
   probe.close()
   await once(probe, 'close')
   return port

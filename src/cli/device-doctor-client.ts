@@ -9,14 +9,14 @@
 import { randomUUID } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
 import type { Command } from 'commander'
-import { examine } from '../devices/enrol/doctor-client.ts'
+import { examineOta } from '../devices/enrol/doctor-client.ts'
 import type { CallView } from '../web/api.ts'
-import { heard, say } from './command-client.ts'
+import { fetchFromGateway, printAnswer } from './command-client.ts'
 import { isCalled, refusedAnswer } from './devices-text.ts'
 import type { EnrolmentView } from './devices-text.ts'
-import { EXIT, harmless } from './print.ts'
+import { EXIT, stripControls } from './print.ts'
 
-export interface DoctorVisit {
+export interface DeviceExamination {
   readonly device?: string | undefined
   readonly ota?: string
 }
@@ -24,7 +24,7 @@ export interface DoctorVisit {
 const MARKS = { good: '✓', doubt: '!', problem: '✗' } as const
 
 /** As a stranger unless a device is named: then with its identity, and so with what it would be told. */
-export async function deviceDoctor(command: Command, { device, ota }: DoctorVisit): Promise<void> {
+export async function examineDevice(command: Command, { device, ota }: DeviceExamination): Promise<void> {
   const enrolment = await enrolmentOf(command, { needed: device !== undefined || ota === undefined })
   if (enrolment === undefined) return
   const known = enrolment.devices.find((each) => device !== undefined && isCalled(each, device))
@@ -33,18 +33,18 @@ export async function deviceDoctor(command: Command, { device, ota }: DoctorVisi
       exitCode: EXIT.usage,
     })
   }
-  const otaUrl = ota ?? (enrolment.local_only || enrolment.public_url ? enrolment.ota : fromTheNetwork(enrolment.ota))
+  const otaUrl = ota ?? (enrolment.local_only || enrolment.public_url ? enrolment.ota : networkUrl(enrolment.ota))
   const identity = known === undefined ? strangerIdentity() : { deviceId: known.id, clientId: known.client_id }
-  const { told, findings, healthy } = await examine({ otaUrl, identity })
+  const { told, findings, healthy } = await examineOta({ otaUrl, identity })
   const lines = [
     `${known === undefined ? 'A stranger' : known.device} asks at ${otaUrl}`,
     ...findings.map(({ level, text }) => `${MARKS[level]} ${text}`),
     '',
     healthy ? 'A device would get there.' : 'A device would not get there.',
   ]
-  say(command, {
+  printAnswer(command, {
     json: { ota: otaUrl, told: told ?? null, findings: findings.map((finding) => ({ ...finding })), healthy },
-    text: harmless(lines.join('\n')),
+    text: stripControls(lines.join('\n')),
     exit: healthy ? EXIT.ok : EXIT.failed,
   })
 }
@@ -56,16 +56,16 @@ async function enrolmentOf(
 ): Promise<EnrolmentView | undefined> {
   if (!needed) return { pending: [], devices: [], refused: [], ota: '', local_only: false, public_url: false }
   const body = { tool: 'devices.enrolment.list', arguments: {} }
-  const value = await heard(command, { method: 'POST', path: '/api/call', body, asOwner: true })
+  const value = await fetchFromGateway(command, { method: 'POST', path: '/api/call', body, asOwner: true })
   if (value === undefined) return undefined
   const view = value as unknown as CallView
   if (view.outcome === 'ok') return view.structured as unknown as EnrolmentView
-  say(command, refusedAnswer(view))
+  printAnswer(command, refusedAnswer(view))
   return undefined
 }
 
 /** The address under which others reach this machine, as far as it has one. */
-export function fromTheNetwork(ota: string): string {
+export function networkUrl(ota: string): string {
   const address = Object.values(networkInterfaces())
     .flat()
     .find((each) => each?.family === 'IPv4' && !each.internal)?.address

@@ -6,9 +6,9 @@
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
-import { harmless, table, unbroken } from './print.ts'
-import type { Answer } from './print.ts'
-import { callAnswer } from './remote.ts'
+import { stripControls, formatTable, toOneLine } from './print.ts'
+import type { CommandAnswer } from './print.ts'
+import { formatCall } from './remote.ts'
 
 /** As `devices.enrolment.list` answers (devices/tools/enrolment-tools.ts). */
 export interface EnrolmentView {
@@ -66,7 +66,7 @@ export interface ToolsView {
   readonly problems: readonly string[]
 }
 
-export function devicesTable(
+export function formatDevicesTable(
   { pending, devices, refused, ...door }: EnrolmentView,
   fromTheNetwork: (url: string) => string,
 ): string {
@@ -95,13 +95,15 @@ export function devicesTable(
   const parts = [
     rows.length === 0
       ? `No devices yet. ${whereToGo(door, fromTheNetwork)}`
-      : `${table(['device', 'state', 'transport', 'board', 'id', ''], rows)}\n\n${whereToGo(door, fromTheNetwork)}`,
+      : `${formatTable(['device', 'state', 'transport', 'board', 'id', ''], rows)}\n\n${whereToGo(door, fromTheNetwork)}`,
     ...(waiting.length === 0
       ? []
-      : [`Waiting (hearthbus devices approve CODE):\n${table(['code', 'board', 'id', 'from', ''], waiting)}`]),
-    ...(away.length === 0 ? [] : [`Turned away in the last day:\n${table(['as', 'from', '', 'last', ''], away)}`]),
+      : [`Waiting (hearthbus devices approve CODE):\n${formatTable(['code', 'board', 'id', 'from', ''], waiting)}`]),
+    ...(away.length === 0
+      ? []
+      : [`Turned away in the last day:\n${formatTable(['as', 'from', '', 'last', ''], away)}`]),
   ]
-  return harmless(parts.join('\n\n'))
+  return stripControls(parts.join('\n\n'))
 }
 
 function whereToGo(
@@ -119,31 +121,31 @@ export function toolsText({ device, online, tools, withheld, digest, problems, v
   )
   const parts = [
     `${device} is ${online ? 'online' : 'offline'}.${voiceSentence(voice)}`,
-    rows.length === 0 ? 'It offers nothing.' : table(['tool', 'effect', 'the device says'], rows),
+    rows.length === 0 ? 'It offers nothing.' : formatTable(['tool', 'effect', 'the device says'], rows),
     ...(changed.length === 0
       ? []
       : [`Withheld, ${digest ?? ''} (hearthbus devices approve-tools ${device}):\n${changed.join('\n')}`]),
-    ...(problems.length === 0 ? [] : [`Not usable:\n${problems.map(unbroken).join('\n')}`]),
+    ...(problems.length === 0 ? [] : [`Not usable:\n${problems.map(toOneLine).join('\n')}`]),
   ]
-  return harmless(parts.join('\n\n'))
+  return stripControls(parts.join('\n\n'))
 }
 
 function voiceSentence(voice: ToolsView['voice']): string {
   if (voice?.mode !== 'relay') return ''
   if (voice.activation_code !== undefined)
-    return ` Its voice backend waits for the code ${unbroken(voice.activation_code)}, to be typed in there.`
+    return ` Its voice backend waits for the code ${toOneLine(voice.activation_code)}, to be typed in there.`
   return voice.state === 'absent' ? ' Its voice backend does not answer.' : ' Its voice is passed on.'
 }
 
 function definitionLines(when: string, definition: Definition | null | undefined): readonly string[] {
   if (definition === null || definition === undefined) return []
-  return [`  ${when}  ${unbroken(definition.description)}`, `       ${JSON.stringify(definition.input_schema)}`]
+  return [`  ${when}  ${toOneLine(definition.description)}`, `       ${JSON.stringify(definition.input_schema)}`]
 }
 
 export function enrolledSentence(view: JsonObject, done: string): string {
   const { device, id } = view
   const name = typeof device === 'string' && device !== '' ? device : id
-  return harmless(`${typeof name === 'string' ? name : 'It'} ${done}.`)
+  return stripControls(`${typeof name === 'string' ? name : 'It'} ${done}.`)
 }
 
 /** Firmware opens a WebSocket only to be spoken to; over MQTT it is connected from its boot on. */
@@ -159,17 +161,17 @@ export function isCalled(device: { device: string; id: string; name: string }, g
 
 /** The sentence alone for a person; the whole answer stays in `json`. */
 export function revokedSentence(device: string): string {
-  return harmless(
+  return stripControls(
     `${device} was turned away: its credentials have ended and it offers nothing. \`hearthbus devices forget ${device}\` makes it a stranger again.`,
   )
 }
 
-export function refusedAnswer(view: CallView): Answer {
-  const answer = callAnswer(view)
+export function refusedAnswer(view: CallView): CommandAnswer {
+  const answer = formatCall(view)
   const error = isJsonObject(view.structured) ? view.structured['error'] : undefined
   // The sentence for models names a tool.
   if (isJsonObject(error) && error['code'] === 'unknown_device')
     return { ...answer, text: 'There is no such device. hearthbus devices lists them.' }
   const message = isJsonObject(error) ? error['message'] : undefined
-  return typeof message === 'string' ? { ...answer, text: harmless(message) } : answer
+  return typeof message === 'string' ? { ...answer, text: stripControls(message) } : answer
 }

@@ -8,9 +8,9 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
-import { heard, say } from './command-client.ts'
+import { fetchFromGateway, printAnswer } from './command-client.ts'
 import {
-  devicesTable,
+  formatDevicesTable,
   enrolledSentence,
   isCalled,
   letInSentence,
@@ -28,8 +28,8 @@ export function addDevicesCommands(program: Command): void {
     .command('list', { isDefault: true })
     .description('devices, and those that wait with a code')
     .action(async (_, command: Command) => {
-      const { fromTheNetwork } = await import('./device-doctor-client.ts')
-      await tell(command, 'devices.enrolment.list', {}, (view) => devicesTable(view as EnrolmentView, fromTheNetwork))
+      const { networkUrl } = await import('./device-doctor-client.ts')
+      await tell(command, 'devices.enrolment.list', {}, (view) => formatDevicesTable(view as EnrolmentView, networkUrl))
     })
   devices
     .command('show <device>')
@@ -39,7 +39,7 @@ export function addDevicesCommands(program: Command): void {
       if (enrolment === undefined) return
       const { devices: known } = enrolment.structured as unknown as EnrolmentView
       const revoked = known.find((each) => each.state === 'revoked' && isCalled(each, device))
-      if (revoked !== undefined) say(command, { json: { ...revoked }, text: revokedSentence(revoked.device) })
+      if (revoked !== undefined) printAnswer(command, { json: { ...revoked }, text: revokedSentence(revoked.device) })
       else await tell(command, 'devices.tools.list', { device }, (view) => toolsText(view as ToolsView))
     })
   devices
@@ -59,8 +59,8 @@ export function addDevicesCommands(program: Command): void {
     .description('what a device would be told, and whether it could get there')
     .option('--ota <url>', 'ask here instead of at this gateway')
     .action(async (device: string | undefined, options: { ota?: string }, command: Command) => {
-      const { deviceDoctor } = await import('./device-doctor-client.ts')
-      await deviceDoctor(command, { device, ...options })
+      const { examineDevice } = await import('./device-doctor-client.ts')
+      await examineDevice(command, { device, ...options })
     })
 }
 
@@ -104,11 +104,11 @@ function addToolApproval(devices: Command): void {
 /** `undefined` after it was told why not: in the family's words for a program, in a sentence for a person. */
 async function called(command: Command, tool: string, body: JsonObject): Promise<CallView | undefined> {
   const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
-  const value = await heard(command, { ...question, asOwner: true, mayTakeLong: true })
+  const value = await fetchFromGateway(command, { ...question, asOwner: true, mayTakeLong: true })
   if (value === undefined) return undefined
   const view = value as unknown as CallView
   if (view.outcome === 'ok') return view
-  say(command, refusedAnswer(view))
+  printAnswer(command, refusedAnswer(view))
   return undefined
 }
 
@@ -119,5 +119,5 @@ async function tell(
   render: (structured: unknown) => string,
 ): Promise<void> {
   const view = await called(command, tool, body)
-  if (view !== undefined) say(command, { json: view.structured, text: render(view.structured) })
+  if (view !== undefined) printAnswer(command, { json: view.structured, text: render(view.structured) })
 }

@@ -1,20 +1,20 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Offer } from '../bus/capability.ts'
-import { announce, peerOffer } from '../bus/peer.ts'
+import { describeOwnCapability, createPeerOffer } from '../bus/peer.ts'
 import { markWithNode } from '../mesh/offer-words.ts'
-import { everyOffer } from './docs-store.ts'
+import { collectEveryOffer } from './docs-store.ts'
 
 describe('every contract of this program', () => {
   let offers: readonly Offer[] = []
 
   beforeAll(async () => {
-    offers = await everyOffer()
+    offers = await collectEveryOffer()
   })
 
   it('is taken by another node, whole', () => {
     expect(offers.length).toBeGreaterThan(150)
     const refused = offers.flatMap((offer) => {
-      const made = peerOffer(announce(offer), offer.family)
+      const made = createPeerOffer(describeOwnCapability(offer), offer.family)
       return made.ok ? [] : [made.fault.message]
     })
     expect(refused).toEqual([])
@@ -24,12 +24,12 @@ describe('every contract of this program', () => {
     const cut = offers.filter(({ description }) => description.length > 1_024 || description !== description.trim())
     expect(cut.map(({ name }) => name)).toEqual([])
     for (const offer of offers)
-      expect([offer.name, markWithNode(announce(offer), 'attic').ok]).toEqual([offer.name, true])
+      expect([offer.name, markWithNode(describeOwnCapability(offer), 'attic').ok]).toEqual([offer.name, true])
   })
 
   it('keeps all its arguments there, with their words', () => {
     const there = offers.map((offer) => {
-      const made = peerOffer(announce(offer), offer.family)
+      const made = createPeerOffer(describeOwnCapability(offer), offer.family)
       return [offer.name, made.ok ? made.value.requestSchema : undefined]
     })
     expect(there).toEqual(offers.map((offer) => [offer.name, offer.requestSchema]))

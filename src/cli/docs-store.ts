@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import type { Offer } from '../bus/capability.ts'
 import { openSpine } from '../call/spine.ts'
 import { readConfig } from '../config/config-file.ts'
-import { dataDirectory } from '../config/data-directory.ts'
+import { dataDirectoryAt } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
@@ -19,13 +19,13 @@ import { silentLogger } from '../core/logger.ts'
 import { guardMigrations } from '../guard/schema-store.ts'
 import { ledgerMigrations } from '../ledger/ledger-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
-import { noteSigner } from '../ledger/note-key.ts'
+import { createNoteSigner } from '../ledger/note-key.ts'
 import { createFamilies, familyMigrations } from '../main/families.ts'
-import { guardConfig } from '../main/guard-config.ts'
-import { votingFor } from '../main/voting.ts'
-import { modelsServices } from '../main/models.ts'
-import { contractDocument } from './contract-doc.ts'
-import { withKeyTable } from './running-doc.ts'
+import { toGuardConfig } from '../main/guard-config.ts'
+import { createNodeVoter } from '../main/voting.ts'
+import { createModelsServices } from '../main/models.ts'
+import { writeContractDocument } from './contract-doc.ts'
+import { insertKeyTable } from './running-doc.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
 
@@ -38,22 +38,22 @@ models: { builtin: true }
 `
 
 /** Path → text, as they should be. */
-export async function generatedDocuments(): Promise<ReadonlyMap<string, string>> {
+export async function generateDocuments(): Promise<ReadonlyMap<string, string>> {
   const running = join(DOCS, 'running.md')
   return new Map([
-    [join(DOCS, 'contract.md'), contractDocument(await everyOffer())],
-    [running, withKeyTable(readFileSync(running, 'utf8'))],
+    [join(DOCS, 'contract.md'), writeContractDocument(await collectEveryOffer())],
+    [running, insertKeyTable(readFileSync(running, 'utf8'))],
   ])
 }
 
 export async function writeDocuments(): Promise<readonly string[]> {
-  const documents = await generatedDocuments()
+  const documents = await generateDocuments()
   for (const [path, text] of documents) writeFileSync(path, text)
   return [...documents.keys()]
 }
 
 /** Of services that are made and never started: the documents need no sockets and no house. */
-export async function everyOffer(): Promise<readonly Offer[]> {
+export async function collectEveryOffer(): Promise<readonly Offer[]> {
   const read = readConfig('everything', EVERYTHING)
   if (!read.ok) throw new Error(JSON.stringify(read.fault))
   const root = mkdtempSync(join(tmpdir(), 'hearthbus-docs-'))
@@ -72,22 +72,22 @@ export async function everyOffer(): Promise<readonly Offer[]> {
 async function offersOf(config: Config, root: string, database: Database): Promise<readonly Offer[]> {
   const origin = 'hearthbus.local/docs'
   const key = generateKeyPairSync('ed25519')
-  const signer = noteSigner(origin, key.privateKey)
-  const data = dataDirectory(root)
+  const signer = createNoteSigner(origin, key.privateKey)
+  const data = dataDirectoryAt(root)
   const ledger = await Ledger.open({ database, signer, origin, lastSignedPath: data.lastSigned, clock: systemClock })
   const spine = await openSpine({
     database,
     ledger,
     clock: systemClock,
     logger: silentLogger,
-    guard: guardConfig(config),
-    voting: votingFor(key, { name: 'docs', community: () => undefined }),
+    guard: toGuardConfig(config),
+    voting: createNodeVoter(key, { name: 'docs', community: () => undefined }),
     bus: { nodeId: 'docs', config: config.bus },
   })
   const parts = { config, version: 'docs', data, spine, database, logger: silentLogger, key, reporters: () => [] }
   const services = await createFamilies(parts)
   if (!services.ok) throw new Error(services.fault.message)
-  return [...services.value, ...(await modelsServices(config, silentLogger))]
+  return [...services.value, ...(await createModelsServices(config, silentLogger))]
     .flatMap((service) => service.capabilities())
     .map((capability) => capability.offer)
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))

@@ -9,7 +9,7 @@ import { dirname } from 'node:path'
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { problemText } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
-import { dataDirectory, dataRoot } from '../config/data-directory.ts'
+import { dataDirectoryAt, resolveDataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
@@ -23,22 +23,25 @@ import type { StatusView } from '../web/api.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 import { disagreementSentences } from '../web/disagreement.ts'
 import { serviceFacts } from '../web/doctor.ts'
-import { unmatchedSentences } from '../web/unmatched.ts'
+import { unmatchedSentences } from '../web/unmatched-patterns.ts'
 import type { LedgerView } from '../web/views.ts'
-import { findGateway, request } from './gateway-client.ts'
+import { findGateway, requestGateway } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
-import { stateIn, verifyFiles } from './ledger-files-client.ts'
+import { readProjectedState, verifyFiles } from './ledger-files-client.ts'
 import { listenerFaults } from './listener-check-client.ts'
-import { notifyFacts } from './notify.ts'
+import { gatherNotifyFacts } from './notify.ts'
 import { startRefusals } from './start-check-client.ts'
 
-export async function gatherFacts(given: { readonly data?: string; readonly config?: string }): Promise<DoctorFacts> {
+export async function gatherDoctorFacts(given: {
+  readonly data?: string
+  readonly config?: string
+}): Promise<DoctorFacts> {
   const loaded = loadConfig(given.config, process.env, homedir())
   const config = loaded.ok ? loaded.value.config : undefined
   const running = findGateway(given.data)
   // Where the gateway that runs keeps its records: that may be the demo's.
-  const root = running.ok ? running.value.dataRoot : dataRoot(given.data, process.env, homedir())
-  const status = running.ok ? await request(running.value, { path: '/api/status' }) : undefined
+  const root = running.ok ? running.value.dataRoot : resolveDataRoot(given.data, process.env, homedir())
+  const status = running.ok ? await requestGateway(running.value, { path: '/api/status' }) : undefined
   return {
     nodeVersion: process.version,
     dataRoot: root,
@@ -58,7 +61,7 @@ export async function gatherFacts(given: { readonly data?: string; readonly conf
     services:
       running.ok && status?.ok === true
         ? servicesOf(status.value, await failingNow(running.value))
-        : [...(await familiesAlone(config, root)), ...notifyFacts(config?.notify ?? [], process.env)],
+        : [...(await familiesAlone(config, root)), ...gatherNotifyFacts(config?.notify ?? [], process.env)],
     startRefusals: running.ok ? [] : await startRefusals(root),
     configNotes: loaded.ok ? loaded.value.notes : [],
     idleSettings: loaded.ok ? loaded.value.idle : [],
@@ -105,7 +108,7 @@ function freeBytes(root: string): number {
 }
 
 function looseKeys(root: string): DoctorFacts['looseKeys'] {
-  const { nodeKey, ownerToken, devicesKey } = dataDirectory(root)
+  const { nodeKey, ownerToken, devicesKey } = dataDirectoryAt(root)
   return [nodeKey, ownerToken, devicesKey]
     .filter((path) => existsSync(path))
     .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
@@ -114,10 +117,10 @@ function looseKeys(root: string): DoctorFacts['looseKeys'] {
 
 function openWithoutToken(root: string, { listen: { host } }: Config): string | undefined {
   if (isLoopback(host)) return undefined
-  const { ledger: path } = dataDirectory(root)
+  const { ledger: path } = dataDirectoryAt(root)
   if (!existsSync(path)) return host
   try {
-    return stateIn(path, guardProjection).tokens.size > 0 ? undefined : host
+    return readProjectedState(path, guardProjection).tokens.size > 0 ? undefined : host
   } catch {
     // What is wrong with the database is said of the ledger, which is in it.
     return undefined
@@ -125,7 +128,7 @@ function openWithoutToken(root: string, { listen: { host } }: Config): string | 
 }
 
 async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['ledger']> {
-  const { database, lastSigned } = dataDirectory(root)
+  const { database, lastSigned } = dataDirectoryAt(root)
   if (!existsSync(database)) {
     if (!existsSync(lastSigned)) return undefined
     const gone = `${database} is missing, though this node has signed a ledger (${lastSigned}). Put it back; without it a start is refused.`
@@ -145,7 +148,7 @@ async function cosigningFacts(
   gateway: GatewayConnection,
   { ledger: { witnesses, checkpointSeconds } }: Config,
 ): Promise<Pick<DoctorFacts, 'cosigning'>> {
-  const answer = await request(gateway, { path: '/api/ledger' })
+  const answer = await requestGateway(gateway, { path: '/api/ledger' })
   if (!answer.ok) return {}
   const { checkpoint } = answer.value as unknown as LedgerView
   const vkeys = witnesses.map(({ vkey }) => parseVerifierKey(vkey)).flatMap((key) => (key.ok ? [key.value] : []))
@@ -160,7 +163,7 @@ async function topologyFacts(
   gateway: GatewayConnection,
   config: Config,
 ): Promise<Pick<DoctorFacts, 'unmatched' | 'disagreements'>> {
-  const answer = await request(gateway, { path: '/api/topology' })
+  const answer = await requestGateway(gateway, { path: '/api/topology' })
   if (!answer.ok) return {}
   const topology = answer.value as unknown as TopologySnapshot
   const names = [...topology.capabilitiesLocal, ...topology.capabilitiesRemote].map(({ name }) => name)
@@ -169,7 +172,7 @@ async function topologyFacts(
 
 /** What services find when they try: a full disk does not show before. */
 async function failingNow(gateway: GatewayConnection): Promise<readonly string[]> {
-  const answer = await request(gateway, { path: '/ready' })
+  const answer = await requestGateway(gateway, { path: '/ready' })
   const body = answer.ok || answer.fault.kind !== 'refused' ? undefined : answer.fault.body
   const failing = isJsonObject(body) ? body['failing'] : undefined
   return Array.isArray(failing) ? failing.map(String) : []

@@ -5,10 +5,10 @@
  */
 import type { FindingView } from '../web/views.ts'
 import { EXIT } from './print.ts'
-import type { Answer } from './print.ts'
+import type { CommandAnswer } from './print.ts'
 
 /** Warnings leave the exit code alone: a script that runs it every night should not cry over them. */
-export function doctorAnswer(findings: readonly FindingView[]): Answer {
+export function doctorAnswer(findings: readonly FindingView[]): CommandAnswer {
   const marks = { ok: '✓', warn: '!', fail: '✗' } as const
   const failed = findings.some((finding) => finding.level === 'fail')
   const warned = findings.some((finding) => finding.level === 'warn')

@@ -13,7 +13,7 @@ import { definitionRow, numberedMessages } from '../ebus/definitions/definition-
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
 import { TelegramRows } from '../ebus/definitions/telegram-row.ts'
 import type { ExitCode } from './print.ts'
-import { EXIT, harmless, table } from './print.ts'
+import { EXIT, stripControls, formatTable } from './print.ts'
 
 const BATCH_CHARACTERS = 65_536
 
@@ -34,7 +34,7 @@ class LineWriter {
 }
 
 /** One row out for each row in, in order. */
-export async function answerRows(options: {
+export async function translateRows(options: {
   readonly folder: string
   readonly language: string
   readonly kind: 'decode' | 'encode'
@@ -78,8 +78,8 @@ export async function checkDefinitions(options: {
   }
   await writer.flush()
   const all = [...definitions.templateFaults, ...faults]
-  if (!json) process.stdout.write(`${table(['file', 'messages'], counts)}\n`)
-  for (const fault of all) process.stderr.write(`${harmless(fileFaultText(fault))}\n`)
+  if (!json) process.stdout.write(`${formatTable(['file', 'messages'], counts)}\n`)
+  for (const fault of all) process.stderr.write(`${stripControls(fileFaultText(fault))}\n`)
   return strict && all.length > 0 ? EXIT.integrity : EXIT.ok
 }
 
@@ -88,6 +88,6 @@ function isFolder(path: string): boolean {
 }
 
 function refuseFolder(folder: string): ExitCode {
-  process.stderr.write(`${harmless(folder)} is no folder\n`)
+  process.stderr.write(`${stripControls(folder)} is no folder\n`)
   return EXIT.usage
 }

@@ -7,9 +7,9 @@ import { appendFileSync, createWriteStream, existsSync, readFileSync } from 'nod
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { hex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import { thrownMessage } from '../core/thrown.ts'
-import { parseEndpoint } from '../ebus/adapter/endpoint.ts'
+import { parseAdapterEndpoint } from '../ebus/adapter/endpoint.ts'
 import { decodeMessage, decodedText } from '../ebus/definitions/decode.ts'
 import { errorText, fileFaultText } from '../ebus/definitions/definition-error.ts'
 import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
@@ -21,19 +21,19 @@ import { Grab } from '../ebus/recording/grab.ts'
 import { startRecorder } from '../ebus/recording/recorder-client.ts'
 import type { RecordedSymbols, Recording } from '../ebus/recording/recording.ts'
 import { readRecording, recordingHeader, recordingLine } from '../ebus/recording/recording.ts'
-import { newLine, step } from '../ebus/wire/line.ts'
-import type { Exchange } from '../ebus/wire/telegram.ts'
+import { newBusLine, stepLine } from '../ebus/wire/line.ts'
+import type { TelegramExchange } from '../ebus/wire/telegram.ts'
 import type { ExitCode } from './print.ts'
-import { EXIT, harmless, table } from './print.ts'
-import type { Address } from './sim-typed-client.ts'
-import { untilSignal } from './until-signal-client.ts'
+import { EXIT, stripControls, formatTable } from './print.ts'
+import type { ListenAddress } from './sim-typed-client.ts'
+import { waitForSignal } from './until-signal.ts'
 
 const LANGUAGE = 'en'
 /** The columns of the official files. */
 const COLUMNS = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment'
 
 function complain(sentence: string): ExitCode {
-  process.stderr.write(`${harmless(sentence)}\n`)
+  process.stderr.write(`${stripControls(sentence)}\n`)
   return EXIT.usage
 }
 
@@ -44,7 +44,7 @@ export async function recordBus(options: {
   readonly dump: boolean
   readonly seconds: number | undefined
 }): Promise<ExitCode> {
-  const endpoint = parseEndpoint(options.adapter)
+  const endpoint = parseAdapterEndpoint(options.adapter)
   if (!endpoint.ok) return complain(`${options.adapter} is no adapter; ${endpoint.fault.expected}`)
   if (endpoint.value.kind === 'ebusd') return complain('ebusd shows telegrams, not symbols; name its adapter instead')
   const file = createWriteStream(options.file, { flags: 'wx' })
@@ -57,9 +57,9 @@ export async function recordBus(options: {
       symbols += piece.symbols.length
       file.write(options.dump ? piece.symbols : recordingLine(piece))
     },
-    onState: (sentence) => process.stderr.write(`${harmless(sentence)}\n`),
+    onState: (sentence) => process.stderr.write(`${stripControls(sentence)}\n`),
   })
-  const ended = options.seconds === undefined ? untilSignal() : pause(options.seconds * 1_000)
+  const ended = options.seconds === undefined ? waitForSignal() : pause(options.seconds * 1_000)
   const problem = await Promise.race([ended, failed])
   await recorder.close()
   if (typeof problem === 'string') return complain(problem)
@@ -78,11 +78,13 @@ function openRecording(file: string): Recording | string {
 }
 
 /** Every finished telegram of a recording, with its time. */
-function* exchangesOf({ pieces }: Recording): Generator<{ readonly exchange: Exchange; readonly atMs: number }> {
-  const line = newLine()
+function* exchangesOf({
+  pieces,
+}: Recording): Generator<{ readonly exchange: TelegramExchange; readonly atMs: number }> {
+  const line = newBusLine()
   for (const { atMs, symbols } of pieces)
     for (const symbol of symbols) {
-      const heard = step(line, symbol)
+      const heard = stepLine(line, symbol)
       if (heard?.kind === 'exchange') yield { exchange: heard.exchange, atMs }
     }
 }
@@ -99,7 +101,7 @@ function indexOf(folder: string | undefined): DefinitionIndex {
   return index
 }
 
-function findMessage(index: DefinitionIndex, { telegram }: Exchange): MessageDefinition | undefined {
+function findMessage(index: DefinitionIndex, { telegram }: TelegramExchange): MessageDefinition | undefined {
   const { source, target, primary: pb, secondary: sb, data } = telegram
   return index.find({ source, target, pb, sb }, data)
 }
@@ -108,7 +110,7 @@ function findMessage(index: DefinitionIndex, { telegram }: Exchange): MessageDef
 export async function replayRecording(options: {
   readonly file: string
   readonly definitions: string | undefined
-  readonly listen: Address | undefined
+  readonly listen: ListenAddress | undefined
   readonly speed: number
   readonly json: boolean
 }): Promise<ExitCode> {
@@ -127,21 +129,21 @@ export async function replayRecording(options: {
     const text = decoded === undefined ? '' : decoded.ok ? decodedText(decoded.value) : errorText(decoded.fault)
     const row = {
       at_ms: Math.round(atMs),
-      master_hex: hex(Uint8Array.of(source, target, primary, secondary, data.length, ...data)),
+      master_hex: toHex(Uint8Array.of(source, target, primary, secondary, data.length, ...data)),
       slave_hex:
-        exchange.response === undefined ? '' : hex(Uint8Array.of(exchange.response.length, ...exchange.response)),
+        exchange.response === undefined ? '' : toHex(Uint8Array.of(exchange.response.length, ...exchange.response)),
       ...(message === undefined ? {} : { circuit: message.circuit, name: message.name, text }),
     }
     const line = options.json
       ? JSON.stringify(row)
-      : `${row.at_ms} ${row.master_hex}${row.slave_hex === '' ? '' : ` / ${row.slave_hex}`}  ${name} ${harmless(text)}`.trimEnd()
+      : `${row.at_ms} ${row.master_hex}${row.slave_hex === '' ? '' : ` / ${row.slave_hex}`}  ${name} ${stripControls(text)}`.trimEnd()
     process.stdout.write(`${line}\n`)
   }
   return EXIT.ok
 }
 
 /** Everybody who connects hears the recording from its beginning, at its own pace. */
-async function serveRecording(recording: Recording, { host, port }: Address, speed: number): Promise<ExitCode> {
+async function serveRecording(recording: Recording, { host, port }: ListenAddress, speed: number): Promise<ExitCode> {
   const stopping = new AbortController()
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -157,7 +159,7 @@ async function serveRecording(recording: Recording, { host, port }: Address, spe
     const bound = typeof address === 'object' && address !== null ? address.port : port
     process.stdout.write(`The recording plays at tcp:${host}:${bound}. Ctrl-C stops it.\n`)
   })
-  const problem = await Promise.race([untilSignal(), failed])
+  const problem = await Promise.race([waitForSignal(), failed])
   stopping.abort()
   for (const socket of sockets) socket.destroy()
   server.close()
@@ -202,7 +204,7 @@ export function grabUnknown(options: {
     command,
     response ?? '',
   ])
-  process.stdout.write(`${table(['times', 'qq', 'zz', 'pbsb', 'command', 'answer'], rows)}\n`)
+  process.stdout.write(`${formatTable(['times', 'qq', 'zz', 'pbsb', 'command', 'answer'], rows)}\n`)
   return EXIT.ok
 }
 
@@ -228,7 +230,7 @@ export function defineMessage(options: {
   process.stdout.write(
     options.json
       ? `${JSON.stringify(definitionRow(message, file, 0))}\n`
-      : `${message.circuit} ${message.name} is defined in ${harmless(file)}\n`,
+      : `${message.circuit} ${message.name} is defined in ${stripControls(file)}\n`,
   )
   return EXIT.ok
 }

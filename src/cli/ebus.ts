@@ -8,10 +8,10 @@
  */
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import { globalOptions } from './command-client.ts'
-import type { Address } from './sim-typed-client.ts'
-import { addressOf } from './sim-typed-client.ts'
-import { wholeNumber } from './whole-number.ts'
+import { readGlobalOptions } from './command-client.ts'
+import type { ListenAddress } from './sim-typed-client.ts'
+import { parseListenAddress } from './sim-typed-client.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 interface RowOptions {
   readonly definitions: string
@@ -37,8 +37,8 @@ export function addEbusCommands(program: Command): void {
       .requiredOption('--definitions <folder>', 'definition files in ebusd’s layout')
       .addOption(language())
       .action(async (options: RowOptions) => {
-        const { answerRows } = await import('./ebus-definitions-client.ts')
-        process.exitCode = await answerRows({ folder: options.definitions, language: options.language, kind })
+        const { translateRows } = await import('./ebus-definitions-client.ts')
+        process.exitCode = await translateRows({ folder: options.definitions, language: options.language, kind })
       })
   addRecordingCommands(ebus)
   const definitions = ebus.command('definitions').description('look at definition files')
@@ -49,7 +49,7 @@ export function addEbusCommands(program: Command): void {
     .argument('<line>', 'type,circuit,level,name,comment,qq,zz,pbsb,id,fields…')
     .action(async (file: string, line: string, _, command: Command) => {
       const { defineMessage } = await import('./ebus-recording-client.ts')
-      process.exitCode = defineMessage({ file, line, json: globalOptions(command).json === true })
+      process.exitCode = defineMessage({ file, line, json: readGlobalOptions(command).json === true })
     })
   definitions
     .command('check')
@@ -61,14 +61,14 @@ export function addEbusCommands(program: Command): void {
     .action(async (folder: string, options: CheckOptions, command: Command) => {
       const { checkDefinitions } = await import('./ebus-definitions-client.ts')
       const { language: chosen, strict = false, summary = false } = options
-      const isJson = globalOptions(command).json === true
+      const isJson = readGlobalOptions(command).json === true
       process.exitCode = await checkDefinitions({ folder, language: chosen, strict, summary, json: isJson })
     })
 }
 
 interface ReplayOptions {
   readonly definitions?: string
-  readonly listen?: Address
+  readonly listen?: ListenAddress
   readonly speed: number
 }
 
@@ -79,7 +79,7 @@ function addRecordingCommands(ebus: Command): void {
     .argument('<file>', 'a new file')
     .requiredOption('--adapter <adapter>', 'as in ebus.buses[].adapter, e.g. enh:192.168.1.4:9999')
     .option('--dump', 'bare symbols, as ebusd dumps them')
-    .option('--seconds <n>', 'stop after so long', wholeNumber(1, 31_536_000))
+    .option('--seconds <n>', 'stop after so long', parseWholeNumber(1, 31_536_000))
     .action(async (file: string, options: { adapter: string; dump?: boolean; seconds?: number }) => {
       const { recordBus } = await import('./ebus-recording-client.ts')
       const { adapter, dump = false, seconds } = options
@@ -91,13 +91,15 @@ function addRecordingCommands(ebus: Command): void {
     .argument('<file>', 'from record, or ebusd’s dump')
     .option('--definitions <folder>', 'definition files in ebusd’s layout, to name telegrams by')
     .addOption(
-      new Option('--listen <host:port>', 'play it to clients of a plain adapter (tcp:host:port)').argParser(addressOf),
+      new Option('--listen <host:port>', 'play it to clients of a plain adapter (tcp:host:port)').argParser(
+        parseListenAddress,
+      ),
     )
     .addOption(new Option('--speed <x>', 'how much faster').argParser(Number).default(1))
     .action(async (file: string, options: ReplayOptions, command: Command) => {
       const { replayRecording } = await import('./ebus-recording-client.ts')
       const { definitions, listen, speed } = options
-      const json = globalOptions(command).json === true
+      const json = readGlobalOptions(command).json === true
       process.exitCode = await replayRecording({ file, definitions, listen, speed: speed > 0 ? speed : 1, json })
     })
   ebus
@@ -108,7 +110,7 @@ function addRecordingCommands(ebus: Command): void {
     .action(async (file: string, options: { definitions?: string }, command: Command) => {
       const { grabUnknown } = await import('./ebus-recording-client.ts')
       const { definitions } = options
-      process.exitCode = grabUnknown({ file, definitions, json: globalOptions(command).json === true })
+      process.exitCode = grabUnknown({ file, definitions, json: readGlobalOptions(command).json === true })
     })
 }
 

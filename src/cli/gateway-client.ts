@@ -9,13 +9,13 @@
  */
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dataDirectory, dataRoot, demoRoot } from '../config/data-directory.ts'
+import { dataDirectoryAt, resolveDataRoot, demoDataRoot } from '../config/data-directory.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { systemCode, thrownMessage } from '../core/thrown.ts'
+import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
 
 /** What a gateway writes when it listens and removes when it stops (main.ts). */
 export interface GatewayNote {
@@ -53,9 +53,9 @@ const ANSWER_MS = 7_000
 
 /** The data directory that was named, else the usual one, else the demo inside it: whichever has a living gateway. */
 export function findGateway(given: string | undefined): Result<GatewayConnection, ClientFault> {
-  const root = dataRoot(given, process.env, homedir())
-  for (const candidate of [root, demoRoot(root)]) {
-    const { lock, gateway } = dataDirectory(candidate)
+  const root = resolveDataRoot(given, process.env, homedir())
+  for (const candidate of [root, demoDataRoot(root)]) {
+    const { lock, gateway } = dataDirectoryAt(candidate)
     // The note of a gateway that was cut off stays behind, and whoever has its port now must not get our credential.
     if (!isProcessLockHeld(lock)) continue
     const note = readNote(gateway)
@@ -71,8 +71,11 @@ export function findGateway(given: string | undefined): Result<GatewayConnection
   })
 }
 
-export async function request(gateway: GatewayConnection, question: ApiRequest): Promise<Result<Json, ClientFault>> {
-  const owner = readText(dataDirectory(gateway.dataRoot).ownerToken)?.trim()
+export async function requestGateway(
+  gateway: GatewayConnection,
+  question: ApiRequest,
+): Promise<Result<Json, ClientFault>> {
+  const owner = readText(dataDirectoryAt(gateway.dataRoot).ownerToken)?.trim()
   // A voter in a round answers with a credential of their own.
   const shown = process.env['HEARTHBUS_VOTER_TOKEN']
   if (question.asVoter === true && shown !== undefined) return requestWith(gateway, question, shown)
@@ -152,7 +155,7 @@ function isAlive(pid: number): boolean {
     return process.kill(pid, 0)
   } catch (error) {
     // It lives, but belongs to another user.
-    return systemCode(error) === 'EPERM'
+    return systemErrorCode(error) === 'EPERM'
   }
 }
 
@@ -175,7 +178,7 @@ function causeOf(error: unknown): string {
 }
 
 function neverConnected(error: unknown): boolean {
-  return systemCode(innermost(error)) === 'ECONNREFUSED'
+  return systemErrorCode(innermost(error)) === 'ECONNREFUSED'
 }
 
 function innermost(error: unknown): unknown {

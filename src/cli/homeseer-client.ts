@@ -11,8 +11,8 @@ import { parseDocument } from 'yaml'
 import { configPath } from '../config/config-store.ts'
 import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
 import { classifyHomeseer, type ClassifiedDevice } from '../homeseer/classify-client.ts'
-import { configOf, globalOptions, say } from './command-client.ts'
-import { EXIT, table, type Answer } from './print.ts'
+import { readCommandConfig, readGlobalOptions, printAnswer } from './command-client.ts'
+import { EXIT, formatTable, type CommandAnswer } from './print.ts'
 
 export function addHomeseerCommands(program: Command): void {
   const homeseer = program.command('homeseer').description('what is known of HomeSeer’s devices')
@@ -23,28 +23,35 @@ export function addHomeseerCommands(program: Command): void {
     .addArgument(new Argument('[kind]', 'what it is').choices(HOMESEER_DEVICE_KINDS))
     .action(async (ref: string | undefined, kind: string | undefined, _, command: Command) => {
       if (ref !== undefined) {
-        say(command, kind === undefined || !/^\d{1,12}$/.test(ref) ? WRONG : correct(command, ref, kind))
+        printAnswer(command, kind === undefined || !/^\d{1,12}$/.test(ref) ? WRONG : correct(command, ref, kind))
         return
       }
-      const config = configOf(command)
+      const config = readCommandConfig(command)
       if (config === undefined) return
       const { url } = config.homeseer
       if (url === undefined) {
-        say(command, { json: null, text: 'homeseer.url is not set: there is no HomeSeer to ask.', exit: EXIT.usage })
+        printAnswer(command, {
+          json: null,
+          text: 'homeseer.url is not set: there is no HomeSeer to ask.',
+          exit: EXIT.usage,
+        })
         return
       }
       const found = await classifyHomeseer({ ...config.homeseer, url })
-      say(command, found.ok ? classesAnswer(found.value) : { json: null, text: found.fault, exit: EXIT.unreachable })
+      printAnswer(
+        command,
+        found.ok ? classesAnswer(found.value) : { json: null, text: found.fault, exit: EXIT.unreachable },
+      )
     })
 }
 
-const WRONG: Answer = {
+const WRONG: CommandAnswer = {
   json: null,
   text: 'Give the ref of a device and what it is: hearthbus homeseer classify 185 heater',
   exit: EXIT.usage,
 }
 
-function classesAnswer(devices: readonly ClassifiedDevice[]): Answer {
+function classesAnswer(devices: readonly ClassifiedDevice[]): CommandAnswer {
   const rows = devices.map(({ ref, name, kind, asks, because }) => [
     String(ref),
     name,
@@ -54,13 +61,13 @@ function classesAnswer(devices: readonly ClassifiedDevice[]): Answer {
   ])
   return {
     json: devices.map((device) => ({ ...device })),
-    text: table(['ref', 'name', 'kind', 'person', 'because'], rows),
+    text: formatTable(['ref', 'name', 'kind', 'person', 'because'], rows),
   }
 }
 
 /** Comments and order of the file stay as they are. */
-function correct(command: Command, ref: string, kind: string): Answer {
-  const { path } = configPath(globalOptions(command).config, process.env, homedir())
+function correct(command: Command, ref: string, kind: string): CommandAnswer {
+  const { path } = configPath(readGlobalOptions(command).config, process.env, homedir())
   const document = parseDocument(existsSync(path) ? readFileSync(path, 'utf8') : '')
   if (document.errors.length > 0)
     return { json: null, text: `${path} cannot be read; nothing was changed.`, exit: EXIT.usage }

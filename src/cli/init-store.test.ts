@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../config/config-file.ts'
-import { writeFirstConfig } from './init-store.ts'
+import { writeInitialConfig } from './init-store.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'hearthbus-init-'))
 afterAll(() => rmSync(root, { recursive: true }))
@@ -11,7 +11,7 @@ afterAll(() => rmSync(root, { recursive: true }))
 describe('init', () => {
   it('writes a configuration that can be read, and leaves one that is there as it is', () => {
     const path = join(root, 'a', 'b', 'hearthbus.yaml')
-    expect(writeFirstConfig(path).json).toEqual({ ok: true, path })
+    expect(writeInitialConfig(path).json).toEqual({ ok: true, path })
     const text = readFileSync(path, 'utf8')
     expect(readConfig(path, text).ok).toBe(true)
     // What it proposes in comments can be read, too.
@@ -27,12 +27,12 @@ describe('init', () => {
       },
     })
     expect(readConfig(path, proposed.replace('enh:192.168.1.20:9999', 'ebusd:192.168.1.20:8888')).ok).toBe(true)
-    expect(writeFirstConfig(path)).toMatchObject({ text: `${path} is there already; it is left as it is.`, exit: 2 })
+    expect(writeInitialConfig(path)).toMatchObject({ text: `${path} is there already; it is left as it is.`, exit: 2 })
     expect(readFileSync(path, 'utf8')).toBe(text)
   })
 
   it.runIf(process.platform === 'linux')('says what the system says, and does not try for ever', () => {
-    const { text, exit } = writeFirstConfig('/proc/1/hearthbus/hearthbus.yaml')
+    const { text, exit } = writeInitialConfig('/proc/1/hearthbus/hearthbus.yaml')
     expect(text).toMatch(/^\/proc\/1\/hearthbus\/hearthbus\.yaml cannot be written: (?:ENOENT|EACCES|EPERM)/)
     expect(exit).toBe(2)
   })

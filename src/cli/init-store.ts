@@ -6,9 +6,9 @@
 import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeFolder } from '../core/folder-store.ts'
-import { systemCode, thrownMessage } from '../core/thrown.ts'
+import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
 import { EXIT } from './print.ts'
-import type { Answer } from './print.ts'
+import type { CommandAnswer } from './print.ts'
 
 /** Only what a newcomer decides on the first day: a file with every key is one that nobody reads. */
 const FIRST = `# Hearthbus. Every key, with its default: docs/running.md. An unknown key refuses to start.
@@ -61,12 +61,12 @@ listen:
 `
 
 /** Never overwrites: somebody's rules are in that file. */
-export function writeFirstConfig(path: string): Answer {
+export function writeInitialConfig(path: string): CommandAnswer {
   try {
     makeFolder(dirname(path))
     writeFileSync(path, FIRST, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    const exists = systemCode(error) === 'EEXIST'
+    const exists = systemErrorCode(error) === 'EEXIST'
     const text = exists
       ? `${path} is there already; it is left as it is.`
       : `${path} cannot be written: ${thrownMessage(error)}`

@@ -7,38 +7,40 @@ import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
-import { ask } from './command-client.ts'
-import { harmless, table } from './print.ts'
-import type { Answer } from './print.ts'
-import { callAnswer } from './remote.ts'
+import { askGateway } from './command-client.ts'
+import { stripControls, formatTable } from './print.ts'
+import type { CommandAnswer } from './print.ts'
+import { formatCall } from './remote.ts'
 
 export function addLaterCommands(program: Command): void {
   const later = program.command('later').description('calls that are planned for later, of every agent')
   later
     .command('list', { isDefault: true })
     .description('what is planned, and what became of the latest')
-    .action((_, command: Command) => ask(command, question({}), (value) => laterAnswer(value as unknown as CallView)))
+    .action((_, command: Command) =>
+      askGateway(command, question({}), (value) => laterAnswer(value as unknown as CallView)),
+    )
   later
     .command('cancel <id>')
     .description('cancel one before it is made')
     .action((id: string, _, command: Command) =>
-      ask(command, question({ cancel: id }), (value) => laterAnswer(value as unknown as CallView)),
+      askGateway(command, question({ cancel: id }), (value) => laterAnswer(value as unknown as CallView)),
     )
 }
 
-function question(body: JsonObject): Parameters<typeof ask>[1] {
+function question(body: JsonObject): Parameters<typeof askGateway>[1] {
   return { method: 'POST', path: '/api/call', body: { tool: 'later', arguments: body }, asOwner: true }
 }
 
-function laterAnswer(view: CallView): Answer {
+function laterAnswer(view: CallView): CommandAnswer {
   const { structured } = view
-  if (view.outcome !== 'ok' || !isJsonObject(structured)) return callAnswer(view)
+  if (view.outcome !== 'ok' || !isJsonObject(structured)) return formatCall(view)
   const rows = [...listOf(structured['planned']), ...listOf(structured['ended'])].map((call) =>
     ['due', 'tool', 'quoted', 'by', 'state', 'id'].map((field) => call[field] ?? '–'),
   )
   const { say } = structured
-  const lines = [typeof say === 'string' ? say : '', ...(rows.length === 0 ? [] : [table(HEADINGS, rows)])]
-  return { json: structured, text: harmless(lines.join('\n')) }
+  const lines = [typeof say === 'string' ? say : '', ...(rows.length === 0 ? [] : [formatTable(HEADINGS, rows)])]
+  return { json: structured, text: stripControls(lines.join('\n')) }
 }
 
 const HEADINGS = ['due', 'tool', 'arguments', 'by', 'state', 'id']

@@ -5,7 +5,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { jsonIn, isJsonObject } from '../core/json.ts'
+import { parseJsonOrUndefined, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -17,14 +17,14 @@ import type { VerifierKey } from '../ledger/note-key.ts'
 import { collectAuditPacket, packetFaultSentence } from '../ledger/packet-collection.ts'
 import { refusalSentence } from '../ledger/refusal.ts'
 import type { CallView } from '../web/api.ts'
-import { sinceTime } from './changes.ts'
-import { configOf, dataRootOf, globalOptions, heard, say } from './command-client.ts'
+import { parseSince } from './changes.ts'
+import { readCommandConfig, readDataRoot, readGlobalOptions, fetchFromGateway, printAnswer } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { withLedger } from './ledger-files-client.ts'
-import { EXIT, harmless } from './print.ts'
-import type { Answer } from './print.ts'
-import { callAnswer } from './remote.ts'
-import { wholeNumber } from './whole-number.ts'
+import { EXIT, stripControls } from './print.ts'
+import type { CommandAnswer } from './print.ts'
+import { formatCall } from './remote.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 interface BundleOptions {
   readonly task?: string
@@ -40,9 +40,13 @@ export function addBundleCommand(ledger: Command): void {
     .option('--task <id>', 'everything on record about this task')
     .option('--session <id>', 'everything on record about this audit session')
     .option('--since <time>', 'everything but reads from then on: 90m, 12h, 7d, or a date and time', (text) =>
-      sinceTime(text, Date.now()),
+      parseSince(text, Date.now()),
     )
-    .option('--from-size <n>', 'the size of a checkpoint that the reader kept', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option(
+      '--from-size <n>',
+      'the size of a checkpoint that the reader kept',
+      parseWholeNumber(0, Number.MAX_SAFE_INTEGER),
+    )
     .action((file: string, options: BundleOptions, command: Command) => writeBundle(command, file, options))
 }
 
@@ -55,7 +59,7 @@ async function writeBundle(command: Command, file: string, options: BundleOption
     ...(session === undefined ? {} : { session_id: session }),
     ...(since === undefined ? {} : { since }),
   }
-  const packet = findGateway(globalOptions(command).data).ok
+  const packet = findGateway(readGlobalOptions(command).data).ok
     ? await askForPacket(command, { ...scope, ...(fromSize === undefined ? {} : { from_size: fromSize }) })
     : await packetHere(command, (ledger) =>
         collectAuditPacket(ledger, scope, { fromSize, mayRead: () => true, mayOpen: () => true }),
@@ -66,22 +70,22 @@ async function writeBundle(command: Command, file: string, options: BundleOption
     await writeFile(file, `${JSON.stringify(packet, undefined, 1)}\n`, { mode: 0o600 })
   } catch (error) {
     const text = `${file} cannot be written: ${thrownMessage(error)}`
-    return say(command, { json: { ok: false, message: text }, text, exit: EXIT.failed })
+    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT.failed })
   }
-  say(command, writtenAnswer(file, packet))
+  printAnswer(command, writtenAnswer(file, packet))
 }
 
-function writtenAnswer(file: string, packet: JsonObject): Answer {
+function writtenAnswer(file: string, packet: JsonObject): CommandAnswer {
   const [entries, leftOut] = [(packet['entries'] as readonly Json[]).length, Number(packet['left_out'])]
   const { verifier_key: vkey } = packet as { readonly verifier_key: string }
   const more = leftOut === 0 ? '' : ` ${leftOut} more belong to it and are not shown to this credential.`
   const text = `${entries} entries in ${file}.${more}\nAnybody can check it with:\n  hearthbus ledger verify --bundle ${file} --vkey ${vkey}`
-  return { json: { ok: true, file, entries, left_out: leftOut, vkey }, text: harmless(text) }
+  return { json: { ok: true, file, entries, left_out: leftOut, vkey }, text: stripControls(text) }
 }
 
 async function askForPacket(command: Command, body: JsonObject): Promise<JsonObject | undefined> {
   const question = { tool: 'audit_export', arguments: body }
-  const value = await heard(command, {
+  const value = await fetchFromGateway(command, {
     method: 'POST',
     path: '/api/call',
     body: question,
@@ -92,7 +96,7 @@ async function askForPacket(command: Command, body: JsonObject): Promise<JsonObj
   const view = value as unknown as CallView
   const { data } = isJsonObject(view.structured) ? view.structured : {}
   if (view.outcome === 'ok' && isJsonObject(data)) return data
-  say(command, callAnswer(view))
+  printAnswer(command, formatCall(view))
   return undefined
 }
 
@@ -100,12 +104,12 @@ async function packetHere(
   command: Command,
   collect: (ledger: Ledger) => ReturnType<typeof collectAuditPacket>,
 ): Promise<JsonObject | undefined> {
-  const config = configOf(command)
+  const config = readCommandConfig(command)
   if (config === undefined) return undefined
-  const here = { dataRoot: dataRootOf(command), config, state: 'sound', rooms: 'all' } as const
+  const here = { dataRoot: readDataRoot(command), config, state: 'sound', rooms: 'all' } as const
   const done = await withLedger(here, collect)
-  const failed = (text: string, exit: NonNullable<Answer['exit']>): undefined => {
-    say(command, { json: { ok: false, message: text }, text, exit })
+  const failed = (text: string, exit: NonNullable<CommandAnswer['exit']>): undefined => {
+    printAnswer(command, { json: { ok: false, message: text }, text, exit })
   }
   if (!done.ok) return failed(done.fault, EXIT.integrity)
   if (done.value.ok) return done.value.value
@@ -127,9 +131,9 @@ export async function verifyBundle(
   const from = kept === undefined ? '' : `, which extends the ${kept.checkpoint.size} that were kept`
   const said = `${entries} entries, ${opened} with their content, of ${key.name} as it was signed at ${size}${from}`
   const text = isSound ? `Sound: ${said}.` : [...findings, `Not sound: ${said}.`].join('\n')
-  say(command, {
+  printAnswer(command, {
     json: { ok: isSound, size, entries, opened, findings: [...findings] },
-    text: harmless(text),
+    text: stripControls(text),
     exit: isSound ? EXIT.ok : EXIT.integrity,
   })
 }
@@ -137,7 +141,7 @@ export async function verifyBundle(
 /** As the command wrote it, or as the tool answered it. */
 async function readPacket(file: string): Promise<Result<Json, string>> {
   try {
-    const value = jsonIn(await readFile(file, 'utf8'))
+    const value = parseJsonOrUndefined(await readFile(file, 'utf8'))
     if (value === undefined) return fail(`${file} is no JSON.`)
     return ok(isJsonObject(value) && value['ok'] === true ? (value['data'] ?? null) : value)
   } catch (error) {

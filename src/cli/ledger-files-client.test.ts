@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readConfig } from '../config/config-file.ts'
-import { dataDirectory } from '../config/data-directory.ts'
+import { dataDirectoryAt } from '../config/data-directory.ts'
 import { Database } from '../core/database-store.ts'
 import { loadOrCreateKey } from '../ledger/key-store.ts'
 import { verifyFiles, withLedger } from './ledger-files-client.ts'
@@ -19,7 +19,7 @@ describe('ledger files', () => {
   it.each(['log', 'guard', 'runtime'])('of a newer program are said to be so: %s', async (room) => {
     const config = readConfig('inline', '')
     if (!config.ok) throw new Error('an empty configuration is one')
-    const { database: path, nodeKey, ledger } = dataDirectory(root)
+    const { database: path, nodeKey, ledger } = dataDirectoryAt(root)
     mkdirSync(join(ledger, 'tail'), { recursive: true })
     await loadOrCreateKey(nodeKey)
     new Database({ path, migrations: [{ room, steps: Array.from({ length: 99 }, () => '') }] }).close()

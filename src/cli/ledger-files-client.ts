@@ -11,13 +11,13 @@ import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync } 
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { dataDirectory } from '../config/data-directory.ts'
+import { dataDirectoryAt } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
-import { alteredSchema } from '../core/database-schema-store.ts'
+import { findAlteredSchema } from '../core/database-schema-store.ts'
 import { Database } from '../core/database-store.ts'
-import type { Migrations } from '../core/database-store.ts'
+import type { ModuleMigrations } from '../core/database-store.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -27,34 +27,34 @@ import { ledgerFaultSentence } from '../ledger/fork.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
 import { CacheAudit } from '../ledger/entry-cache-store.ts'
 import { TAIL_SECRET } from '../ledger/group.ts'
-import { entriesOfKinds } from '../ledger/kind-reader.ts'
-import { ledgerMigrations, oldLedgerSentence, tablesSize } from '../ledger/ledger-store.ts'
+import { readEntriesOfKinds } from '../ledger/kind-reader.ts'
+import { ledgerMigrations, oldLedgerSentence, readTablesSize } from '../ledger/ledger-store.ts'
 import { hasLog, LogStore } from '../ledger/log-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { LedgerOptions } from '../ledger/ledger.ts'
-import { ED25519, noteSigner, verifierKey } from '../ledger/note-key.ts'
+import { ED25519, createNoteSigner, verifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
-import { Projections } from '../ledger/projection.ts'
+import { ProjectionSet } from '../ledger/projection.ts'
 import type { Projection } from '../ledger/projection.ts'
-import { parsePolicy } from '../ledger/tlog-policy.ts'
-import type { Policy } from '../ledger/tlog-policy.ts'
+import { parseWitnessPolicy } from '../ledger/tlog-policy.ts'
+import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
 import { continueAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyOptions, VerifyReport } from '../ledger/verify.ts'
-import { originIn } from '../main/origin-store.ts'
+import { resolveOrigin } from '../main/origin-store.ts'
 import { recordCaches, recordContents, recordProjections } from '../main/record-projections.ts'
-import { troubleSentence } from './data-trouble.ts'
+import { explainDataTrouble } from './data-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
-export function verifierKeyIn(dataRoot: string, config: Config): Promise<Result<VerifierKey, string>> {
+export function readVerifierKey(dataRoot: string, config: Config): Promise<Result<VerifierKey, string>> {
   return orSentence(dataRoot, async () => {
-    const data = dataDirectory(dataRoot)
+    const data = dataDirectoryAt(dataRoot)
     const { nodeKey } = data
     if (!existsSync(nodeKey))
       return fail(`There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`)
     const key = await loadKey(nodeKey)
     if (!key.ok) return fail(keyFaultSentence(key.fault))
-    const origin = await originIn(config, data, () => newestNoteIn(data))
+    const origin = await resolveOrigin(config, data, () => newestNoteIn(data))
     return ok(verifierKey(origin, ED25519, key.value.publicKey))
   })
 }
@@ -70,9 +70,9 @@ function newestNoteIn({ database: path }: DataDirectory): string | undefined {
 }
 
 /** The exact bytes of an entry, beside whoever runs. The fault is a sentence. */
-export function entryIn(dataRoot: string, seq: number): Promise<Result<Uint8Array, string>> {
+export function readEntryBytes(dataRoot: string, seq: number): Promise<Result<Uint8Array, string>> {
   return orSentence(dataRoot, async () => {
-    const { ledger: directory } = dataDirectory(dataRoot)
+    const { ledger: directory } = dataDirectoryAt(dataRoot)
     if (!hasLog(directory)) return fail(`There is no ledger in ${dataRoot}.`)
     const log = new LogStore({ directory, key: undefined, readOnly: true })
     try {
@@ -85,10 +85,10 @@ export function entryIn(dataRoot: string, seq: number): Promise<Result<Uint8Arra
 }
 
 /** What the log in a folder says of something, beside whoever runs. Throws where it cannot be opened. */
-export function stateIn<State>(directory: string, projection: Projection<State>): State {
+export function readProjectedState<State>(directory: string, projection: Projection<State>): State {
   const log = new LogStore({ directory, key: undefined, readOnly: true })
   try {
-    return new Projections((kinds) => entriesOfKinds(log, kinds)).state(projection)
+    return new ProjectionSet((kinds) => readEntriesOfKinds(log, kinds)).state(projection)
   } finally {
     log.close()
   }
@@ -111,7 +111,7 @@ export async function readProof(
 const NEWLINE = 0x0a
 
 /** A checkpoint that was kept in a file. The fault is a sentence. */
-export async function readKept(path: string): Promise<Result<Uint8Array, string>> {
+export async function readKeptCheckpoint(path: string): Promise<Result<Uint8Array, string>> {
   try {
     return ok(await readFile(path))
   } catch (error) {
@@ -120,9 +120,9 @@ export async function readKept(path: string): Promise<Result<Uint8Array, string>
 }
 
 /** Whom a proof has to convince, as C2SP tlog-policy writes it. The fault is a sentence. */
-export async function readPolicy(path: string): Promise<Result<Policy, string>> {
+export async function readPolicy(path: string): Promise<Result<WitnessPolicy, string>> {
   try {
-    const policy = parsePolicy(await readFile(path, 'utf8'))
+    const policy = parseWitnessPolicy(await readFile(path, 'utf8'))
     if (policy.ok) return policy
     const { line, reason } = policy.fault
     return fail(line === 0 ? `${path}: ${reason}.` : `${path}, line ${line}: ${reason}.`)
@@ -145,23 +145,23 @@ async function verifyIn(
   config: Config,
   options: VerifyOptions,
 ): Promise<Result<VerifyReport, string>> {
-  const data = dataDirectory(dataRoot)
+  const data = dataDirectoryAt(dataRoot)
   if (!existsSync(data.database) || !hasLog(data.ledger)) return fail(noLedgerSentence(dataRoot))
   const key = await loadKey(data.nodeKey)
   if (!key.ok) return fail(keyFaultSentence(key.fault))
   // Read-only, so nothing is migrated: checking must not change what it checks. Tables of a newer program are not
   // understood, and would only be found changed.
-  const migrations = await allMigrations()
+  const migrations = await loadAllMigrations()
   const copy = isWritable(dirname(data.database)) ? undefined : copyDatabase(data.database)
   const database = new Database({ path: copy?.path ?? data.database, migrations, readOnly: true })
   // One view of all tables, whoever writes meanwhile; then the log, which is never behind them.
   database.sql.exec('BEGIN')
   const checkpoints = new CheckpointStore(database.sql)
-  const tables = { size: tablesSize(database.sql), signed: checkpoints.latest()?.size ?? 0 }
+  const tables = { size: readTablesSize(database.sql), signed: checkpoints.latest()?.size ?? 0 }
   // After the tables and before the entries: what is signed meanwhile is in neither, or in all that are read later.
   const text = await readIfThere(data.lastSigned)
-  const origin = await originIn(config, data, () => checkpoints.latest()?.note)
-  const secret = noteSigner(origin, key.value.privateKey).deriveSecret(TAIL_SECRET)
+  const origin = await resolveOrigin(config, data, () => checkpoints.latest()?.note)
+  const secret = createNoteSigner(origin, key.value.privateKey).deriveSecret(TAIL_SECRET)
   const log = new LogStore({ directory: data.ledger, key: secret, readOnly: true, tables })
   try {
     const stored = {
@@ -175,7 +175,7 @@ async function verifyIn(
       cacheAudits: () => recordCaches.map((cache) => new CacheAudit(cache, database.sql)),
       projections: recordProjections,
       contents: recordContents(database),
-      schema: () => alteredSchema(database.sql, migrations),
+      schema: () => findAlteredSchema(database.sql, migrations),
     }
     return ok(await verifyStored(stored, options))
   } finally {
@@ -203,7 +203,7 @@ function isWritable(folder: string): boolean {
 }
 
 function noLedgerSentence(dataRoot: string): string {
-  return oldLedgerSentence(dataDirectory(dataRoot).database) ?? `There is no ledger in ${dataRoot}.`
+  return oldLedgerSentence(dataDirectoryAt(dataRoot).database) ?? `There is no ledger in ${dataRoot}.`
 }
 
 /** `even-refusing`: the work is to mend what the ledger refuses over. */
@@ -236,20 +236,20 @@ export function withLedger<Value>(
   })
 }
 
-export interface Successor {
+export interface SuccessorLog {
   readonly entries: number
   readonly key: VerifierKey
 }
 
 /** Goes on with an older copy as a log of another name, where no gateway runs. The fault is a sentence. */
-export function startNewLog(dataRoot: string, config: Config): Promise<Result<Successor, string>> {
+export function startNewLog(dataRoot: string, config: Config): Promise<Result<SuccessorLog, string>> {
   const { origin: named } = config.ledger
   if (named !== undefined)
     return Promise.resolve(
       fail(`ledger.origin names ${named} in the configuration. Take that line out first: a new log has another name.`),
     )
   return withOptions({ dataRoot, config, rooms: 'all' }, async (options, privateKey) => {
-    const signer = noteSigner(successorName(options.origin, systemClock.now()), privateKey)
+    const signer = createNoteSigner(successorName(options.origin, systemClock.now()), privateKey)
     const signed = await continueAs(options, signer)
     if (signed.ok) return ok({ entries: signed.value.checkpoint.size, key: signer.key })
     return fail(signed.fault.kind === 'nothing-to-adopt' ? NOTHING_TO_ADOPT : ledgerFaultSentence(signed.fault))
@@ -269,21 +269,21 @@ async function workIn<Value>(
   { dataRoot, config, rooms }: Omit<LedgerPlace, 'state'>,
   work: (options: LedgerOptions, privateKey: KeyObject) => Promise<Result<Value, string>>,
 ): Promise<Result<Value, string>> {
-  const data = dataDirectory(dataRoot)
+  const data = dataDirectoryAt(dataRoot)
   if (!existsSync(data.database) || !hasLog(data.ledger)) return fail(noLedgerSentence(dataRoot))
   const lock = takeProcessLock(data.lock)
   if (lock === undefined) return fail(`A gateway runs for ${dataRoot}; it has the ledger.`)
   try {
     const key = await loadKey(data.nodeKey)
     if (!key.ok) return fail(keyFaultSentence(key.fault))
-    const migrations = rooms === 'all' ? await allMigrations() : [ledgerMigrations]
+    const migrations = rooms === 'all' ? await loadAllMigrations() : [ledgerMigrations]
     const database = new Database({ path: data.database, migrations })
     try {
-      const origin = await originIn(config, data, () => new CheckpointStore(database.sql).latest()?.note)
+      const origin = await resolveOrigin(config, data, () => new CheckpointStore(database.sql).latest()?.note)
       const { privateKey } = key.value
       const options = {
         database,
-        signer: noteSigner(origin, privateKey),
+        signer: createNoteSigner(origin, privateKey),
         origin,
         lastSignedPath: data.lastSigned,
         clock: systemClock,
@@ -300,7 +300,7 @@ async function workIn<Value>(
 }
 
 /** Not loaded by commands that only look: the families are large. */
-export async function allMigrations(): Promise<readonly Migrations[]> {
+export async function loadAllMigrations(): Promise<readonly ModuleMigrations[]> {
   const { guardMigrations } = await import('../guard/schema-store.ts')
   const { familyMigrations } = await import('../main/families.ts')
   return [ledgerMigrations, guardMigrations, ...familyMigrations]
@@ -314,7 +314,7 @@ async function orSentence<Value>(
   try {
     return await work()
   } catch (error) {
-    const sentence = troubleSentence(error, dataRoot)
+    const sentence = explainDataTrouble(error, dataRoot)
     if (sentence === undefined) throw error
     return fail(sentence)
   }

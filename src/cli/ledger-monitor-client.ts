@@ -11,10 +11,10 @@ import { readIfThere } from '../ledger/atomic-file-store.ts'
 import { followLog } from '../ledger/monitor-store.ts'
 import type { MonitorRound, PublishedFile } from '../ledger/monitor-store.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
-import { say } from './command-client.ts'
+import { printAnswer } from './command-client.ts'
 import { EXIT } from './print.ts'
-import type { Answer } from './print.ts'
-import { wholeNumber } from './whole-number.ts'
+import type { CommandAnswer } from './print.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 const MAX_FILE_BYTES = 33_554_432
 const TIMEOUT_MS = 30_000
@@ -32,8 +32,8 @@ export function addMonitorCommand(ledger: Command): void {
     .description('follow the published log of another node, and raise an alarm on a fork, a rollback or silence')
     .requiredOption('--vkey <key>', 'the log’s public key: what `hearthbus ledger key` prints there')
     .requiredOption('--copy <folder>', 'where the copy is kept that shows what the log said before')
-    .option('--every <seconds>', 'look again and again; once, without it', wholeNumber(1, 86_400))
-    .option('--silence <seconds>', 'how long the log may show nothing new', wholeNumber(1, 31_536_000), 86_400)
+    .option('--every <seconds>', 'look again and again; once, without it', parseWholeNumber(1, 86_400))
+    .option('--silence <seconds>', 'how long the log may show nothing new', parseWholeNumber(1, 31_536_000), 86_400)
     .action((source: string, options: MonitorOptions, command: Command) => monitor(command, source, options))
 }
 
@@ -47,13 +47,13 @@ async function monitor(command: Command, source: string, options: MonitorOptions
     silenceMs: options.silence * 1_000,
   }
   for (;;) {
-    say(command, await roundOf(log))
+    printAnswer(command, await roundOf(log))
     if (options.every === undefined) return
     await setTimeout(options.every * 1_000)
   }
 }
 
-async function roundOf(log: Parameters<typeof followLog>[0]): Promise<Answer> {
+async function roundOf(log: Parameters<typeof followLog>[0]): Promise<CommandAnswer> {
   try {
     return answerTo(await followLog(log, Date.now()))
   } catch (error) {
@@ -62,7 +62,7 @@ async function roundOf(log: Parameters<typeof followLog>[0]): Promise<Answer> {
   }
 }
 
-function answerTo(round: MonitorRound): Answer {
+function answerTo(round: MonitorRound): CommandAnswer {
   if (round.kind === 'alarm')
     return {
       json: { ok: false, alarm: round.alarm, message: round.sentence },

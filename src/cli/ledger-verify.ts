@@ -4,27 +4,27 @@
  * Pure: the files are `ledger-files-client`'s.
  */
 import type { Command } from 'commander'
-import { hex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { checkpointFaultReason, openCheckpoint } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import { verifyExport } from '../ledger/export-store.ts'
 import { findingSentence } from '../ledger/finding.ts'
-import type { Finding } from '../ledger/finding.ts'
+import type { LedgerFinding } from '../ledger/finding.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { verifyOpening } from '../ledger/opening.ts'
-import { logOnly } from '../ledger/tlog-policy.ts'
-import type { Policy } from '../ledger/tlog-policy.ts'
+import { createLogOnlyPolicy } from '../ledger/tlog-policy.ts'
+import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
 import { parseTlogProof, verifyTlogProof } from '../ledger/tlog-proof.ts'
 import type { TlogProofFault } from '../ledger/tlog-proof.ts'
-import { configOf, dataRootOf, globalOptions, say } from './command-client.ts'
+import { readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import { readKept, readPolicy, readProof, verifierKeyIn, verifyFiles } from './ledger-files-client.ts'
+import { readKeptCheckpoint, readPolicy, readProof, readVerifierKey, verifyFiles } from './ledger-files-client.ts'
 import { verifyBundle } from './ledger-bundle-client.ts'
 import { EXIT } from './print.ts'
-import type { Answer } from './print.ts'
+import type { CommandAnswer } from './print.ts'
 
 interface VerifyOptions {
   readonly export?: string
@@ -58,18 +58,22 @@ export function addVerifyCommand(ledger: Command): void {
 }
 
 async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Promise<void> {
-  const config = configOf(command)
+  const config = readCommandConfig(command)
   if (config === undefined) return
-  const running = findGateway(globalOptions(command).data)
-  const root = running.ok ? running.value.dataRoot : dataRootOf(command)
-  const key = checkpoint === undefined ? undefined : await verifierKeyIn(root, config)
+  const running = findGateway(readGlobalOptions(command).data)
+  const root = running.ok ? running.value.dataRoot : readDataRoot(command)
+  const key = checkpoint === undefined ? undefined : await readVerifierKey(root, config)
   const kept = await keptCheckpoints(checkpoint, key?.ok === true ? key.value : undefined)
   if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT.usage })
   const report = await verifyFiles(root, config, { kept: kept.value })
   if (!report.ok)
-    return say(command, { json: { ok: false, message: report.fault }, text: report.fault, exit: EXIT.integrity })
+    return printAnswer(command, {
+      json: { ok: false, message: report.fault },
+      text: report.fault,
+      exit: EXIT.integrity,
+    })
   const { root: hash } = report.value
-  say(command, reportAnswer({ ...report.value, about: hash === undefined ? '' : `, root ${hex(hash)}` }))
+  printAnswer(command, reportAnswer({ ...report.value, about: hash === undefined ? '' : `, root ${toHex(hash)}` }))
 }
 
 async function verifyPacket(command: Command, file: string, { vkey, checkpoint }: VerifyOptions): Promise<void> {
@@ -87,12 +91,12 @@ async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }
   const key = parseVerifierKey(vkey ?? '')
   if (!key.ok) {
     const text = `--vkey is needed to check a copy: the line that \`hearthbus ledger export\` printed. (${key.fault.reason})`
-    return say(command, { json: { ok: false, message: text }, text, exit: EXIT.usage })
+    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT.usage })
   }
   const kept = await keptCheckpoints(checkpoint, key.value)
   if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT.usage })
   const { size, findings, more, erased } = await verifyExport(folder, key.value, { kept: kept.value })
-  say(command, reportAnswer({ size, findings, more, erased, about: `, signed by ${key.value.name}` }))
+  printAnswer(command, reportAnswer({ size, findings, more, erased, about: `, signed by ${key.value.name}` }))
 }
 
 /** What somebody kept elsewhere, as the log signed it. The fault is a sentence. */
@@ -101,7 +105,7 @@ async function keptCheckpoints(
   key: VerifierKey | undefined,
 ): Promise<Result<readonly SignedCheckpoint[], string>> {
   if (path === undefined) return ok([])
-  const text = await readKept(path)
+  const text = await readKeptCheckpoint(path)
   if (!text.ok) return text
   if (key === undefined) return fail('The key of the log cannot be read, so its checkpoint cannot be checked.')
   const opened = openCheckpoint(text.value, key)
@@ -119,27 +123,27 @@ async function verifyProof(command: Command, { proof = '', entry, vkey, policy }
   const verified = verifyTlogProof(read.value.text, read.value.bytes, trusted.value)
   if (!verified.ok) {
     const text = `This does not prove it: ${PROOF_FAULTS[verified.fault.kind]}.`
-    return say(command, { json: { ok: false, fault: verified.fault.kind }, text, exit: EXIT.integrity })
+    return printAnswer(command, { json: { ok: false, fault: verified.fault.kind }, text, exit: EXIT.integrity })
   }
   const { origin, size } = verified.value.checkpoint.checkpoint
   const parsed = parseTlogProof(read.value.text)
   const extra = parsed.ok ? parsed.value.extra : undefined
   const said = `The entry is in ${origin}, as it was signed at ${size} entries.`
-  if (extra === undefined) return say(command, { json: { ok: true, origin, size }, text: said })
+  if (extra === undefined) return printAnswer(command, { json: { ok: true, origin, size }, text: said })
   const body = verifyOpening(extra, read.value.bytes)
   if (!body.ok) {
     const text = `${said} But the content that came with the proof is not what the entry commits to.`
-    return say(command, { json: { ok: false, fault: body.fault }, text, exit: EXIT.integrity })
+    return printAnswer(command, { json: { ok: false, fault: body.fault }, text, exit: EXIT.integrity })
   }
   const text = `${said} It commits to:\n${JSON.stringify(body.value, undefined, 2)}`
-  say(command, { json: { ok: true, origin, size, body: body.value }, text })
+  printAnswer(command, { json: { ok: true, origin, size, body: body.value }, text })
 }
 
 const PROOF_NEEDS = 'A proof needs --entry FILE (hearthbus ledger entry) and --vkey KEY (hearthbus ledger key).'
 
-function keyPolicy(vkey: string | undefined): Result<Policy, string> {
+function keyPolicy(vkey: string | undefined): Result<WitnessPolicy, string> {
   const key = parseVerifierKey(vkey ?? '')
-  return key.ok ? ok(logOnly(key.value)) : fail(PROOF_NEEDS)
+  return key.ok ? ok(createLogOnlyPolicy(key.value)) : fail(PROOF_NEEDS)
 }
 
 const PROOF_FAULTS: Readonly<Record<TlogProofFault['kind'], string>> = {
@@ -151,14 +155,14 @@ const PROOF_FAULTS: Readonly<Record<TlogProofFault['kind'], string>> = {
 
 interface Reported {
   readonly size: number
-  readonly findings: readonly Finding[]
+  readonly findings: readonly LedgerFinding[]
   readonly more: number
   /** A copy has no bodies, and so nothing to say of these. */
   readonly erased?: number
   readonly about: string
 }
 
-function reportAnswer({ size, findings, more, erased = 0, about }: Reported): Answer {
+function reportAnswer({ size, findings, more, erased = 0, about }: Reported): CommandAnswer {
   const sentences = findings.map(findingSentence)
   if (findings.length === 0) {
     const gone = erased === 0 ? '' : `, the words of ${erased} erased on request`

@@ -14,19 +14,19 @@ import { formatVerifierKey } from '../ledger/note-key.ts'
 import { refusalSentence } from '../ledger/refusal.ts'
 import { eraseRequest } from '../web/api.ts'
 import type { ErasureView } from '../web/api.ts'
-import { eraseAll } from '../web/erasing.ts'
+import { eraseEntries } from '../web/erase-entries.ts'
 import type { EntryView } from '../web/views.ts'
-import { ask, configOf, dataRootOf, globalOptions, say } from './command-client.ts'
+import { askGateway, readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
-import { entryIn, NOTHING_TO_ADOPT, startNewLog, verifierKeyIn, withLedger } from './ledger-files-client.ts'
+import { readEntryBytes, NOTHING_TO_ADOPT, startNewLog, readVerifierKey, withLedger } from './ledger-files-client.ts'
 import type { LedgerPlace } from './ledger-files-client.ts'
 import { addBundleCommand } from './ledger-bundle-client.ts'
 import { addMonitorCommand } from './ledger-monitor-client.ts'
 import { addVerifyCommand } from './ledger-verify.ts'
 import { EXIT } from './print.ts'
-import type { Answer } from './print.ts'
+import type { CommandAnswer } from './print.ts'
 import { entriesAnswer } from './views-text.ts'
-import { wholeNumber } from './whole-number.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 export function addLedgerCommands(program: Command): void {
   const ledger = program.command('ledger').description('the log of everything that happened')
@@ -53,11 +53,11 @@ export function addLedgerCommands(program: Command): void {
   ledger
     .command('entries')
     .description('what the log says, newest first')
-    .option('--limit <n>', 'how many', wholeNumber(1, 500), 20)
-    .option('--before <seq>', 'older than this entry', wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option('--limit <n>', 'how many', parseWholeNumber(1, 500), 20)
+    .option('--before <seq>', 'older than this entry', parseWholeNumber(0, Number.MAX_SAFE_INTEGER))
     .action((options: { limit: number; before?: number }, command: Command) => {
       const before = options.before === undefined ? '' : `&before=${options.before}`
-      return ask(command, { path: `/api/ledger/entries?limit=${options.limit}${before}` }, (value) =>
+      return askGateway(command, { path: `/api/ledger/entries?limit=${options.limit}${before}` }, (value) =>
         entriesAnswer(value as unknown as EntryView[]),
       )
     })
@@ -79,7 +79,7 @@ export function addLedgerCommands(program: Command): void {
     )
     .argument('<seq...>', 'numbers of the entries', (text: string, before: number[] | undefined) => [
       ...(before ?? []),
-      wholeNumber(0, Number.MAX_SAFE_INTEGER)(text),
+      parseWholeNumber(0, Number.MAX_SAFE_INTEGER)(text),
     ])
     .requiredOption('--reason <text>', 'why; the log keeps it for good, so do not repeat what is to go')
     .action((entries: number[], { reason }: { reason: string }, command: Command) => erase(command, entries, reason))
@@ -96,12 +96,12 @@ export function addLedgerCommands(program: Command): void {
     )
 }
 
-async function rebuild(log: Ledger): Promise<Answer> {
+async function rebuild(log: Ledger): Promise<CommandAnswer> {
   await log.rebuild()
   return { json: { ok: true, size: log.size() }, text: `The tables are made again from ${log.size()} entries.` }
 }
 
-async function adopt(log: Ledger): Promise<Answer> {
+async function adopt(log: Ledger): Promise<CommandAnswer> {
   if (log.state().kind === 'sound') return { json: { ok: true }, text: NOTHING_TO_ADOPT }
   const adopted = await log.adopt()
   if (!adopted.ok) return refusal(adopted.fault)
@@ -112,12 +112,12 @@ async function adopt(log: Ledger): Promise<Answer> {
 }
 
 async function adoptAsNewLog(command: Command): Promise<void> {
-  const config = configOf(command)
+  const config = readCommandConfig(command)
   if (config === undefined) return
-  const begun = await startNewLog(dataRootOf(command), config)
+  const begun = await startNewLog(readDataRoot(command), config)
   if (!begun.ok) {
     const text = begun.fault
-    return say(command, { json: { ok: false, message: text }, text, exit: EXIT.integrity })
+    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT.integrity })
   }
   const { entries, key } = begun.value
   const vkey = formatVerifierKey(key)
@@ -127,24 +127,26 @@ async function adoptAsNewLog(command: Command): Promise<void> {
     'Tokens, approvals and tasks are as the copy has them: revoke again what was revoked since (hearthbus token list).',
     `Nodes of a community accept the new log by themselves. Whoever runs a witness for this node has to name its key: --log ${vkey}`,
   ].join('\n')
-  say(command, { json: { ok: true, origin: key.name, entries, vkey }, text })
+  printAnswer(command, { json: { ok: true, origin: key.name, entries, vkey }, text })
 }
 
 function seqArgument(): Argument {
-  return new Argument('<seq>', 'number of the entry').argParser(wholeNumber(0, Number.MAX_SAFE_INTEGER))
+  return new Argument('<seq>', 'number of the entry').argParser(parseWholeNumber(0, Number.MAX_SAFE_INTEGER))
 }
 
 async function showEntry(command: Command, seq: number): Promise<void> {
-  const running = findGateway(globalOptions(command).data)
-  const entry = await entryIn(running.ok ? running.value.dataRoot : dataRootOf(command), seq)
+  const running = findGateway(readGlobalOptions(command).data)
+  const entry = await readEntryBytes(running.ok ? running.value.dataRoot : readDataRoot(command), seq)
   if (!entry.ok)
-    return say(command, { json: { ok: false, message: entry.fault }, text: entry.fault, exit: EXIT.failed })
-  say(command, textAnswer(new TextDecoder().decode(entry.value)))
+    return printAnswer(command, { json: { ok: false, message: entry.fault }, text: entry.fault, exit: EXIT.failed })
+  printAnswer(command, textAnswer(new TextDecoder().decode(entry.value)))
 }
 
 async function signNow(command: Command): Promise<void> {
-  if (findGateway(globalOptions(command).data).ok)
-    return ask(command, { method: 'POST', path: '/api/ledger/checkpoint', asOwner: true }, (value) => textAnswer(value))
+  if (findGateway(readGlobalOptions(command).data).ok)
+    return askGateway(command, { method: 'POST', path: '/api/ledger/checkpoint', asOwner: true }, (value) =>
+      textAnswer(value),
+    )
   await offline(command, async (ledger) => {
     const signed = await ledger.checkpoint()
     return signed.ok ? textAnswer(checkpointText(signed.value)) : refusal(signed.fault)
@@ -152,8 +154,8 @@ async function signNow(command: Command): Promise<void> {
 }
 
 async function prove(command: Command, seq: number, withBody: boolean): Promise<void> {
-  if (findGateway(globalOptions(command).data).ok)
-    return ask(command, { path: `/api/ledger/proof/${seq}${withBody ? '?with_body=true' : ''}` }, (value) =>
+  if (findGateway(readGlobalOptions(command).data).ok)
+    return askGateway(command, { path: `/api/ledger/proof/${seq}${withBody ? '?with_body=true' : ''}` }, (value) =>
       textAnswer(value),
     )
   await offline(command, async (ledger) => {
@@ -163,19 +165,20 @@ async function prove(command: Command, seq: number, withBody: boolean): Promise<
 }
 
 async function showKey(command: Command): Promise<void> {
-  const config = configOf(command)
+  const config = readCommandConfig(command)
   if (config === undefined) return
-  const running = findGateway(globalOptions(command).data)
-  const root = running.ok ? running.value.dataRoot : dataRootOf(command)
-  const key = await verifierKeyIn(root, config)
-  if (!key.ok) return say(command, { json: { ok: false, message: key.fault }, text: key.fault, exit: EXIT.integrity })
+  const running = findGateway(readGlobalOptions(command).data)
+  const root = running.ok ? running.value.dataRoot : readDataRoot(command)
+  const key = await readVerifierKey(root, config)
+  if (!key.ok)
+    return printAnswer(command, { json: { ok: false, message: key.fault }, text: key.fault, exit: EXIT.integrity })
   const vkey = formatVerifierKey(key.value)
-  say(command, { json: { vkey }, text: vkey })
+  printAnswer(command, { json: { vkey }, text: vkey })
 }
 
 async function exportTo(command: Command, folder: string, withBodies: boolean): Promise<void> {
-  if (findGateway(globalOptions(command).data).ok)
-    return ask(
+  if (findGateway(readGlobalOptions(command).data).ok)
+    return askGateway(
       command,
       {
         method: 'POST',
@@ -200,20 +203,21 @@ async function erase(command: Command, entries: readonly number[], reason: strin
     return command.error(wish.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '), {
       exitCode: EXIT.usage,
     })
-  if (findGateway(globalOptions(command).data).ok)
-    return ask(
+  if (findGateway(readGlobalOptions(command).data).ok)
+    return askGateway(
       command,
       { method: 'POST', path: '/api/ledger/erase', body: wish.data, asOwner: true, mayTakeLong: true },
       (value) => erasureAnswer(value as unknown as ErasureView),
     )
   await offline(
     command,
-    async (log) => erasureAnswer(await eraseAll(log, wish.data.entries, { reason: wish.data.reason, by: OWNER.id })),
+    async (log) =>
+      erasureAnswer(await eraseEntries(log, wish.data.entries, { reason: wish.data.reason, by: OWNER.id })),
     { rooms: 'all' },
   )
 }
 
-function erasureAnswer(view: ErasureView): Answer {
+function erasureAnswer(view: ErasureView): CommandAnswer {
   const lines = view.erased.map(({ entry, recorded, blanked }) => {
     const rows = blanked.map(({ what, id }) => `, and in the ${what} ${id}`).join('')
     return `The words of entry ${entry} are erased${rows}. Entry ${recorded} says so.`
@@ -240,24 +244,24 @@ function exportSentence({ size, files, vkey }: ExportView, folder: string): stri
 
 async function offline(
   command: Command,
-  work: (ledger: Ledger) => Promise<Answer>,
+  work: (ledger: Ledger) => Promise<CommandAnswer>,
   place: Pick<Partial<LedgerPlace>, 'state' | 'rooms'> = {},
 ): Promise<void> {
-  const config = configOf(command)
+  const config = readCommandConfig(command)
   if (config === undefined) return
-  const here = { dataRoot: dataRootOf(command), config, state: 'sound' } as const
+  const here = { dataRoot: readDataRoot(command), config, state: 'sound' } as const
   const done = await withLedger({ ...here, ...place }, work)
-  say(
+  printAnswer(
     command,
     done.ok ? done.value : { json: { ok: false, message: done.fault }, text: done.fault, exit: EXIT.integrity },
   )
 }
 
-function textAnswer(text: Json): Answer {
+function textAnswer(text: Json): CommandAnswer {
   return { json: text, text: typeof text === 'string' ? text.trimEnd() : JSON.stringify(text) }
 }
 
-function refusal(fault: Parameters<typeof refusalSentence>[0]): Answer {
+function refusal(fault: Parameters<typeof refusalSentence>[0]): CommandAnswer {
   const message = refusalSentence(fault)
   return {
     json: { ok: false, fault: fault.kind, message },

@@ -5,9 +5,9 @@
  * Does I/O.
  */
 import { existsSync } from 'node:fs'
-import { dataDirectory } from '../config/data-directory.ts'
+import { dataDirectoryAt } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
-import { chanceBytes, ulid } from '../core/ids.ts'
+import { randomBytes, newUlid } from '../core/ids.ts'
 import { systemClock } from '../core/clock.ts'
 import { SchemaAltered } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
@@ -16,22 +16,22 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { keyFaultSentence, loadKey, loadOrCreateKey } from '../ledger/key-store.ts'
 import { meshSealKey } from '../main/membership-log.ts'
-import { nodeKeyIn } from '../main/node-key-store.ts'
+import { loadNodeKey } from '../main/node-key-store.ts'
 import { joinByInvitation } from '../main/joining-client.ts'
 import { meshFiles } from '../main/mesh.ts'
-import { ownAddresses } from '../mesh/discovery/own-address-client.ts'
-import { addressText } from '../mesh/discovery/peer-source.ts'
-import { foundCommunity, mayDecide, withoutMember } from '../mesh/identity/community.ts'
-import type { Authority, Community, CommunityFault } from '../mesh/identity/community.ts'
-import type { Level } from '../mesh/identity/membership-record.ts'
+import { listOwnAddresses } from '../mesh/discovery/own-address-client.ts'
+import { formatPeerAddress } from '../mesh/discovery/peer-source.ts'
+import { foundCommunity, mayAdmitMembers, withoutMember } from '../mesh/identity/community.ts'
+import type { CommunityAuthority, Community, CommunityFault } from '../mesh/identity/community.ts'
+import type { MembershipLevel } from '../mesh/identity/membership-record.ts'
 import { readInvitation, writeInvitation } from '../mesh/identity/invitation.ts'
 import type { InvitationFault } from '../mesh/identity/invitation.ts'
 import { MembershipAltered, MeshStore } from '../mesh/identity/mesh-store.ts'
 import { nodeIdentity, shortId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
-import { userNkey } from '../mesh/nats/nkey.ts'
-import { EXIT, table } from './print.ts'
-import type { Answer } from './print.ts'
+import { encodeUserNkey } from '../mesh/nats/nkey.ts'
+import { EXIT, formatTable } from './print.ts'
+import type { CommandAnswer } from './print.ts'
 
 export interface MeshCommand {
   readonly config: Config
@@ -41,21 +41,21 @@ export interface MeshCommand {
 }
 
 /** A sentence that says what is wrong and what to do. */
-export type Said = Result<Answer, string>
+export type RefusalSentence = Result<CommandAnswer, string>
 
-export interface Opened {
+export interface OpenedMeshStore {
   readonly store: MeshStore
-  readonly authority: Authority
+  readonly authority: CommunityAuthority
 }
 
 const MINUTE_MS = 60_000
 const LEAVE_FIRST = 'To leave that one first: hearthbus mesh leave.'
 
-export function initCommunity(command: MeshCommand, name: string): Promise<Answer> {
+export function foundOwnCommunity(command: MeshCommand, name: string): Promise<CommandAnswer> {
   return withStore(command, async ({ store, authority }) => {
     const held = store.community()
     if (held !== undefined) return fail(`This node belongs to ${held.name} already. ${LEAVE_FIRST}`)
-    const key = await loadOrCreateKey(meshFiles(dataDirectory(command.dataRoot)).rootKey)
+    const key = await loadOrCreateKey(meshFiles(dataDirectoryAt(command.dataRoot)).rootKey)
     if (!key.ok) return fail(keyFaultSentence(key.fault))
     const root = nodeIdentity(key.value.privateKey)
     const founder = { nodeId: authority.self.id, name: command.name }
@@ -63,29 +63,32 @@ export function initCommunity(command: MeshCommand, name: string): Promise<Answe
     if (!founded.ok) return fail(communitySentence(founded.fault))
     return said(
       { community: root.id, name },
-      `${name} is founded, and this node is its first anchor.\nIts root key is ${meshFiles(dataDirectory(command.dataRoot)).rootKey}: keep a copy of it in a safe place.\nNext: hearthbus mesh invite${enabledHint(command)}`,
+      `${name} is founded, and this node is its first anchor.\nIts root key is ${meshFiles(dataDirectoryAt(command.dataRoot)).rootKey}: keep a copy of it in a safe place.\nNext: hearthbus mesh invite${enabledHint(command)}`,
     )
   })
 }
 
-export function inviteNode(command: MeshCommand, options: { level: Level; minutes: number }): Promise<Answer> {
+export function inviteNode(
+  command: MeshCommand,
+  options: { level: MembershipLevel; minutes: number },
+): Promise<CommandAnswer> {
   return withStore(command, async ({ store, authority }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
-    if (!mayDecide(community, authority)) return fail('Only an anchor invites. Ask on a node that is one.')
+    if (!mayAdmitMembers(community, authority)) return fail('Only an anchor invites. Ask on a node that is one.')
     // An anchor can admit and revoke others; who makes one is decided by the root key alone (ADR 31).
     if (options.level === 'anchor' && authority.root?.id !== community.id)
       return fail('Only the node with the root key makes anchors.')
     const nowMs = systemClock.now()
     const invitation = {
-      id: ulid(),
+      id: newUlid(),
       communityId: community.id,
       communityName: community.name,
       issuer: authority.self.id,
       level: options.level,
       expiresAtMs: nowMs + options.minutes * MINUTE_MS,
       // Known to the issuer and to whoever holds the line: it proves that one is invited, once.
-      secret: chanceBytes(32),
+      secret: randomBytes(32),
       addresses: listeningAt(command, store),
     }
     await store.addInvitation(invitation, nowMs)
@@ -97,7 +100,7 @@ export function inviteNode(command: MeshCommand, options: { level: Level; minute
   })
 }
 
-export function joinCommunity(command: MeshCommand, text: string): Promise<Answer> {
+export function joinCommunity(command: MeshCommand, text: string): Promise<CommandAnswer> {
   return withStore(command, async ({ store, authority }) => {
     const held = store.community()
     const invitation = readInvitation(text, systemClock.now())
@@ -130,9 +133,9 @@ function enabledHint({ config }: MeshCommand): string {
   return config.mesh.enabled ? '' : '\nSet mesh.enabled in the configuration, or nothing comes of it.'
 }
 
-export async function listMembers(command: MeshCommand): Promise<Answer> {
+export async function listMembers(command: MeshCommand): Promise<CommandAnswer> {
   // Looking makes neither a key nor a database.
-  if (!existsSync(meshFiles(dataDirectory(command.dataRoot)).database)) return refusal(NO_COMMUNITY)
+  if (!existsSync(meshFiles(dataDirectoryAt(command.dataRoot)).database)) return refusalAnswer(NO_COMMUNITY)
   return withStore(command, async ({ store, authority }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
@@ -159,16 +162,16 @@ export async function listMembers(command: MeshCommand): Promise<Answer> {
         })),
         revoked: [...community.revoked].map(([nodeId, at]) => ({ node_id: nodeId, revoked_at: at })),
       },
-      `${community.name}, revision ${community.revision}\n\n${table(['name', 'level', 'short', 'since', 'id'], [...rows, ...revoked])}`,
+      `${community.name}, revision ${community.revision}\n\n${formatTable(['name', 'level', 'short', 'since', 'id'], [...rows, ...revoked])}`,
     )
   })
 }
 
-export function revokeNode(command: MeshCommand, which: string): Promise<Answer> {
+export function revokeNode(command: MeshCommand, which: string): Promise<CommandAnswer> {
   return withStore(command, async ({ store, authority }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
-    const [nodeId, ...others] = membersCalled(community, which)
+    const [nodeId, ...others] = findMembers(community, which)
     if (nodeId === undefined) return fail(`No member is called ${which}. hearthbus mesh members lists them.`)
     if (others.length > 0)
       return fail(`${others.length + 1} members are called ${which}. Say which by its id: hearthbus mesh members.`)
@@ -185,9 +188,9 @@ export function revokeNode(command: MeshCommand, which: string): Promise<Answer>
 }
 
 /** For the `users` of a NATS server; see docs/protocols/mesh.md for the permissions that go with it. */
-export function showNkey(command: MeshCommand): Promise<Answer> {
+export function showNkey(command: MeshCommand): Promise<CommandAnswer> {
   return withStore(command, async ({ authority }) => {
-    const nkey = userNkey(authority.self.publicKey)
+    const nkey = encodeUserNkey(authority.self.publicKey)
     return said({ nkey, node_id: authority.self.id }, nkey)
   })
 }
@@ -196,14 +199,14 @@ export function showNkey(command: MeshCommand): Promise<Answer> {
 function listeningAt({ config }: MeshCommand, store: MeshStore): readonly string[] {
   const known = store.addresses()
   if (known.length > 0) return known
-  return ownAddresses(config.mesh).map(({ host, port }) => addressText(host, port))
+  return listOwnAddresses(config.mesh).map(({ host, port }) => formatPeerAddress(host, port))
 }
 
 /**
  * By id or, where it is none, by name or by the short id that lists show. Nodes name themselves, so a name may be
  * several nodes', and one node's name another's id: the id itself always wins.
  */
-export function membersCalled({ members }: Pick<Community, 'members'>, which: string): readonly string[] {
+export function findMembers({ members }: Pick<Community, 'members'>, which: string): readonly string[] {
   if (members.has(which)) return [which]
   return [...members.values()]
     .filter(({ nodeId, name }) => name === which || shortId(nodeId) === which)
@@ -211,24 +214,27 @@ export function membersCalled({ members }: Pick<Community, 'members'>, which: st
 }
 
 /** The store is the gateway's own and is shared with it: each command opens it for as long as it works. */
-export async function withStore(command: MeshCommand, work: (opened: Opened) => Promise<Said>): Promise<Answer> {
-  const data = dataDirectory(command.dataRoot)
+export async function withStore(
+  command: MeshCommand,
+  work: (opened: OpenedMeshStore) => Promise<RefusalSentence>,
+): Promise<CommandAnswer> {
+  const data = dataDirectoryAt(command.dataRoot)
   const files = meshFiles(data)
   makeFolder(data.keys)
-  const key = await nodeKeyIn(data)
-  if (!key.ok) return refusal(key.fault)
+  const key = await loadNodeKey(data)
+  if (!key.ok) return refusalAnswer(key.fault)
   const root = await rootAt(files.rootKey)
   const sealKey = meshSealKey(key.value.privateKey)
   let store: MeshStore
   try {
     store = new MeshStore(files.database, { sealKey })
   } catch (error) {
-    if (error instanceof MembershipAltered || error instanceof SchemaAltered) return refusal(error.message)
+    if (error instanceof MembershipAltered || error instanceof SchemaAltered) return refusalAnswer(error.message)
     throw error
   }
   try {
     const result = await work({ store, authority: { self: nodeIdentity(key.value.privateKey), root } })
-    return result.ok ? result.value : refusal(result.fault)
+    return result.ok ? result.value : refusalAnswer(result.fault)
   } finally {
     store.close()
   }
@@ -243,11 +249,11 @@ async function rootAt(path: string): Promise<NodeIdentity | undefined> {
 export const NO_COMMUNITY =
   'This node belongs to no community: hearthbus mesh init founds one, hearthbus mesh join enters one.'
 
-function said(json: Json, text: string): Said {
+function said(json: Json, text: string): RefusalSentence {
   return ok({ json, text })
 }
 
-export function refusal(message: string): Answer {
+export function refusalAnswer(message: string): CommandAnswer {
   return { json: { ok: false, error: { message } }, text: message, exit: EXIT.failed }
 }
 

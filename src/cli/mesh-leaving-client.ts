@@ -5,29 +5,29 @@
  * Does I/O.
  */
 import { existsSync, renameSync } from 'node:fs'
-import { dataDirectory } from '../config/data-directory.ts'
+import { dataDirectoryAt } from '../config/data-directory.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import { meshFiles } from '../main/mesh.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { idToken } from '../mesh/identity/node-key.ts'
-import { NO_COMMUNITY, refusal, withStore } from './mesh-client.ts'
-import type { MeshCommand, Opened, Said } from './mesh-client.ts'
-import type { Answer } from './print.ts'
+import { NO_COMMUNITY, refusalAnswer, withStore } from './mesh-client.ts'
+import type { MeshCommand, OpenedMeshStore, RefusalSentence } from './mesh-client.ts'
+import type { CommandAnswer } from './print.ts'
 
 export interface LeaveOptions {
   /** Also where this node founded the community and others are in it. */
   readonly abandon: boolean
 }
 
-export async function leaveCommunity(command: MeshCommand, options: LeaveOptions): Promise<Answer> {
-  const data = dataDirectory(command.dataRoot)
+export async function leaveCommunity(command: MeshCommand, options: LeaveOptions): Promise<CommandAnswer> {
+  const data = dataDirectoryAt(command.dataRoot)
   // Looking makes neither a key nor a database.
-  if (!existsSync(meshFiles(data).database)) return refusal(NO_COMMUNITY)
+  if (!existsSync(meshFiles(data).database)) return refusalAnswer(NO_COMMUNITY)
   // A gateway has neighbours, sessions and subscriptions of the community that it started in.
   const lock = takeProcessLock(data.lock)
   if (lock === undefined)
-    return refusal('The gateway of this node runs. Stop it first, then leave, then start it again.')
+    return refusalAnswer('The gateway of this node runs. Stop it first, then leave, then start it again.')
   try {
     return await withStore(command, (opened) => leave(command, opened, options))
   } finally {
@@ -35,11 +35,15 @@ export async function leaveCommunity(command: MeshCommand, options: LeaveOptions
   }
 }
 
-async function leave(command: MeshCommand, { store, authority }: Opened, { abandon }: LeaveOptions): Promise<Said> {
+async function leave(
+  command: MeshCommand,
+  { store, authority }: OpenedMeshStore,
+  { abandon }: LeaveOptions,
+): Promise<RefusalSentence> {
   const community = store.community()
   if (community === undefined) return fail(NO_COMMUNITY)
   const others = [...community.members.keys()].filter((nodeId) => nodeId !== authority.self.id).length
-  const { rootKey } = meshFiles(dataDirectory(command.dataRoot))
+  const { rootKey } = meshFiles(dataDirectoryAt(command.dataRoot))
   const isFounder = existsSync(rootKey)
   if (isFounder && others > 0 && !abandon)
     return fail(

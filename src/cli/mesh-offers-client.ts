@@ -8,9 +8,9 @@ import { fail, ok } from '../core/result.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { withheldOffersDigest } from '../mesh/offer-pin.ts'
 import type { WithheldOffer } from '../mesh/offer-pin.ts'
-import { membersCalled, NO_COMMUNITY, withStore } from './mesh-client.ts'
+import { findMembers, NO_COMMUNITY, withStore } from './mesh-client.ts'
 import type { MeshCommand } from './mesh-client.ts'
-import type { Answer } from './print.ts'
+import type { CommandAnswer } from './print.ts'
 
 const WHY: Readonly<Record<WithheldOffer['why'], string>> = {
   changed: 'is described otherwise than when it was first seen',
@@ -18,12 +18,12 @@ const WHY: Readonly<Record<WithheldOffer['why'], string>> = {
   'many-names': 'comes after thousands of other names',
 }
 
-export function listWithheld(command: MeshCommand, which: string | undefined): Promise<Answer> {
+export function listWithheld(command: MeshCommand, which: string | undefined): Promise<CommandAnswer> {
   return withStore(command, async ({ store }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
-    if (which !== undefined && membersCalled(community, which).length === 0) return fail(noMember(which))
-    const ids = which === undefined ? [...community.members.keys()] : membersCalled(community, which)
+    if (which !== undefined && findMembers(community, which).length === 0) return fail(noMember(which))
+    const ids = which === undefined ? [...community.members.keys()] : findMembers(community, which)
     const nodes = ids
       .map((nodeId) => ({ nodeId, name: nameOf(community, nodeId), withheld: store.offers.withheld(nodeId) }))
       .filter(({ withheld }) => withheld.length > 0)
@@ -53,11 +53,11 @@ export function acceptOffers(
   command: MeshCommand,
   which: string,
   { digest }: { readonly digest?: string },
-): Promise<Answer> {
+): Promise<CommandAnswer> {
   return withStore(command, async ({ store }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
-    const [nodeId, ...others] = membersCalled(community, which)
+    const [nodeId, ...others] = findMembers(community, which)
     if (nodeId === undefined) return fail(noMember(which))
     if (others.length > 0)
       return fail(`${others.length + 1} members are called ${which}. Say which by its id: hearthbus mesh members.`)

@@ -6,11 +6,11 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import type { StatusView } from '../web/api.ts'
-import { configOf, dataRootOf, globalOptions, say } from './command-client.ts'
-import { findGateway, request } from './gateway-client.ts'
+import { readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
+import { findGateway, requestGateway } from './gateway-client.ts'
 import type * as meshClient from './mesh-client.ts'
-import type { Answer } from './print.ts'
-import { wholeNumber } from './whole-number.ts'
+import type { CommandAnswer } from './print.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 type MeshWork = typeof meshClient
 
@@ -24,13 +24,13 @@ export function addMeshCommands(program: Command): void {
     .description('found a community; this node is its first anchor')
     .option('--name <name>', 'what it is called', 'home')
     .action((options: { name: string }, command: Command) =>
-      run(command, (work, given) => work.initCommunity(given, options.name)),
+      run(command, (work, given) => work.foundOwnCommunity(given, options.name)),
     )
   mesh
     .command('invite')
     .description('make an invitation for one node')
     .addOption(new Option('--level <level>', 'what the node will be').choices(LEVELS).default('member'))
-    .option('--minutes <n>', 'how long it is good for', wholeNumber(1, 43_200), 60)
+    .option('--minutes <n>', 'how long it is good for', parseWholeNumber(1, 43_200), 60)
     .action((options: { level: (typeof LEVELS)[number]; minutes: number }, command: Command) =>
       run(command, (work, given) => work.inviteNode(given, options)),
     )
@@ -76,16 +76,16 @@ export function addMeshCommands(program: Command): void {
 
 async function run(
   command: Command,
-  ask: (work: MeshWork, given: meshClient.MeshCommand) => Promise<Answer>,
+  ask: (work: MeshWork, given: meshClient.MeshCommand) => Promise<CommandAnswer>,
 ): Promise<void> {
-  const config = configOf(command)
+  const config = readCommandConfig(command)
   if (config === undefined) return
   const work = await import('./mesh-client.ts')
   // The demo has a directory of its own; what is asked while it runs is about it.
-  const running = findGateway(globalOptions(command).data)
-  const dataRoot = running.ok ? running.value.dataRoot : dataRootOf(command)
+  const running = findGateway(readGlobalOptions(command).data)
+  const dataRoot = running.ok ? running.value.dataRoot : readDataRoot(command)
   // It may have been started with another configuration than this command was given.
-  const status = running.ok ? await request(running.value, { path: '/api/status' }) : undefined
+  const status = running.ok ? await requestGateway(running.value, { path: '/api/status' }) : undefined
   const name = status?.ok === true ? (status.value as unknown as StatusView).node : config.node.name
-  say(command, await ask(work, { config, dataRoot, name }))
+  printAnswer(command, await ask(work, { config, dataRoot, name }))
 }

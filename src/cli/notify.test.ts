@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { notifyAnswer, notifyFacts } from './notify.ts'
+import { notifyAnswer, gatherNotifyFacts } from './notify.ts'
 
 const DESTINATION = { url: 'https://ntfy.example/k3x9', format: 'ntfy', names: false } as const
 
@@ -32,7 +32,7 @@ describe('a trial', () => {
 describe('the doctor, of places where people are told', () => {
   it('names a variable that is not set, and sends nothing', () => {
     const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
-    expect(notifyFacts([DESTINATION, wanted], {})).toEqual([
+    expect(gatherNotifyFacts([DESTINATION, wanted], {})).toEqual([
       {
         name: 'notify',
         status: 'degraded',
@@ -40,9 +40,9 @@ describe('the doctor, of places where people are told', () => {
           'People are not told at ntfy.example that calls wait for them: the environment variable NTFY_TOKEN, which should hold its token, is not set.',
       },
     ])
-    expect(notifyFacts([wanted], { NTFY_TOKEN: 'tk_1' })).toEqual([
+    expect(gatherNotifyFacts([wanted], { NTFY_TOKEN: 'tk_1' })).toEqual([
       { name: 'notify', status: 'ok', advice: '1 place, not tried; hearthbus notify tries.' },
     ])
-    expect(notifyFacts([], {})).toEqual([])
+    expect(gatherNotifyFacts([], {})).toEqual([])
   })
 })

@@ -7,13 +7,13 @@
 import type { Command } from 'commander'
 import type { NotifyDestination } from '../config/notify.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
-import { bring } from '../web/notice-client.ts'
-import { notToldSentences, placeOf } from '../web/notice-place.ts'
-import { trialNotice } from '../web/notice.ts'
-import type { Notice } from '../web/notice.ts'
-import { configOf, say } from './command-client.ts'
-import { EXIT, table } from './print.ts'
-import type { Answer } from './print.ts'
+import { sendNotice } from '../web/notice-client.ts'
+import { notToldSentences, resolveNoticePlace } from '../web/notice-place.ts'
+import { createTrialNotice } from '../web/notice.ts'
+import type { PersonNotice } from '../web/notice.ts'
+import { readCommandConfig, printAnswer } from './command-client.ts'
+import { EXIT, formatTable } from './print.ts'
+import type { CommandAnswer } from './print.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -29,28 +29,31 @@ export function addNotifyCommand(program: Command): void {
     .command('notify')
     .description('send a trial notice to every place that people are told at')
     .action(async (_, command: Command) => {
-      const config = configOf(command)
+      const config = readCommandConfig(command)
       if (config === undefined) return
-      const notice = trialNotice(config.node.name)
-      say(command, notifyAnswer(await Promise.all(config.notify.map((one) => tryOut(notice, one, process.env)))))
+      const notice = createTrialNotice(config.node.name)
+      printAnswer(
+        command,
+        notifyAnswer(await Promise.all(config.notify.map((one) => tryOut(notice, one, process.env)))),
+      )
     })
 }
 
-async function tryOut(notice: Notice, destination: NotifyDestination, environment: Environment): Promise<Tried> {
+async function tryOut(notice: PersonNotice, destination: NotifyDestination, environment: Environment): Promise<Tried> {
   const { format } = destination
-  const place = placeOf(destination, environment)
+  const place = resolveNoticePlace(destination, environment)
   if (!place.ok) return { ...place.fault, format }
-  return { host: place.value.host, format, trouble: await bring(notice, place.value) }
+  return { host: place.value.host, format, trouble: await sendNotice(notice, place.value) }
 }
 
-export function notifyAnswer(tried: readonly Tried[]): Answer {
+export function notifyAnswer(tried: readonly Tried[]): CommandAnswer {
   if (tried.length === 0)
     return { json: [], text: 'Nobody is to be told: notify in the configuration names no place.', exit: EXIT.usage }
   return {
     json: tried.map(({ host, format, trouble }) =>
       trouble === undefined ? { host, format, ok: true } : { host, format, ok: false, trouble },
     ),
-    text: table(
+    text: formatTable(
       ['place', 'format', 'trial'],
       tried.map(({ host, format, trouble }) => [host, format, trouble === undefined ? 'taken' : `failed: ${trouble}`]),
     ),
@@ -59,10 +62,13 @@ export function notifyAnswer(tried: readonly Tried[]): Answer {
 }
 
 /** For the doctor, while no gateway runs. Nothing is sent: a phone that rings is for whoever asked for a trial. */
-export function notifyFacts(notify: readonly NotifyDestination[], environment: Environment): DoctorFacts['services'] {
+export function gatherNotifyFacts(
+  notify: readonly NotifyDestination[],
+  environment: Environment,
+): DoctorFacts['services'] {
   if (notify.length === 0) return []
   const unusable = notify
-    .map((destination) => placeOf(destination, environment))
+    .map((destination) => resolveNoticePlace(destination, environment))
     .flatMap((place) => (place.ok ? [] : [place.fault]))
   if (unusable.length > 0) return [{ name: 'notify', status: 'degraded', advice: notToldSentences(unusable) }]
   const places = notify.length === 1 ? '1 place' : `${notify.length} places`

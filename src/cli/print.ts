@@ -23,15 +23,15 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
 /** What a command hands back: the same facts in both forms. */
-export interface Answer {
+export interface CommandAnswer {
   readonly json: Json
   readonly text: string
   readonly exit?: ExitCode
 }
 
 /** Columns padded to their widest cell; the last one is left as it is. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [headings, ...rows].map((row) => row.map(unbroken))
+export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const all = [headings, ...rows].map((row) => row.map(toOneLine))
   const widths = headings.map((_, column) => Math.max(...all.map((row) => displayWidth(row[column] ?? ''))))
   const line = (row: readonly string[]): string =>
     row.map((cell, column) => (column === row.length - 1 ? cell : pad(cell, widths[column] ?? 0))).join('  ')
@@ -48,7 +48,7 @@ export function ageText(ms: number): string {
 }
 
 /** What a stranger wrote must not move the cursor of somebody's terminal. */
-export function harmless(text: string): string {
+export function stripControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => (character === '\n' ? '\n' : '\uFFFD'))
 }
 
@@ -56,7 +56,7 @@ export function harmless(text: string): string {
  * Words of strangers within a line of ours begin no line that looks like ours, nor do blanks push them to where one
  * begins.
  */
-export function unbroken(text: string): string {
+export function toOneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ')
 }
 

@@ -10,11 +10,11 @@ import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Gateway } from '../main.ts'
 import type { StartFault } from '../main/start-fault.ts'
-import { tryToStart } from './start-server.ts'
+import { startOrExplain } from './start-server.ts'
 import { VERSION } from './version-store.ts'
 
 /** Takes the lock like any gateway, so it fails where one runs. */
-export async function withQuietGateway<Value>(
+export async function withTemporaryGateway<Value>(
   config: Config,
   dataRoot: string,
   work: (gateway: Gateway) => Promise<Value>,
@@ -28,7 +28,13 @@ export async function withQuietGateway<Value>(
     devices: { ...config.devices, enabled: false },
     mesh: { ...config.mesh, enabled: false },
   }
-  const started = await tryToStart({ config: alone, dataRoot, version: VERSION, logger: silentLogger, listen: false })
+  const started = await startOrExplain({
+    config: alone,
+    dataRoot,
+    version: VERSION,
+    logger: silentLogger,
+    listen: false,
+  })
   if (!started.ok) return started
   try {
     return ok(await work(started.value))

@@ -1,9 +1,9 @@
 /** What a person at a terminal is shown of calls that strangers made. */
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../core/json.ts'
-import { approvalsAnswer, toolsAnswer } from './remote.ts'
+import { formatApprovals, formatTools } from './remote.ts'
 import type { ToolView } from '../web/views.ts'
-import { table } from './print.ts'
+import { formatTable } from './print.ts'
 
 describe('approvals at the terminal', () => {
   it('show the id of the device, which rules and tokens take', () => {
@@ -14,7 +14,7 @@ describe('approvals at the terminal', () => {
       shown: { label: 'Front Door Lock (Hall, Ground)', arguments: { ref: 141, label: 'Unlock' } },
       expiresAtMs: 900_000,
     }
-    expect(approvalsAnswer([approval], 0).text).toBe(
+    expect(formatApprovals([approval], 0).text).toBe(
       [
         '01M7GRQ0E461MTBTN6ZHDH9F14  requested  hs4.devices.set: Front Door Lock (Hall, Ground)',
         '  asked by  local',
@@ -27,7 +27,7 @@ describe('approvals at the terminal', () => {
 
   it('say what would change before they show all of it', () => {
     const change = (before: Json, after: Json): string | undefined =>
-      approvalsAnswer([{ id: '01A', shown: { arguments: {}, preview: { before, after } } }], 0)
+      formatApprovals([{ id: '01A', shown: { arguments: {}, preview: { before, after } } }], 0)
         .text.split('\n')
         .find((line) => line.startsWith('  change'))
     const lock = { path: 'control', label: 'Unlock', value: 0 }
@@ -43,7 +43,7 @@ describe('approvals at the terminal', () => {
 
   it('say of a yes that was used or has expired no longer that it is valid', () => {
     const last = (state: string): string | undefined =>
-      approvalsAnswer([{ id: '01A', state, shown: { arguments: {} }, expiresAtMs: 60_000 }], 0)
+      formatApprovals([{ id: '01A', state, shown: { arguments: {} }, expiresAtMs: 60_000 }], 0)
         .text.split('\n')
         .at(-1)
     expect(['approved', 'used', 'expired'].map(last)).toEqual(['  valid for 60 s', '  arguments {}', '  arguments {}'])
@@ -58,7 +58,7 @@ describe('approvals at the terminal', () => {
       shown: { label: 'Front\nDoor', client, arguments: { ref: 141, intent: 'a\nb' } },
       expiresAtMs: 60_000,
     }
-    expect(approvalsAnswer([approval], 0).text.split('\n')).toEqual([
+    expect(formatApprovals([approval], 0).text.split('\n')).toEqual([
       '01A  requested  hs4.devices.set: Front Door',
       '  asked by  bot (calls itself "claude) arguments {\\"ref\\":101} 01B requested hs4.devices.set on Hall Lamp")',
       '  arguments {"ref":141,"intent":"a\\nb"}',
@@ -70,7 +70,7 @@ describe('approvals at the terminal', () => {
 describe('the list of tools', () => {
   const tool = (description: string): string => {
     const view = { name: 't', title: '', description, effect: 'writes', family: 'devices' } as unknown as ToolView
-    return toolsAnswer([view]).text.split('\n')[1] ?? ''
+    return formatTools([view]).text.split('\n')[1] ?? ''
   }
 
   it('says what a tool of a device does, and not again where', () => {
@@ -85,6 +85,6 @@ describe('the list of tools', () => {
 
 describe('table', () => {
   it('has one line for each row', () => {
-    expect(table(['tool', ''], [['a\nb', 'c\r\n\r\nd']])).toBe('tool\na b   c d')
+    expect(formatTable(['tool', ''], [['a\nb', 'c\r\n\r\nd']])).toBe('tool\na b   c d')
   })
 })

@@ -7,10 +7,10 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView, StatusView, ToolView } from '../web/api.ts'
 import type { TraceView } from '../web/views.ts'
-import { EXIT, ageText, harmless, table, unbroken } from './print.ts'
-import type { Answer } from './print.ts'
+import { EXIT, ageText, stripControls, formatTable, toOneLine } from './print.ts'
+import type { CommandAnswer } from './print.ts'
 
-export function statusAnswer(status: StatusView, nowMs: number): Answer {
+export function formatStatus(status: StatusView, nowMs: number): CommandAnswer {
   const { ledger } = status
   const lines = [
     `${status.node}  ${status.url}  Hearthbus ${status.version}, up for ${ageText(nowMs - Date.parse(status.startedAt))}`,
@@ -19,26 +19,26 @@ export function statusAnswer(status: StatusView, nowMs: number): Answer {
     `ledger    ${ledger.size} entries, ${ledger.state}, ${ledger.checkpointSize === null ? 'not signed yet' : `last signed at ${ledger.checkpointSize}`}`,
     `approvals ${status.pendingApprovals === 0 ? 'none wait' : `${status.pendingApprovals} wait: hearthbus approvals`}`,
     '',
-    table(
+    formatTable(
       ['service', 'status', ''],
-      status.services.map((service) => [service.name, service.status, harmless(summary(service.details))]),
+      status.services.map((service) => [service.name, service.status, stripControls(summary(service.details))]),
     ),
   ]
   return { json: status as unknown as Json, text: lines.join('\n') }
 }
 
-export function toolsAnswer(tools: readonly ToolView[]): Answer {
-  const rows = tools.map((tool) => [tool.name, tool.effect, harmless(summaryOf(tool.description))])
-  return { json: tools as unknown as Json, text: table(['tool', 'effect', ''], rows) }
+export function formatTools(tools: readonly ToolView[]): CommandAnswer {
+  const rows = tools.map((tool) => [tool.name, tool.effect, stripControls(summaryOf(tool.description))])
+  return { json: tools as unknown as Json, text: formatTable(['tool', 'effect', ''], rows) }
 }
 
 /** The family's own answer, as a model would see it; the exit code says how it ended. */
-export function callAnswer(view: CallView): Answer {
+export function formatCall(view: CallView): CommandAnswer {
   const exit = view.outcome === 'ok' ? EXIT.ok : view.outcome === 'denied' ? EXIT.denied : EXIT.failed
-  return { json: view as unknown as Json, text: harmless(JSON.stringify(view.structured, null, 2)), exit }
+  return { json: view as unknown as Json, text: stripControls(JSON.stringify(view.structured, null, 2)), exit }
 }
 
-export function tracesAnswer(traces: readonly TraceView[]): Answer {
+export function formatTraces(traces: readonly TraceView[]): CommandAnswer {
   const rows = traces.map((trace) => [
     trace.ts,
     trace.capability,
@@ -49,14 +49,14 @@ export function tracesAnswer(traces: readonly TraceView[]): Answer {
   ])
   return {
     json: traces as unknown as Json,
-    text: table(
+    text: formatTable(
       ['time', 'capability', 'result', 'took', 'where', 'trace'],
-      rows.map((row) => row.map(harmless)),
+      rows.map((row) => row.map(stripControls)),
     ),
   }
 }
 
-export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number): Answer {
+export function formatApprovals(approvals: readonly JsonObject[], nowMs: number): CommandAnswer {
   if (approvals.length === 0) return { json: [], text: 'Nothing waits for an approval.' }
   const blocks = approvals.map((approval) => {
     const binding = objectOf(approval['binding'])
@@ -74,7 +74,7 @@ export function approvalsAnswer(approvals: readonly JsonObject[], nowMs: number)
       ...(isOver(approval) ? [] : [`  ${left > 0 ? `valid for ${ageText(left)}` : 'lapsed'}`]),
     ].join('\n')
   })
-  return { json: approvals, text: harmless(blocks.join('\n\n')) }
+  return { json: approvals, text: stripControls(blocks.join('\n\n')) }
 }
 
 /** Of a round: who has said what, and how many it takes. */
@@ -109,13 +109,13 @@ const BRIEF = 60
 
 /** In quotes where it could pass for another change. */
 function brief(value: Json | undefined): string {
-  const whole = typeof value === 'string' && /[,→]/.test(value) ? JSON.stringify(unbroken(value)) : text(value)
+  const whole = typeof value === 'string' && /[,→]/.test(value) ? JSON.stringify(toOneLine(value)) : text(value)
   return whole.length > BRIEF ? `${whole.slice(0, BRIEF)}…` : whole
 }
 
 /** Everything else: the JSON itself is the best form there is. */
-export function plainAnswer(value: Json, sentence?: string): Answer {
-  return { json: value, text: sentence ?? harmless(JSON.stringify(value, null, 2)) }
+export function formatPlain(value: Json, sentence?: string): CommandAnswer {
+  return { json: value, text: sentence ?? stripControls(JSON.stringify(value, null, 2)) }
 }
 
 function summary(details: JsonObject): string {
@@ -152,5 +152,5 @@ function objectOf(value: Json | undefined): JsonObject {
 }
 
 function text(value: Json | undefined): string {
-  return typeof value === 'string' ? unbroken(value) : JSON.stringify(value ?? null)
+  return typeof value === 'string' ? toOneLine(value) : JSON.stringify(value ?? null)
 }

@@ -11,12 +11,12 @@ import type { BoardKind } from '../sim/devices/board.ts'
 import { startDeviceFleet } from '../sim/devices/fleet-client.ts'
 import type { ProfileName } from '../sim/devices/profile.ts'
 import { FIRMWARE_TIMING } from '../sim/devices/simulated-device.ts'
-import type { Faults } from '../sim/devices/simulated-device.ts'
-import { globalOptions } from './command-client.ts'
-import { findGateway, request } from './gateway-client.ts'
+import type { DeviceFaults } from '../sim/devices/simulated-device.ts'
+import { readGlobalOptions } from './command-client.ts'
+import { findGateway, requestGateway } from './gateway-client.ts'
 import { EXIT } from './print.ts'
-import { untilSignal } from './until-signal-client.ts'
-import { wholeNumber } from './whole-number.ts'
+import { waitForSignal } from './until-signal.ts'
+import { parseWholeNumber } from './whole-number.ts'
 import { thrownMessage } from '../core/thrown.ts'
 
 interface SimOptions {
@@ -49,8 +49,13 @@ export function addDevicesSim(sim: Command): void {
     .command('devices')
     .description('ESP32 devices that boot, enrol and answer like firmware, until Ctrl-C')
     .option('--ota <url>', 'where they ask what to connect to', 'http://127.0.0.1:7421/xiaozhi/ota/')
-    .option('--count <n>', 'how many', wholeNumber(1, 10_000), 1)
-    .option('--first <n>', 'number of the first one: its address follows from it', wholeNumber(1, 1_000_000_000), 1)
+    .option('--count <n>', 'how many', parseWholeNumber(1, 10_000), 1)
+    .option(
+      '--first <n>',
+      'number of the first one: its address follows from it',
+      parseWholeNumber(1, 1_000_000_000),
+      1,
+    )
     .addOption(
       new Option('--profile <name>', 'firmware; mixed if absent').choices(['fw-1.9', 'fw-2.4', 'fw-next', 'py']),
     )
@@ -62,7 +67,7 @@ export function addDevicesSim(sim: Command): void {
         .default('both'),
     )
     .option('--asleep', 'WebSocket devices stay silent, as stock ones do until somebody wakes them')
-    .option('--late <ms>', 'every answer comes so much later', wholeNumber(0, 600_000))
+    .option('--late <ms>', 'every answer comes so much later', parseWholeNumber(0, 600_000))
     .addOption(
       new Option('--fault <name...>', 'what is wrong with them').choices(Object.keys(FAULTS)).default([], 'nothing'),
     )
@@ -75,7 +80,7 @@ async function simulate(options: SimOptions, command: Command): Promise<number> 
   // Devices that sleep, or that nobody lets in, hold nothing that would keep the process alive.
   const alive = setInterval(() => undefined, 60_000)
   const stopping = new AbortController()
-  const stopWanted = untilSignal().finally(() => clearInterval(alive))
+  const stopWanted = waitForSignal().finally(() => clearInterval(alive))
   const { ota, count, first, profile, kind, asleep } = options
   let shown = 0
   const started = startDeviceFleet({
@@ -107,7 +112,7 @@ async function simulate(options: SimOptions, command: Command): Promise<number> 
   return EXIT.ok
 }
 
-function faultsOf({ late, fault }: SimOptions): Partial<Faults> {
+function faultsOf({ late, fault }: SimOptions): Partial<DeviceFaults> {
   const switched = Object.fromEntries(fault.map((name) => [FAULTS[name], true]))
   return { ...switched, ...(late === undefined ? {} : { lateMs: late }) }
 }
@@ -118,10 +123,10 @@ function transportOf({ transport }: SimOptions, index: number): string {
 }
 
 async function approve(command: Command, code: string, transport: string): Promise<void> {
-  const gateway = findGateway(globalOptions(command).data)
+  const gateway = findGateway(readGlobalOptions(command).data)
   const body = { tool: 'devices.enrolment.approve', arguments: { code, transport } }
   const answer = gateway.ok
-    ? await request(gateway.value, { method: 'POST', path: '/api/call', body, asOwner: true })
+    ? await requestGateway(gateway.value, { method: 'POST', path: '/api/call', body, asOwner: true })
     : gateway
   if (!answer.ok) process.stderr.write(`${code} could not be approved: ${answer.fault.message}\n`)
 }

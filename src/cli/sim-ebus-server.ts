@@ -11,13 +11,13 @@ import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'
 import type { GeneratedDevice } from './defined-device.ts'
 import { EXIT } from './print.ts'
-import { addressOf, obeyUntilSignal } from './sim-typed-client.ts'
-import type { Address } from './sim-typed-client.ts'
-import { wholeNumber } from './whole-number.ts'
+import { parseListenAddress, obeyLinesUntilSignal } from './sim-typed-client.ts'
+import type { ListenAddress } from './sim-typed-client.ts'
+import { parseWholeNumber } from './whole-number.ts'
 import { thrownMessage } from '../core/thrown.ts'
 
 interface SimOptions {
-  readonly listen: Address
+  readonly listen: ListenAddress
   readonly plainPort?: number
   readonly udpPort?: number
   readonly ebusdPort?: number
@@ -31,7 +31,7 @@ interface SimOptions {
   readonly device: readonly string[]
 }
 
-const PORT = wholeNumber(0, 65_535)
+const PORT = parseWholeNumber(0, 65_535)
 
 export function addEbusSim(sim: Command): void {
   sim
@@ -39,7 +39,7 @@ export function addEbusSim(sim: Command): void {
     .description('run a virtual heating system on an eBUS, behind an adapter that any client can use')
     .addOption(
       new Option('--listen <host:port>', 'enhanced adapter (enh:host:port)')
-        .argParser(addressOf)
+        .argParser(parseListenAddress)
         .default({ host: '127.0.0.1', port: 9_999 }, '127.0.0.1:9999'),
     )
     .option('--plain-port <n>', 'also as a plain adapter on this TCP port', PORT)
@@ -92,7 +92,7 @@ async function runEbusSim(options: SimOptions): Promise<number> {
     return EXIT.usage
   }
   const { startEbusSimulator } = await import('../sim/ebus/simulator-server.ts')
-  const { control } = await import('../sim/ebus/control.ts')
+  const { obeyEbusCommand } = await import('../sim/ebus/control.ts')
   const { plainPort, udpPort, ebusdPort, seed, speed, houseSpeed, regulator, heatSource } = options
   const simulator = await startEbusSimulator({
     listen: {
@@ -123,7 +123,7 @@ async function runEbusSim(options: SimOptions): Promise<number> {
   for (const { address, deviceId, file, messages } of devices)
     process.stdout.write(`${deviceId} at ${address.toString(16).padStart(2, '0')}: ${messages} messages of ${file}\n`)
   process.stdout.write(`A heating system answers at ${ways.join(', ')}. Type \`help\`; Ctrl-C stops it.\n`)
-  await obeyUntilSignal((line) => control(simulator, line))
+  await obeyLinesUntilSignal((line) => obeyEbusCommand(simulator, line))
   await simulator.stop()
   return EXIT.ok
 }

@@ -7,17 +7,17 @@
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { control } from '../sim/homeseer/control.ts'
+import { obeyHomeseerCommand } from '../sim/homeseer/control.ts'
 import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
 import { EXIT } from './print.ts'
-import { addressOf, obeyUntilSignal } from './sim-typed-client.ts'
-import type { Address } from './sim-typed-client.ts'
-import { wholeNumber } from './whole-number.ts'
+import { parseListenAddress, obeyLinesUntilSignal } from './sim-typed-client.ts'
+import type { ListenAddress } from './sim-typed-client.ts'
+import { parseWholeNumber } from './whole-number.ts'
 import { thrownMessage } from '../core/thrown.ts'
 
 interface SimOptions {
-  readonly http: Address
-  readonly ascii: Address
+  readonly http: ListenAddress
+  readonly ascii: ListenAddress
   readonly sensors: number
   readonly webhook: readonly string[]
   readonly dataDirectory?: string
@@ -34,16 +34,16 @@ export function addHomeseerSim(sim: Command): void {
     .description('a simulated HomeSeer HS4: JSON, ASCII push, web hooks, event files')
     .addOption(
       new Option('--http <host:port>', 'web server')
-        .argParser(addressOf)
-        .default(addressOf('127.0.0.1:8888'), '127.0.0.1:8888'),
+        .argParser(parseListenAddress)
+        .default(parseListenAddress('127.0.0.1:8888'), '127.0.0.1:8888'),
     )
     .addOption(
       new Option('--ascii <host:port>', 'ASCII port')
-        .argParser(addressOf)
-        .default(addressOf('127.0.0.1:11000'), '127.0.0.1:11000'),
+        .argParser(parseListenAddress)
+        .default(parseListenAddress('127.0.0.1:11000'), '127.0.0.1:11000'),
     )
     .addOption(
-      new Option('--sensors <n>', 'sensors to add, for load').argParser(wholeNumber(0, MAX_SENSORS)).default(0),
+      new Option('--sensors <n>', 'sensors to add, for load').argParser(parseWholeNumber(0, MAX_SENSORS)).default(0),
     )
     .option('--webhook <url...>', 'where changes are posted to', [])
     .option('--data-directory <folder>', 'write events.json and eventgroups.json there')
@@ -92,7 +92,7 @@ async function run(options: SimOptions): Promise<number> {
       '',
     ].join('\n'),
   )
-  await obeyUntilSignal((line) => control(simulator, line))
+  await obeyLinesUntilSignal((line) => obeyHomeseerCommand(simulator, line))
   await simulator.stop()
   return EXIT.ok
 }

@@ -5,26 +5,26 @@
  */
 import { createInterface } from 'node:readline'
 import { InvalidArgumentError } from 'commander'
-import { untilSignal } from './until-signal-client.ts'
+import { waitForSignal } from './until-signal.ts'
 
-export interface Address {
+export interface ListenAddress {
   readonly host: string
   readonly port: number
 }
 
 /** `host:port`, `[::1]:port` or a port alone, on this machine. Throws what commander shows. */
-export function addressOf(text: string): Address {
+export function parseListenAddress(text: string): ListenAddress {
   const [, host = '127.0.0.1', port = ''] = /^(?:\[?([^[\]]+?)\]?:)?(\d{1,5})$/.exec(text) ?? []
   if (port === '' || Number(port) > 65_535) throw new InvalidArgumentError('give host:port, such as 127.0.0.1:9999')
   return { host, port: Number(port) }
 }
 
 /** Until somebody says stop. Line by line, so that a script can pipe faults into it. */
-export async function obeyUntilSignal(obey: (line: string) => string): Promise<void> {
+export async function obeyLinesUntilSignal(obey: (line: string) => string): Promise<void> {
   const typed = createInterface({ input: process.stdin })
   typed.on('line', (line) => {
     if (line.trim() !== '') process.stdout.write(`${obey(line)}\n`)
   })
-  await untilSignal()
+  await waitForSignal()
   typed.close()
 }

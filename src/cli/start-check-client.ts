@@ -4,18 +4,18 @@
  * Does I/O.
  */
 import { existsSync } from 'node:fs'
-import { dataDirectory } from '../config/data-directory.ts'
+import { dataDirectoryAt } from '../config/data-directory.ts'
 import { Database, DatabaseTooNew } from '../core/database-store.ts'
 import { LockUnusable, takeProcessLock } from '../core/process-lock-store.ts'
 import { OwnerTokenUnusable, readOwnerToken } from '../guard/owner-token-store.ts'
-import { allMigrations } from './ledger-files-client.ts'
+import { loadAllMigrations } from './ledger-files-client.ts'
 
 /**
  * Sentences, for a directory that no gateway uses. Damage is left to whoever verifies, modes to whoever looks at keys.
  */
 export async function startRefusals(dataRoot: string): Promise<readonly string[]> {
-  const { lock, ownerToken, database: path } = dataDirectory(dataRoot)
-  const migrations = await allMigrations()
+  const { lock, ownerToken, database: path } = dataDirectoryAt(dataRoot)
+  const migrations = await loadAllMigrations()
   return [
     ...refusalOf(lock, () => takeProcessLock(lock)?.release()),
     ...refusalOf(ownerToken, () => void readOwnerToken(ownerToken)),

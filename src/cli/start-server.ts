@@ -10,21 +10,21 @@ import { OwnerTokenUnusable } from '../guard/owner-token-store.ts'
 import { startGateway } from '../main.ts'
 import type { Gateway, GatewayOptions } from '../main.ts'
 import type { StartFault } from '../main/start-fault.ts'
-import { troubleSentence } from './data-trouble.ts'
+import { explainDataTrouble } from './data-trouble.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
 
-export async function tryToStart(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
+export async function startOrExplain(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
   try {
     return await startGateway(options)
   } catch (error) {
-    const message = error instanceof OwnerTokenUnusable ? error.message : troubleSentence(error, options.dataRoot)
+    const message = error instanceof OwnerTokenUnusable ? error.message : explainDataTrouble(error, options.dataRoot)
     if (message === undefined) throw error
     return fail({ kind: 'refused', message })
   }
 }
 
-export function exitOfStart({ kind }: StartFault): ExitCode {
+export function explainFailedStart({ kind }: StartFault): ExitCode {
   // Not a wrong setting: whoever runs has what was asked for.
   if (kind === 'running-already') return EXIT.unreachable
   return kind === 'misconfigured' ? EXIT.usage : EXIT.integrity

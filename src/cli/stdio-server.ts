@@ -11,13 +11,13 @@ import type { Logger } from '../core/logger.ts'
 import { createAuthenticate, localCaller } from '../guard/authenticate.ts'
 import type { Gateway } from '../main.ts'
 import { bridgeStdio } from '../mcp/bridge-client.ts'
-import type { Principal } from '../mcp/face-bus.ts'
+import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { serveStdio } from '../mcp/stdio-server.ts'
 import { findGateway } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
-import { exitOfStart, tryToStart } from './start-server.ts'
+import { explainFailedStart, startOrExplain } from './start-server.ts'
 
 export interface StdioOptions {
   readonly config: Config
@@ -35,7 +35,7 @@ const PATIENCE_MS = 15_000
 const LOOK_AGAIN_MS = 100
 const NO_LONGER_GOOD = 'HEARTHBUS_TOKEN is not, or no longer, good here.'
 
-export async function stdio(options: StdioOptions): Promise<ExitCode> {
+export async function runStdioCommand(options: StdioOptions): Promise<ExitCode> {
   const logger = createLogger(options.config.logLevel)
   // One patience for all attempts together: a client waits for its server only so long.
   const patience = AbortSignal.timeout(PATIENCE_MS)
@@ -61,9 +61,9 @@ async function become(
   if (token === undefined && config.listen.anonymous === 'off')
     return refuse('listen.anonymous is off, so nobody may act without a token: set HEARTHBUS_TOKEN.', EXIT.denied)
   // Listening as well: the next client that starts its server is put through to this one.
-  const started = await tryToStart({ config, dataRoot, version, logger, listen: true })
+  const started = await startOrExplain({ config, dataRoot, version, logger, listen: true })
   if (!started.ok && started.fault.kind === 'running-already' && !isLastTry) return 'another-was-first'
-  if (!started.ok) return refuse(started.fault.message, exitOfStart(started.fault))
+  if (!started.ok) return refuse(started.fault.message, explainFailedStart(started.fault))
   const gateway = started.value
   const principal = principalOf(gateway, config, token)
   if (principal === undefined) {
@@ -102,7 +102,7 @@ async function become(
 }
 
 /** Checked as the listener would: the same tokens, the same answer. */
-function principalOf({ guard }: Gateway, config: Config, token: string | undefined): Principal | undefined {
+function principalOf({ guard }: Gateway, config: Config, token: string | undefined): FacePrincipal | undefined {
   if (token === undefined) return localCaller(config.listen.anonymous)
   const authenticate = createAuthenticate({ findToken: guard.tokens.find, isOwner: () => false, anonymous: 'off' })
   const known = authenticate({ authorization: `Bearer ${token}` }, undefined)

@@ -4,16 +4,16 @@
  * Does I/O.
  */
 import { rmSync, writeFileSync } from 'node:fs'
-import { dataDirectory } from '../config/data-directory.ts'
+import { dataDirectoryAt } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
 import type { Gateway } from '../main.ts'
 import type { LinkView } from '../web/views.ts'
-import { request } from './gateway-client.ts'
+import { requestGateway } from './gateway-client.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
-import { exitOfStart, tryToStart } from './start-server.ts'
-import { untilSignal } from './until-signal-client.ts'
+import { explainFailedStart, startOrExplain } from './start-server.ts'
+import { waitForSignal } from './until-signal.ts'
 
 export interface UpOptions {
   readonly config: Config
@@ -25,24 +25,24 @@ export interface UpOptions {
   readonly afterwards?: (gateway: Gateway) => void
 }
 
-export async function up({ config, dataRoot, version, command, afterwards }: UpOptions): Promise<ExitCode> {
+export async function runUpCommand({ config, dataRoot, version, command, afterwards }: UpOptions): Promise<ExitCode> {
   // Before anything is started, so that a stop is a clean one from the first moment.
-  const stopWanted = untilSignal()
+  const stopWanted = waitForSignal()
   const logger = createLogger(config.logLevel)
   // One forgotten promise is a mistake of ours in one place; the heating must not go dark for it.
   process.on('unhandledRejection', (error) =>
     logger.error({ err: error }, 'a promise was rejected and nobody listened'),
   )
-  const started = await tryToStart({ config, dataRoot, version, logger, listen: true })
+  const started = await startOrExplain({ config, dataRoot, version, logger, listen: true })
   if (!started.ok) {
     process.stderr.write(`${started.fault.message}\n`)
-    return exitOfStart(started.fault)
+    return explainFailedStart(started.fault)
   }
   const place = linkPlace(await signInLink(started.value, dataRoot), started.value.url ?? '', dataRoot)
   process.stdout.write(welcome(started.value, dataRoot, { command, place }))
   afterwards?.(started.value)
   await stopWanted
-  rmSync(dataDirectory(dataRoot).consoleLink, { force: true })
+  rmSync(dataDirectoryAt(dataRoot).consoleLink, { force: true })
   process.stdout.write('\nStopping …\n')
   const troubles = await started.value.stop()
   if (troubles.length === 0) {
@@ -56,7 +56,7 @@ export async function up({ config, dataRoot, version, command, afterwards }: UpO
 /** Asked for like `hearthbus console` does, with the owner's credential: there is no other way in. */
 async function signInLink({ url = '' }: Gateway, dataRoot: string): Promise<string> {
   const gateway = { note: { url, pid: process.pid, version: '' }, dataRoot }
-  const asked = await request(gateway, { method: 'POST', path: '/api/console/link', body: {}, asOwner: true })
+  const asked = await requestGateway(gateway, { method: 'POST', path: '/api/console/link', body: {}, asOwner: true })
   return asked.ok ? (asked.value as unknown as LinkView).url : url
 }
 
@@ -72,7 +72,7 @@ interface LinkPlace {
  */
 function linkPlace(link: string, url: string, dataRoot: string): LinkPlace {
   if (process.stdout.isTTY) return { console: link, signIn: 'signs in once' }
-  const { consoleLink } = dataDirectory(dataRoot)
+  const { consoleLink } = dataDirectoryAt(dataRoot)
   // A file that was there before would keep its mode.
   rmSync(consoleLink, { force: true })
   writeFileSync(consoleLink, `${link}\n`, { mode: 0o600, flag: 'wx' })

@@ -6,17 +6,17 @@
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { disagreementSentences } from '../web/disagreement.ts'
-import { closest, didYouMean } from '../core/closest.ts'
+import { findClosest, suggestNames } from '../core/closest-name.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { EntryView, SeriesView, SettingsView, ToolView } from '../web/views.ts'
-import { ageText, EXIT, harmless, table } from './print.ts'
-import type { Answer } from './print.ts'
+import { ageText, EXIT, stripControls, formatTable } from './print.ts'
+import type { CommandAnswer } from './print.ts'
 
 type Entry = TopologySnapshot['capabilitiesLocal'][number]
 
 /** One line per node and service: what it offers, how busy it is, and what of it is left alone. */
-export function topologyAnswer(topology: TopologySnapshot): Answer {
+export function topologyAnswer(topology: TopologySnapshot): CommandAnswer {
   const { ourNodeId, peers, capabilitiesLocal, capabilitiesRemote } = topology
   const names = new Map(peers.map(({ nodeId, displayName }) => [nodeId, displayName ?? nodeId]))
   // Which service of a peer offers something is the peer's own affair.
@@ -27,13 +27,13 @@ export function topologyAnswer(topology: TopologySnapshot): Answer {
   const rows = groups.map((entries) => groupRow(entries, names))
   const parts = [
     `This node is ${ourNodeId}${peers.length === 0 ? ' and knows no others.' : '.'}`,
-    table(['node', 'service', 'offers', 'calls now', 'slowest', 'quarantined'], rows),
+    formatTable(['node', 'service', 'offers', 'calls now', 'slowest', 'quarantined'], rows),
     ...(peers.length === 0 ? [] : [peerTable(peers)]),
     ...disagreementSentences(topology),
     ...peers.flatMap(({ refusedOffers }) => (refusedOffers.length === 0 ? [] : [refusedLines(refusedOffers)])),
     'Everything about each of them: --json.',
   ]
-  return { json: topology as unknown as Json, text: harmless(parts.join('\n\n')) }
+  return { json: topology as unknown as Json, text: stripControls(parts.join('\n\n')) }
 }
 
 function groupRow(entries: readonly Entry[], names: ReadonlyMap<string, string>): readonly string[] {
@@ -57,7 +57,7 @@ function refusedLines(refused: TopologySnapshot['peers'][number]['refusedOffers'
 }
 
 function peerTable(peers: TopologySnapshot['peers']): string {
-  return table(
+  return formatTable(
     ['peer', 'offers', 'not taken', 'heard of', 'id'],
     peers.map(({ displayName, capabilities, refused, seenAgoMs, nodeId }) => [
       displayName ?? '–',
@@ -70,12 +70,12 @@ function peerTable(peers: TopologySnapshot['peers']): string {
 }
 
 /** Where each series stands, and between what it moved; of those asked for, or of all. */
-export function historyAnswer(all: readonly SeriesView[], asked: readonly string[], nowMs: number): Answer {
+export function historyAnswer(all: readonly SeriesView[], asked: readonly string[], nowMs: number): CommandAnswer {
   if (all.length === 0) return { json: [], text: 'Nothing was measured yet; the house is asked every three minutes.' }
   const ids = all.map(({ id }) => id)
   const unknown = asked.find((id) => !ids.includes(id))
   if (unknown !== undefined) {
-    const near = didYouMean(closest(unknown, ids))
+    const near = suggestNames(findClosest(unknown, ids))
     return missing(`Nothing is measured as ${unknown}. hearthbus history lists what is.${near}`)
   }
   const series = asked.length === 0 ? all : all.filter(({ id }) => asked.includes(id))
@@ -92,8 +92,8 @@ export function historyAnswer(all: readonly SeriesView[], asked: readonly string
       `${ageText(nowMs - (atMs.at(-1) ?? nowMs))} ago`,
     ]
   })
-  const text = table(['series', 'now', 'in 24 hours', 'points', 'measured'], rows)
-  return { json: series as unknown as Json, text: harmless(text) }
+  const text = formatTable(['series', 'now', 'in 24 hours', 'points', 'measured'], rows)
+  return { json: series as unknown as Json, text: stripControls(text) }
 }
 
 /** A regulator sends 20.28151 °C and knows a tenth of a degree. */
@@ -108,23 +108,23 @@ function unitOf(id: string): string {
   return Object.entries(UNITS).find(([ending]) => id.endsWith(ending))?.[1] ?? ''
 }
 
-function missing(message: string): Answer {
-  return { json: { ok: false, message }, text: harmless(message), exit: EXIT.failed }
+function missing(message: string): CommandAnswer {
+  return { json: { ok: false, message }, text: stripControls(message), exit: EXIT.failed }
 }
 
-export function profilesAnswer({ profiles }: SettingsView): Answer {
+export function profilesAnswer({ profiles }: SettingsView): CommandAnswer {
   const rows = profiles.map(({ name, tools, builtIn }) => [
     name,
     String(tools),
     builtIn ? 'built in' : 'the configuration',
   ])
-  return { json: profiles, text: harmless(table(['profile', 'tools', 'from'], rows)) }
+  return { json: profiles, text: stripControls(formatTable(['profile', 'tools', 'from'], rows)) }
 }
 
 /** The words of an entry that tell most, in this order. */
 const TELLING = ['tool', 'principal', 'outcome', 'approval', 'grant', 'name', 'title', 'by'] as const
 
-export function entriesAnswer(entries: readonly EntryView[]): Answer {
+export function entriesAnswer(entries: readonly EntryView[]): CommandAnswer {
   const rows = entries.map(({ seq, at, kind, entry }) => {
     const words = TELLING.flatMap((field) => {
       const value = entry[field]
@@ -132,18 +132,18 @@ export function entriesAnswer(entries: readonly EntryView[]): Answer {
     })
     return [String(seq), at, kind, words.slice(0, 3).join(', ')]
   })
-  return { json: entries as unknown as Json, text: harmless(table(['entry', 'when', 'kind', ''], rows)) }
+  return { json: entries as unknown as Json, text: stripControls(formatTable(['entry', 'when', 'kind', ''], rows)) }
 }
 
 /** One tool as a person has to know it who wants to call it. */
-export function toolAnswer(tools: readonly ToolView[], name: string): Answer {
+export function toolAnswer(tools: readonly ToolView[], name: string): CommandAnswer {
   const tool = tools.find((candidate) => candidate.name === name)
   if (tool === undefined) {
-    const near = closest(
+    const near = findClosest(
       name,
       tools.map((known) => known.name),
     )
-    return missing(`There is no tool ${name} here. hearthbus tools lists them.${didYouMean(near)}`)
+    return missing(`There is no tool ${name} here. hearthbus tools lists them.${suggestNames(near)}`)
   }
   const text = [
     `${tool.name}  ${tool.title}`,
@@ -153,12 +153,12 @@ export function toolAnswer(tools: readonly ToolView[], name: string): Answer {
     '',
     argumentsTable(tool.inputSchema),
   ]
-  return { json: tool as unknown as Json, text: harmless(text.join('\n')) }
+  return { json: tool as unknown as Json, text: stripControls(text.join('\n')) }
 }
 
 function argumentsTable(schema: JsonObject): string {
   const rows = argumentRows(schema, '', MAX_DEPTH)
-  return rows.length === 0 ? 'It takes no arguments.' : table(['argument', '', 'kind', ''], rows)
+  return rows.length === 0 ? 'It takes no arguments.' : formatTable(['argument', '', 'kind', ''], rows)
 }
 
 /** Deeper than anybody types at a terminal. */

@@ -6,13 +6,13 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { dataDirectory } from '../config/data-directory.ts'
+import { dataDirectoryAt } from '../config/data-directory.ts'
 import type { Json } from '../core/json.ts'
-import { globalOptions } from './command-client.ts'
+import { readGlobalOptions } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { EXIT } from './print.ts'
 import { watchLine } from './watch-text.ts'
-import type { Heard } from './watch-text.ts'
+import type { WatchedEvent } from './watch-text.ts'
 
 /** The gateway says something every five seconds, if only that it is there. */
 const LOOK_MS = 5_000
@@ -27,7 +27,7 @@ export function addWatchingCommands(program: Command): void {
 }
 
 async function watch(command: Command, after: string | undefined): Promise<void> {
-  const gateway = findGateway(globalOptions(command).data)
+  const gateway = findGateway(readGlobalOptions(command).data)
   if (!gateway.ok) return complain(gateway.fault.message)
   const { note, dataRoot } = gateway.value
   const hung = new AbortController()
@@ -48,7 +48,7 @@ async function watch(command: Command, after: string | undefined): Promise<void>
     const response = await open(process.env['HEARTHBUS_TOKEN'] ?? ownerToken(dataRoot))
     if (!response.ok || response.body === null) return complain(`The gateway answered ${response.status}.`)
     for await (const event of eventsOf(response.body, () => (silentLooks = 0))) {
-      const line = globalOptions(command).json === true ? JSON.stringify(event) : watchLine(event, new Date())
+      const line = readGlobalOptions(command).json === true ? JSON.stringify(event) : watchLine(event, new Date())
       if (line !== undefined) process.stdout.write(`${line}\n`)
     }
     complain('The gateway ended the stream.')
@@ -63,7 +63,7 @@ async function watch(command: Command, after: string | undefined): Promise<void>
 /** Our own gateway writes the three fields in this order, each on one line. */
 const EVENT = /^id: (.*)\nevent: (.*)\ndata: (.*)$/
 
-async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<Heard> {
+async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<WatchedEvent> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of body) {
@@ -80,7 +80,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): A
 
 function ownerToken(dataRoot: string): string | undefined {
   try {
-    return readFileSync(dataDirectory(dataRoot).ownerToken, 'utf8').trim()
+    return readFileSync(dataDirectoryAt(dataRoot).ownerToken, 'utf8').trim()
   } catch {
     return undefined
   }

@@ -9,20 +9,20 @@
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { StreamEvents } from '../web/views.ts'
-import { harmless, unbroken } from './print.ts'
+import { stripControls, toOneLine } from './print.ts'
 
-export interface Heard {
+export interface WatchedEvent {
   readonly id: string
   readonly event: string
   readonly data: Json
 }
 
 /** `undefined` for what would only drown the rest: a heating bus has a new telegram every second. */
-export function watchLine({ event, data }: Heard, now: Date): string | undefined {
+export function watchLine({ event, data }: WatchedEvent, now: Date): string | undefined {
   if (!isJsonObject(data)) return undefined
   const summary = event in SUMMARIES ? SUMMARIES[event as keyof StreamEvents](data) : JSON.stringify(data)
   if (summary === undefined) return undefined
-  return `${now.toLocaleTimeString('en-GB')}  ${event.padEnd(12)} ${harmless(unbroken(summary))}`.trimEnd()
+  return `${now.toLocaleTimeString('en-GB')}  ${event.padEnd(12)} ${stripControls(toOneLine(summary))}`.trimEnd()
 }
 
 const SUMMARIES: Readonly<Record<keyof StreamEvents, (data: JsonObject) => string | undefined>> = {

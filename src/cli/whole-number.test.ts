@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { wholeNumber } from './whole-number.ts'
+import { parseWholeNumber } from './whole-number.ts'
 
 describe('whole number', () => {
   it('takes what lies between its bounds', () => {
-    expect(['0', '7422', '65535'].map(wholeNumber(0, 65_535))).toEqual([0, 7422, 65_535])
+    expect(['0', '7422', '65535'].map(parseWholeNumber(0, 65_535))).toEqual([0, 7422, 65_535])
   })
 
   it.each(['', 'abc', '-1', '1.5', '1e3', '0x10', ' 5', '65536', '9'.repeat(400)])('refuses %j', (text) => {
-    expect(() => wholeNumber(0, 65_535)(text)).toThrow('a whole number from 0 to 65535')
+    expect(() => parseWholeNumber(0, 65_535)(text)).toThrow('a whole number from 0 to 65535')
   })
 })

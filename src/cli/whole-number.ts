@@ -5,7 +5,7 @@
  */
 import { InvalidArgumentError } from 'commander'
 
-export function wholeNumber(min: number, max: number): (text: string) => number {
+export function parseWholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN
     if (value >= min && value <= max) return value

@@ -8,16 +8,16 @@ import { join } from 'node:path'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
-import { systemCode } from '../core/thrown.ts'
+import { systemErrorCode } from '../core/thrown.ts'
 import { keyFaultSentence, loadOrCreateKey } from '../ledger/key-store.ts'
-import { cosigner, ED25519, formatVerifierKey, isKeyName, parseVerifierKey } from '../ledger/note-key.ts'
+import { createCosigner, ED25519, formatVerifierKey, isKeyName, parseVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
-import { troubleSentence } from './data-trouble.ts'
+import { explainDataTrouble } from './data-trouble.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
-import { untilSignal } from './until-signal-client.ts'
+import { waitForSignal } from './until-signal.ts'
 import { witnessText } from './witness-text.ts'
 
 export interface WitnessCommand {
@@ -33,9 +33,9 @@ export async function runWitness(command: WitnessCommand): Promise<ExitCode> {
   try {
     return await witness(command)
   } catch (error) {
-    if (systemCode(error) === 'EADDRINUSE')
+    if (systemErrorCode(error) === 'EADDRINUSE')
       return refuse(`Port ${command.port} belongs to another program. Take another: --port N.`, EXIT.usage)
-    const sentence = troubleSentence(error, command.folder)
+    const sentence = explainDataTrouble(error, command.folder)
     if (sentence === undefined) throw error
     return refuse(sentence, EXIT.integrity)
   }
@@ -59,12 +59,12 @@ async function witness({ folder, name, host, port, logs }: WitnessCommand): Prom
   makeFolder(folder)
   const key = await loadOrCreateKey(join(folder, 'witness.key'))
   if (!key.ok) return refuse(keyFaultSentence(key.fault), EXIT.integrity)
-  const signer = cosigner(name, key.value.privateKey, systemClock.now)
+  const signer = createCosigner(name, key.value.privateKey, systemClock.now)
   const database = new Database({ path: join(folder, 'witness.db'), migrations: [witnessMigrations] })
   const server = await startWitness(new WitnessStore({ database, signer, logs: known }), { host, port })
   const vkey = formatVerifierKey(signer.key)
   process.stdout.write(witnessText({ host, url: server.url, vkey, logs: [...known.keys()] }))
-  await untilSignal()
+  await waitForSignal()
   await server.close()
   database.close()
   return EXIT.ok

@@ -7,11 +7,11 @@ import { readFileSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { ok, fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { systemCode, thrownMessage } from '../core/thrown.ts'
+import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
 import { readConfig } from './config-file.ts'
 import type { ConfigProblem } from './config-file.ts'
-import { environmentNotes, withHomeseerEnvironment } from './homeseer-environment.ts'
-import { idleSettings } from './idle-settings.ts'
+import { explainIdleVariables, withHomeseerEnvironment } from './homeseer-environment.ts'
+import { listIdleSettings } from './idle-settings.ts'
 import type { Config } from './schema.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -52,7 +52,7 @@ export function loadConfig(
     text = readFileSync(path, 'utf8')
   } catch (error) {
     // Any other trouble with the usual file (rights, a directory of that name) is not taken for its absence.
-    const absent = systemCode(error) === 'ENOENT'
+    const absent = systemErrorCode(error) === 'ENOENT'
     if (named || !absent)
       return fail([
         {
@@ -71,8 +71,8 @@ export function loadConfig(
   return ok({
     config: config.value,
     path: present ? path : undefined,
-    notes: environmentNotes(environment),
-    idle: idleSettings(config.value, isFolder),
+    notes: explainIdleVariables(environment),
+    idle: listIdleSettings(config.value, isFolder),
   })
 }
 

@@ -32,7 +32,7 @@ export interface DataDirectory {
 }
 
 /** `given` wins, then `$HEARTHBUS_DATA`, then the XDG data directory. */
-export function dataRoot(given: string | undefined, environment: Environment, home: string): string {
+export function resolveDataRoot(given: string | undefined, environment: Environment, home: string): string {
   const chosen = given ?? environment['HEARTHBUS_DATA']
   if (chosen !== undefined && chosen !== '') return resolve(chosen)
   const xdg = environment['XDG_DATA_HOME']
@@ -41,7 +41,7 @@ export function dataRoot(given: string | undefined, environment: Environment, ho
   return join(base, 'hearthbus')
 }
 
-export function dataDirectory(root: string): DataDirectory {
+export function dataDirectoryAt(root: string): DataDirectory {
   const keys = join(root, 'keys')
   return {
     root,
@@ -59,6 +59,6 @@ export function dataDirectory(root: string): DataDirectory {
 }
 
 /** The demo keeps its own records: trying the product out must not write into the real house's ledger. */
-export function demoRoot(root: string): string {
+export function demoDataRoot(root: string): string {
   return join(root, 'demo')
 }

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { problemText } from './config-file.ts'
 import { loadConfig } from './config-store.ts'
-import { ELSEWHERE_NAMES } from './environment-elsewhere.ts'
-import { environmentNotes, VARIABLE_KEYS, withHomeseerEnvironment } from './homeseer-environment.ts'
+import { FOREIGN_VARIABLE_NAMES } from './foreign-variables.ts'
+import { explainIdleVariables, VARIABLE_KEYS, withHomeseerEnvironment } from './homeseer-environment.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
 
@@ -109,7 +109,7 @@ describe('the contract’s environment', () => {
       MCP_AUDIT_PERSIST_PATH: '/var/log/audit.jsonl',
       HS4_CHANGE_TOKEN_PERSIST_PATH: '/var/lib/tokens.jsonl',
     }
-    expect(environmentNotes(without).map((note) => note.split(' has no effect here: ')[0])).toEqual(
+    expect(explainIdleVariables(without).map((note) => note.split(' has no effect here: ')[0])).toEqual(
       Object.keys(without),
     )
     expect(read(without)).toBe(config)
@@ -120,7 +120,7 @@ describe('the contract’s environment', () => {
       MCP_HTTP_ALLOW_JSON_ONLY: 'off',
       MCP_LOG_PRETTY: 'false',
     }
-    expect(environmentNotes(holds)).toEqual([])
+    expect(explainIdleVariables(holds)).toEqual([])
     expect(read(holds)).toBe(config)
   })
 
@@ -129,8 +129,8 @@ describe('the contract’s environment', () => {
     const rows = document.split('\n').filter((line) => /^\| `(HS4|MCP)_/.test(line))
     for (const [name, key] of VARIABLE_KEYS)
       expect(rows).toContainEqual(expect.stringContaining(`| \`${name}\` | \`${key}\``))
-    for (const name of ELSEWHERE_NAMES) expect(rows).toContainEqual(expect.stringContaining(`| \`${name}\` | `))
-    expect(rows).toHaveLength(VARIABLE_KEYS.size + ELSEWHERE_NAMES.length + 1)
+    for (const name of FOREIGN_VARIABLE_NAMES) expect(rows).toContainEqual(expect.stringContaining(`| \`${name}\` | `))
+    expect(rows).toHaveLength(VARIABLE_KEYS.size + FOREIGN_VARIABLE_NAMES.length + 1)
   })
 
   it('counts without any file, too', () => {

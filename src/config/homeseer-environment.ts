@@ -9,7 +9,7 @@
  */
 import { hash } from 'node:crypto'
 import type { ConfigProblem } from './config-file.ts'
-import { remarksOn } from './environment-elsewhere.ts'
+import { explainForeignVariables } from './foreign-variables.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
 import { isLoopback } from '../core/loopback.ts'
@@ -92,8 +92,8 @@ export const VARIABLE_KEYS: ReadonlyMap<string, string> = new Map(
 const KNOWN: ReadonlySet<string> = new Set([...VARIABLE_KEYS.keys(), LOOPBACK_ONLY])
 
 /** Variables that are set and do nothing, each with what there is instead; for whoever starts the gateway. */
-export function environmentNotes(environment: Environment): readonly string[] {
-  return remarksOn(environment, KNOWN).notes.map(({ name, message }) => `${name} ${message}`)
+export function explainIdleVariables(environment: Environment): readonly string[] {
+  return explainForeignVariables(environment, KNOWN).notes.map(({ name, message }) => `${name} ${message}`)
 }
 
 /** All problems at once. What variables set is checked by the same schema as the file. */
@@ -104,7 +104,8 @@ export function withHomeseerEnvironment(
   const problems: ConfigProblem[] = []
   let raw: unknown = config
   const sources = new Map<string, string>()
-  for (const { name, message } of remarksOn(environment, KNOWN).wrong) problems.push(problem(name, message))
+  for (const { name, message } of explainForeignVariables(environment, KNOWN).wrong)
+    problems.push(problem(name, message))
   for (const [name, { key, read }] of Object.entries(VARIABLES)) {
     const said = environment[name]
     if (!given(said)) continue

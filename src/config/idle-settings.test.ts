@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { readConfig } from './config-file.ts'
-import { idleSettings } from './idle-settings.ts'
+import { listIdleSettings } from './idle-settings.ts'
 
 function idle(yaml: string, folders: readonly string[] = []): readonly string[] {
   const config = readConfig('inline', yaml)
   if (!config.ok) throw new Error('the configuration is wrong')
-  return idleSettings(config.value, (path) => folders.includes(path))
+  return listIdleSettings(config.value, (path) => folders.includes(path))
 }
 
 describe('settings that do nothing', () => {

@@ -21,7 +21,7 @@ const SWITCHES: readonly {
 ]
 
 /** `isFolder` looks at the disk. A value that is the default was perhaps never written, and is not named. */
-export function idleSettings(config: Config, isFolder: (path: string) => boolean): readonly string[] {
+export function listIdleSettings(config: Config, isFolder: (path: string) => boolean): readonly string[] {
   // Read once, as the file is: compiling parsers for it would take longer.
   const defaults = configSchema.parse({}, { jitless: true })
   return [

@@ -9,7 +9,7 @@ export interface BackoffSchedule {
   readonly factor: number
 }
 
-export const RECONNECT: BackoffSchedule = { firstMs: 500, maxMs: 30_000, factor: 2 }
+export const RECONNECT_BACKOFF: BackoffSchedule = { firstMs: 500, maxMs: 30_000, factor: 2 }
 
 /** Equal jitter: at least half the step, so that a flapping peer is never hammered; `attempt` counts from 0. */
 export function backoffMs(schedule: BackoffSchedule, attempt: number, random: () => number = Math.random): number {

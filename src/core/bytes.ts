@@ -6,7 +6,7 @@
 // By import: the global is a getter, and this is asked for every packet.
 import { Buffer, isUtf8 } from 'node:buffer'
 
-export function hex(bytes: Uint8Array): string {
+export function toHex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
 }
 
@@ -17,11 +17,11 @@ export function fromHex(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(compact, 'hex'))
 }
 
-export function base64(bytes: Uint8Array): string {
+export function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 }
 
-export function base64url(bytes: Uint8Array): string {
+export function toBase64url(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url')
 }
 
@@ -36,7 +36,7 @@ export function fromBase64url(text: string): Uint8Array | undefined {
   return bytes.toString('base64url') === text ? new Uint8Array(bytes) : undefined
 }
 
-export function concat(...parts: readonly Uint8Array[]): Uint8Array {
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts))
 }
 
@@ -46,7 +46,7 @@ export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
 
 const encoder = new TextEncoder()
 
-export function utf8(text: string): Uint8Array {
+export function toUtf8(text: string): Uint8Array {
   return encoder.encode(text)
 }
 

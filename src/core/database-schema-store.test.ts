@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
-import { alteredSchema } from './database-schema-store.ts'
+import { findAlteredSchema } from './database-schema-store.ts'
 import { Database, SchemaAltered } from './database-store.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -40,7 +40,7 @@ describe('the schema of a database', () => {
       new Database({ path, migrations }).close()
       const file = new DatabaseSync(path)
       file.exec(sql)
-      expect(alteredSchema(file, migrations)).toEqual(names)
+      expect(findAlteredSchema(file, migrations)).toEqual(names)
       file.close()
       expect(isRefused(path)).toBe(names.length > 0)
     } finally {
@@ -52,7 +52,7 @@ describe('the schema of a database', () => {
     const sql = new DatabaseSync(':memory:')
     sql.exec(`CREATE TABLE room_version (room TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT;
       INSERT INTO room_version VALUES ('one', 1); CREATE TABLE a (x TEXT) STRICT`)
-    expect(alteredSchema(sql, migrations)).toEqual([])
+    expect(findAlteredSchema(sql, migrations)).toEqual([])
     sql.close()
   })
 })

@@ -5,7 +5,7 @@
  * Does I/O.
  */
 import { DatabaseSync } from 'node:sqlite'
-import type { Migrations } from './database-store.ts'
+import type { ModuleMigrations } from './database-store.ts'
 
 /** SQLite's own, which it makes and drops by itself. */
 const OWN = new Set(['sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4'])
@@ -14,7 +14,7 @@ const OWN = new Set(['sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4'])
  * Names of what was changed, added or removed. Each module's tables are held against the steps that it says it had, so
  * that a file which was not brought up to date yet can be checked before anything is done to it.
  */
-export function alteredSchema(sql: DatabaseSync, migrations: readonly Migrations[]): readonly string[] {
+export function findAlteredSchema(sql: DatabaseSync, migrations: readonly ModuleMigrations[]): readonly string[] {
   const found = schemaOf(sql)
   // A new file: everything in it is still to be made.
   if (found.size === 0) return []

@@ -22,17 +22,17 @@
 import { closeSync, existsSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
-import { alteredSchema, ROOM_VERSION } from './database-schema-store.ts'
+import { findAlteredSchema, ROOM_VERSION } from './database-schema-store.ts'
 
 /** Rooms bring their own tables; a room's steps are numbered from 1 without gaps and never edited once landed. */
-export interface Migrations {
+export interface ModuleMigrations {
   readonly room: string
   readonly steps: readonly string[]
 }
 
 export interface OpenOptions {
   readonly path: string
-  readonly migrations: readonly Migrations[]
+  readonly migrations: readonly ModuleMigrations[]
   readonly readOnly?: boolean
   /** These are all the migrations there are: a file with anything else in it is refused before it is touched. */
   readonly isWhole?: boolean
@@ -59,7 +59,7 @@ const DEFERRED_MS = 20
  * Something in memory that must follow the transaction: a state that changes while a work runs and has to change back
  * when that work, or its whole group, is undone.
  */
-export interface Follower {
+export interface TransactionFollower {
   /** A work is about to run. */
   readonly workBegins: () => void
   /** The work that began last was undone, the rest of the group goes on. */
@@ -69,7 +69,7 @@ export interface Follower {
 }
 
 /** An append-only log that is durable before the tables are. */
-export interface Journal extends Follower {
+export interface CommitJournal extends TransactionFollower {
   /**
    * All works have run. Writes what they appended; `undefined` when that is nothing. With `changedRows` a transaction
    * is open, and its tables differ from what they were before the group.
@@ -115,14 +115,14 @@ interface Group {
 export class Database {
   readonly sql: DatabaseSync
   /** What its tables are made of. */
-  readonly migrations: readonly Migrations[]
+  readonly migrations: readonly ModuleMigrations[]
   #queue: Pending[] = []
   readonly #views: (() => void)[] = []
   #scheduled = false
   #deferral: NodeJS.Timeout | undefined
   #closed = false
-  #journal: Journal | undefined
-  readonly #followers: Follower[] = []
+  #journal: CommitJournal | undefined
+  readonly #followers: TransactionFollower[] = []
   /** Written to the journal and not yet committed to the tables. */
   #group: Group | undefined
   readonly #path: string
@@ -198,13 +198,13 @@ export class Database {
   }
 
   /** One journal at a time; the next one takes the place of the last. */
-  useJournal(journal: Journal): void {
+  useJournal(journal: CommitJournal): void {
     if (this.#journal !== undefined) this.#followers.splice(this.#followers.indexOf(this.#journal), 1)
     this.#journal = journal
     this.#followers.push(journal)
   }
 
-  follow(follower: Follower): void {
+  follow(follower: TransactionFollower): void {
     this.#followers.push(follower)
   }
 
@@ -419,7 +419,7 @@ function refuseNewer(sql: DatabaseSync, { path, migrations }: OpenOptions): void
 
 /** Before the first statement that writes: a planted trigger would run with it. */
 function refuseAltered(sql: DatabaseSync, { path, migrations, isWhole }: OpenOptions): void {
-  const names = isWhole === true ? alteredSchema(sql, migrations) : []
+  const names = isWhole === true ? findAlteredSchema(sql, migrations) : []
   if (names.length > 0)
     throw new SchemaAltered(
       `${path} was changed by somebody else: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not what this program made. Put back the newest copy of the database, or see what is wrong with it: hearthbus ledger verify.`,
@@ -441,7 +441,7 @@ function migrate(sql: DatabaseSync, options: OpenOptions): void {
   }
 }
 
-function migrateRoom(sql: DatabaseSync, { room, steps }: Migrations): void {
+function migrateRoom(sql: DatabaseSync, { room, steps }: ModuleMigrations): void {
   for (const step of steps.slice(stepsTaken(sql, room))) sql.exec(step)
   sql
     .prepare('INSERT INTO room_version VALUES (?, ?) ON CONFLICT (room) DO UPDATE SET version = excluded.version')

@@ -23,7 +23,7 @@ let low = 0
 let prefix = ''
 
 /** Monotonic within the process: ids minted in one millisecond still sort in the order they were minted. */
-export function ulid(nowMs: number = Date.now()): string {
+export function newUlid(nowMs: number = Date.now()): string {
   // A clock that went back must not produce an id that sorts before one already handed out.
   if (nowMs > lastMs) drawAnew(nowMs)
   else if (++low === HALF) carry()
@@ -35,7 +35,7 @@ function drawAnew(nowMs: number): void {
   timeText = ''
   for (let left = nowMs, digit = 0; digit < TIME_DIGITS; digit++, left = Math.floor(left / 32))
     timeText = `${ALPHABET[left % 32]}${timeText}`
-  const chance = chanceBytes(2 * HALF_BYTES)
+  const chance = randomBytes(2 * HALF_BYTES)
   high = numberIn(chance, 0)
   low = numberIn(chance, HALF_BYTES)
   prefix = timeText + digitsOf(high)
@@ -84,7 +84,7 @@ const pool = new Uint8Array(8_192)
 let used = pool.length
 
 /** Never hands the same bytes out twice, and does not keep what it has handed out. */
-export function chanceBytes(length: number): Uint8Array {
+export function randomBytes(length: number): Uint8Array {
   if (length > pool.length) return randomFillSync(new Uint8Array(length))
   if (used + length > pool.length) {
     randomFillSync(pool)

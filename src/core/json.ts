@@ -145,7 +145,7 @@ function startsWithDigit(name: string): boolean {
 }
 
 /** What a text spells. `undefined` is no JSON value, so it means that there was none. */
-export function jsonIn(text: string | undefined): Json | undefined {
+export function parseJsonOrUndefined(text: string | undefined): Json | undefined {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as Json)
   } catch {
@@ -162,10 +162,10 @@ const HALF = /\\u[dD][89a-fA-F]/
  * many of them may end in one half of an emoji, which no other wire can carry. It is read as U+FFFD, so that one such
  * text does not hide all the others.
  */
-export function receivedJson(text: string | undefined): Json | undefined {
+export function parseReceivedJson(text: string | undefined): Json | undefined {
   const whole = text?.toWellFormed()
-  if (whole === undefined || !HALF.test(whole)) return jsonIn(whole)
-  return jsonIn(whole.replaceAll(ESCAPE, (escape) => (isHalf(escape) ? String.raw`\ufffd` : escape)))
+  if (whole === undefined || !HALF.test(whole)) return parseJsonOrUndefined(whole)
+  return parseJsonOrUndefined(whole.replaceAll(ESCAPE, (escape) => (isHalf(escape) ? String.raw`\ufffd` : escape)))
 }
 
 function isHalf(escape: string): boolean {
@@ -216,22 +216,22 @@ export interface JsonFault {
   readonly message: string
 }
 
-export const MAX_DEPTH = 64
+export const MAX_JSON_DEPTH = 64
 
 /** A byte order mark is kept: no JSON begins with one. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-export function readJson(bytes: Uint8Array): Result<Json, JsonFault> {
+export function parseStrictJson(bytes: Uint8Array): Result<Json, JsonFault> {
   let text: string
   try {
     text = decoder.decode(bytes)
   } catch {
     return fail({ kind: 'not-utf8', message: 'The text is not valid UTF-8.' })
   }
-  return readJsonText(text)
+  return parseStrictJsonText(text)
 }
 
-export function readJsonText(text: string): Result<Json, JsonFault> {
+export function parseStrictJsonText(text: string): Result<Json, JsonFault> {
   let value: Json
   try {
     value = JSON.parse(text) as Json
@@ -269,8 +269,8 @@ function scan(text: string): JsonFault | undefined {
       keyComes = false
       at = end - 1
     } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
-      if (open.length === MAX_DEPTH)
-        return { kind: 'too-deep', message: `Objects and arrays are nested deeper than ${MAX_DEPTH} levels.` }
+      if (open.length === MAX_JSON_DEPTH)
+        return { kind: 'too-deep', message: `Objects and arrays are nested deeper than ${MAX_JSON_DEPTH} levels.` }
       keyComes = code === OPEN_OBJECT
       open.push(keyComes ? new Set() : undefined)
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {

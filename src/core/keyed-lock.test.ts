@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { keyedLock } from './turns.ts'
+import { createKeyedLock } from './fair-queue.ts'
 
 const never = new AbortController().signal
 
 describe('keyed lock', () => {
   it('serves waiters of one caller and key in the order they came', async () => {
-    const lock = keyedLock(10)
+    const lock = createKeyedLock(10)
     const order: number[] = []
     const work = async (index: number): Promise<void> => {
       const acquired = await lock.acquire('a', 'agent', never)
@@ -20,13 +20,13 @@ describe('keyed lock', () => {
   })
 
   it('lets different keys overlap', async () => {
-    const lock = keyedLock(10)
+    const lock = createKeyedLock(10)
     await lock.acquire('a', 'agent', never)
     expect((await lock.acquire('b', 'agent', never)).ok).toBe(true)
   })
 
   it('refuses when the queue is full', async () => {
-    const lock = keyedLock(1)
+    const lock = createKeyedLock(1)
     await lock.acquire('a', 'agent', never)
     void lock.acquire('a', 'agent', never)
     expect(await lock.acquire('a', 'agent', never)).toEqual({ ok: false, fault: 'queue-full' })
@@ -34,7 +34,7 @@ describe('keyed lock', () => {
   })
 
   it('lets callers take turns, and whoever waits most gives a place up to who waits less', async () => {
-    const lock = keyedLock(3)
+    const lock = createKeyedLock(3)
     const order: string[] = []
     const first = await lock.acquire('a', 'flood', never)
     const work = async (caller: string): Promise<void> => {
@@ -51,7 +51,7 @@ describe('keyed lock', () => {
   })
 
   it('lets a waiter leave, and the next one still gets its turn', async () => {
-    const lock = keyedLock(10)
+    const lock = createKeyedLock(10)
     const first = await lock.acquire('a', 'agent', never)
     const impatient = new AbortController()
     const second = lock.acquire('a', 'agent', impatient.signal)
@@ -64,7 +64,7 @@ describe('keyed lock', () => {
   })
 
   it('ignores a second release of the same hold', async () => {
-    const lock = keyedLock(10)
+    const lock = createKeyedLock(10)
     const first = await lock.acquire('a', 'agent', never)
     const second = lock.acquire('a', 'agent', never)
     const third = lock.acquire('a', 'agent', never)
@@ -80,6 +80,6 @@ describe('keyed lock', () => {
   })
 
   it('does not admit a caller that has already gone', async () => {
-    expect(await keyedLock(1).acquire('a', 'agent', AbortSignal.abort())).toEqual({ ok: false, fault: 'aborted' })
+    expect(await createKeyedLock(1).acquire('a', 'agent', AbortSignal.abort())).toEqual({ ok: false, fault: 'aborted' })
   })
 })

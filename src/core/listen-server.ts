@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 
 /** Rejects with what the system says: the port belongs to another program, the address to another machine. */
-export function listen(
+export function listenOn(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<number> {

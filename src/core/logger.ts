@@ -4,7 +4,7 @@
  * Does I/O.
  */
 import { pino } from 'pino'
-import { stderrLines } from './stderr-client.ts'
+import { stderrLines } from './stderr-transport.ts'
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 

@@ -6,18 +6,18 @@
  */
 export const NOT_PLAIN = /[^A-Za-z0-9_-]/g
 
-export function underscored(canonical: string): string {
+export function toUnderscores(canonical: string): string {
   return canonical.replaceAll(NOT_PLAIN, '_')
 }
 
-export function isMeant(canonical: string, given: string): boolean {
-  return canonical === given || underscored(canonical) === given
+export function isSpellingOf(canonical: string, given: string): boolean {
+  return canonical === given || toUnderscores(canonical) === given
 }
 
 /** The one name that is meant; `undefined` where none is, or where two are spelt alike: nobody acts on a guess. */
-export function meantBy(given: string, names: Iterable<string>): string | undefined {
+export function resolveSpelling(given: string, names: Iterable<string>): string | undefined {
   const known = new Set(names)
   if (known.has(given)) return given
-  const [only, another] = [...known].filter((name) => underscored(name) === given)
+  const [only, another] = [...known].filter((name) => toUnderscores(name) === given)
   return another === undefined ? only : undefined
 }

@@ -7,7 +7,7 @@
  *
  * Pure.
  */
-import { receivedJson } from './json.ts'
+import { parseReceivedJson } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
 
 const INVISIBLE =
@@ -43,15 +43,15 @@ export function visibleLines(text: string): string {
 }
 
 /** Whether a model could be shown this text and send it back unchanged. */
-export function isVisible(text: string): boolean {
+export function isVisibleText(text: string): boolean {
   return visibleLines(text) === text
 }
 
 const HIDDEN_IN_JSON = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}\\u2028\\u2029]|\\\\u`, 'u')
 
-/** What a stranger's text spells, as `receivedJson` has it. One look at the text says whether there is work to do. */
+/** What a stranger's text spells, as `parseReceivedJson` has it. One look at the text says whether there is work to do. */
 export function visibleJsonIn(text: string | undefined): Json | undefined {
-  const value = receivedJson(text)
+  const value = parseReceivedJson(text)
   return value !== undefined && text !== undefined && HIDDEN_IN_JSON.test(text) ? visibleJson(value) : value
 }
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_DEPTH, readJson, readJsonText } from './json.ts'
+import { MAX_JSON_DEPTH, parseStrictJson, parseStrictJsonText } from './json.ts'
 
 function kindOf(text: string): string {
-  const read = readJsonText(text)
+  const read = parseStrictJsonText(text)
   return read.ok ? 'ok' : read.fault.kind
 }
 
@@ -13,7 +13,7 @@ describe('strict JSON', () => {
       fc.property(fc.json({ maxDepth: 10 }), (text) => {
         // fast-check may draw "__proto__" or a lone surrogate; those have their own tests.
         fc.pre(!text.includes('__proto__') && !text.includes('\\ud'))
-        expect(readJsonText(text)).toEqual({ ok: true, value: JSON.parse(text) })
+        expect(parseStrictJsonText(text)).toEqual({ ok: true, value: JSON.parse(text) })
       }),
     )
   })
@@ -26,7 +26,7 @@ describe('strict JSON', () => {
     )
     fc.assert(
       fc.property(bytes, (some) => {
-        expect(() => readJson(some)).not.toThrow()
+        expect(() => parseStrictJson(some)).not.toThrow()
       }),
     )
   })
@@ -40,8 +40,8 @@ describe('strict JSON', () => {
   })
 
   it('refuses nesting beyond its limit and accepts nesting at it', () => {
-    expect(kindOf('['.repeat(MAX_DEPTH) + ']'.repeat(MAX_DEPTH))).toBe('ok')
-    expect(kindOf('['.repeat(MAX_DEPTH + 1) + ']'.repeat(MAX_DEPTH + 1))).toBe('too-deep')
+    expect(kindOf('['.repeat(MAX_JSON_DEPTH) + ']'.repeat(MAX_JSON_DEPTH))).toBe('ok')
+    expect(kindOf('['.repeat(MAX_JSON_DEPTH + 1) + ']'.repeat(MAX_JSON_DEPTH + 1))).toBe('too-deep')
     expect(kindOf('{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000))).toBe('too-deep')
   })
 
@@ -58,7 +58,7 @@ describe('strict JSON', () => {
   })
 
   it('refuses bytes that are not UTF-8, and text that is not JSON', () => {
-    expect(readJson(Uint8Array.of(0x22, 0xff, 0x22))).toMatchObject({ ok: false, fault: { kind: 'not-utf8' } })
+    expect(parseStrictJson(Uint8Array.of(0x22, 0xff, 0x22))).toMatchObject({ ok: false, fault: { kind: 'not-utf8' } })
     expect(kindOf('')).toBe('not-json')
     expect(kindOf('{"a":1')).toBe('not-json')
     expect(kindOf('{"a":NaN}')).toBe('not-json')

@@ -14,12 +14,12 @@ const SYSTEM_UNWRITABLE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'ER
 
 /** The disk, or the database on it, takes nothing. */
 export function isUnwritable(thrown: unknown): boolean {
-  if (SYSTEM_UNWRITABLE.has(systemCode(thrown))) return true
+  if (SYSTEM_UNWRITABLE.has(systemErrorCode(thrown))) return true
   // The lower eight bits are the primary code.
   return thrown instanceof Error && 'errcode' in thrown && SQLITE_UNWRITABLE.has(Number(thrown.errcode) & 0xff)
 }
 
 /** Such as `ENOENT`; `undefined` for what no system call said. */
-export function systemCode(thrown: unknown): string | undefined {
+export function systemErrorCode(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 }

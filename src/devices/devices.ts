@@ -16,24 +16,31 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Gateway, VoiceOptions } from './enrol/gateway-server.ts'
-import { openDevices } from './enrol/gateway-server.ts'
+import type { DeviceListeners, VoiceOptions } from './enrol/gateway-server.ts'
+import { openDeviceListeners } from './enrol/gateway-server.ts'
 import { openSigningKey } from './enrol/signing-key-store.ts'
 import { backendToolCalls } from './tools/backend-tool-calls.ts'
 import { voiceBackend } from './voice-settings.ts'
-import { gatewaySettings, isLocalOnly, otaUrl, toolTimes, troubleText, urlRules } from './gateway-settings.ts'
+import {
+  readListenerSettings,
+  isLocalOnly,
+  otaUrl,
+  readToolTimes,
+  explainListenTrouble,
+  readUrlRules,
+} from './gateway-settings.ts'
 import type { FleetEvent } from './session/fleet.ts'
-import type { Refusal } from './session/refusal.ts'
-import { announceTools } from './tools/announce-tools.ts'
-import { callTools } from './tools/call-tools.ts'
+import type { DeviceRefusal } from './session/refusal.ts'
+import { createDeviceAnnounceTools } from './tools/announce-tools.ts'
+import { createDeviceCallTools } from './tools/call-tools.ts'
 import { DeviceCalls } from './tools/device-call.ts'
-import { DoorLog } from './tools/door-log.ts'
+import { RefusalLog } from './tools/refusal-log.ts'
 import { enrolmentTools } from './tools/enrolment-tools.ts'
 import { EventLog } from './tools/event-log.ts'
 import { devicesHealth, HOW_TO_GET_A_VOICE } from './tools/health.ts'
 import { listTools } from './tools/list-tools.ts'
 import { Throttle } from '../toolbox/throttle.ts'
-import type { OpenHouse } from './tools/open-house.ts'
+import type { DevicesRuntime } from './tools/devices-runtime.ts'
 import { PinStore } from './tools/pin-store.ts'
 import { REFUSED_URI, refusedResource } from './tools/refused-resource.ts'
 import type { RosterBus } from './tools/roster.ts'
@@ -65,8 +72,8 @@ export function createDevices(options: DevicesOptions): Service {
   ]
   const capabilities: readonly Capability[] = [
     ...listTools(parts),
-    ...callTools(parts),
-    ...announceTools(parts, urlRules(config)),
+    ...createDeviceCallTools(parts),
+    ...createDeviceAnnounceTools(parts, readUrlRules(config)),
     waitingResource(parts),
     refusedResource(parts),
     ...enrolmentTools({ ...parts, transports }),
@@ -90,16 +97,16 @@ export function createDevices(options: DevicesOptions): Service {
 
 /** Everything that is held while devices can come in. */
 class Doors {
-  house: OpenHouse | undefined
+  house: DevicesRuntime | undefined
   trouble: string | undefined
   readonly #options: DevicesOptions
   readonly #closing = new AbortController()
   readonly #waiting: WaitingNotice
   readonly #refusals: Throttle
-  readonly #doorLog: DoorLog
+  readonly #doorLog: RefusalLog
   /** Devices that somebody spoke to in vain. */
   readonly #unheard = new Set<string>()
-  #gateway: Gateway | undefined
+  #gateway: DeviceListeners | undefined
   #retry: NodeJS.Timeout | undefined
   #attempts = 0
 
@@ -112,7 +119,7 @@ class Doors {
       clock,
     })
     this.#refusals = new Throttle(() => bus.announceResource(REFUSED_URI), NOTICE_REST_MS)
-    this.#doorLog = new DoorLog(clock.now())
+    this.#doorLog = new RefusalLog(clock.now())
   }
 
   /** How many devices somebody spoke to in vain. */
@@ -122,9 +129,9 @@ class Doors {
 
   async open(): Promise<void> {
     const { config, database, ledger, clock, logger } = this.#options
-    const settings = gatewaySettings(config)
+    const settings = readListenerSettings(config)
     try {
-      this.#gateway = await openDevices({
+      this.#gateway = await openDeviceListeners({
         ...settings,
         database,
         log: ledger,
@@ -138,7 +145,7 @@ class Doors {
     } catch (error) {
       // Stopped while it was being tried: nobody waits for another attempt.
       if (this.#closing.signal.aborted) return
-      this.trouble = troubleText(error, config)
+      this.trouble = explainListenTrouble(error, config)
       const pauseMs = backoffMs(REOPEN, this.#attempts++)
       logger.error({ err: error, retryMs: pauseMs }, this.trouble)
       this.#retry = setTimeout(() => void this.open(), pauseMs)
@@ -171,12 +178,12 @@ class Doors {
     await this.#gateway?.close()
   }
 
-  #furnish(gateway: Gateway): OpenHouse {
+  #furnish(gateway: DeviceListeners): DevicesRuntime {
     const { config, database, ledger, bus, clock, logger } = this.#options
     const { fleet, registrar } = gateway
     const store = new PinStore(database, ledger)
     const calls = new DeviceCalls(fleet, {
-      toolTimes: toolTimes(config),
+      toolTimes: readToolTimes(config),
       whenAsleep: config.whenAsleep,
       waitMs: config.waitSeconds * 1_000,
       bootedAtMs: (deviceId) => registrar.device(deviceId)?.bootedAtMs,
@@ -188,7 +195,7 @@ class Doors {
       store,
       calls,
       bus,
-      rules: { ...config, effects: config, urls: urlRules(config) },
+      rules: { ...config, effects: config, urls: readUrlRules(config) },
       monotonic: clock.monotonic,
       report: (error, message) => logger.error({ err: error }, message),
     })
@@ -206,7 +213,7 @@ class Doors {
   }
 
   /** Seen by the owner at once; on record as often as a stranger should be able to make us write. */
-  #turnedAway(refusal: Refusal): void {
+  #turnedAway(refusal: DeviceRefusal): void {
     const { ledger, clock, logger } = this.#options
     const { door, why, deviceId, remoteAddress: address } = refusal
     const known = deviceId === undefined ? undefined : this.#gateway?.registrar.device(deviceId)
@@ -241,7 +248,7 @@ class Doors {
   }
 
   /** Ends with the fleet. Looks never reject, so nobody need wait for them. */
-  async #follow({ gateway, roster, events }: OpenHouse): Promise<void> {
+  async #follow({ gateway, roster, events }: DevicesRuntime): Promise<void> {
     for await (const event of gateway.fleet.subscribe(this.#closing.signal)) {
       events.add(event)
       if (event.kind === 'unheard') this.#tellOwner(event.device)

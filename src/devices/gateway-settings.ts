@@ -7,16 +7,16 @@ import type { DevicesConfig } from '../config/devices.ts'
 import { httpAddress } from '../core/http-address.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
-import type { GatewayOptions } from './enrol/gateway-server.ts'
+import type { DeviceListenersOptions } from './enrol/gateway-server.ts'
 import type { ToolTimes } from './session/tool-time.ts'
 import { DEFAULT_TOOL_TIMES } from './session/tool-time.ts'
 import type { UrlRule } from './tools/url-rule.ts'
 import { parseUrlRule } from './tools/url-rule.ts'
 
-type GatewaySettings = Omit<GatewayOptions, 'database' | 'log' | 'signingKey'>
+type GatewaySettings = Omit<DeviceListenersOptions, 'database' | 'log' | 'signingKey'>
 
 /** What the configuration says about the gateway, in the gateway's words. */
-export function gatewaySettings(config: DevicesConfig): GatewaySettings {
+export function readListenerSettings(config: DevicesConfig): GatewaySettings {
   const { host, port, publicUrl, mqtt, broker, transport, keepAliveSeconds, allowedOrigins, maxConnections } = config
   return {
     host,
@@ -26,7 +26,7 @@ export function gatewaySettings(config: DevicesConfig): GatewaySettings {
     ...(mqtt.enabled ? { mqtt: { port: mqtt.port, udpPort: mqtt.udpPort } } : {}),
     ...(broker === undefined ? {} : { broker: { ...broker, account: broker.account } }),
     fleet: {
-      toolTimes: toolTimes(config),
+      toolTimes: readToolTimes(config),
       settings: {
         withUserTools: config.userTools,
         keepAliveMs: keepAliveSeconds === 0 ? undefined : keepAliveSeconds * 1_000,
@@ -54,13 +54,13 @@ export function isLocalOnly({ publicUrl, host }: DevicesConfig): boolean {
   return publicUrl === undefined && isLoopback(host)
 }
 
-export function toolTimes({ toolSeconds }: DevicesConfig): ToolTimes {
+export function readToolTimes({ toolSeconds }: DevicesConfig): ToolTimes {
   const byTool = Object.fromEntries(Object.entries(toolSeconds).map(([tool, seconds]) => [tool, seconds * 1_000]))
   return { ...DEFAULT_TOOL_TIMES, byTool }
 }
 
 /** The configuration has checked their form. */
-export function urlRules({ urls }: DevicesConfig): readonly UrlRule[] {
+export function readUrlRules({ urls }: DevicesConfig): readonly UrlRule[] {
   return urls.map((text) => {
     const rule = parseUrlRule(text)
     if (rule === undefined) throw new Error(`devices.urls: ${text} is not an address that can be allowed`)
@@ -69,7 +69,7 @@ export function urlRules({ urls }: DevicesConfig): readonly UrlRule[] {
 }
 
 /** Which of the three ports could not be opened, and why. */
-export function troubleText(error: unknown, { host, port, mqtt }: DevicesConfig): string {
+export function explainListenTrouble(error: unknown, { host, port, mqtt }: DevicesConfig): string {
   const failed = systemError(error)
   const listener = { hostKey: 'devices.host', host, protocol: 'tcp' } as const
   // Only the UDP socket is bound without listening.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { BusStatus } from './adapter/bus.ts'
-import { adviceFor } from './advice.ts'
+import { adviseOnBus } from './advice.ts'
 
 const WELL: BusStatus = {
   transport: 'enh',
@@ -19,7 +19,7 @@ const SPEAKING = { adapter: 'enh:a:1', readOnly: false, hasRegulator: true }
 
 describe('advice', () => {
   it('is not given where nothing needs doing', () => {
-    expect(adviceFor(WELL, SPEAKING)).toBeUndefined()
+    expect(adviseOnBus(WELL, SPEAKING)).toBeUndefined()
   })
 
   it.each<[Partial<BusStatus>, string]>([
@@ -32,17 +32,17 @@ describe('advice', () => {
     [{ source: 'probing' }, 'this takes a few seconds'],
     [{ source: 'forbidden' }, 'Start it with --enablehex'],
   ])('for %j says: %s', (parts, sentence) => {
-    expect(adviceFor({ ...WELL, ...parts }, SPEAKING)).toContain(sentence)
+    expect(adviseOnBus({ ...WELL, ...parts }, SPEAKING)).toContain(sentence)
   })
 
   it.each(['listening', 'probing', 'none-free', 'not-ours'] as const)(
     'is not given about an address (%s) that is never used',
     (source) => {
-      expect(adviceFor({ ...WELL, source }, { ...SPEAKING, readOnly: true })).toBeUndefined()
+      expect(adviseOnBus({ ...WELL, source }, { ...SPEAKING, readOnly: true })).toBeUndefined()
     },
   )
 
   it('says that nobody has answered yet', () => {
-    expect(adviceFor(WELL, { ...SPEAKING, hasRegulator: false })).toContain('No regulator has answered yet')
+    expect(adviseOnBus(WELL, { ...SPEAKING, hasRegulator: false })).toContain('No regulator has answered yet')
   })
 })

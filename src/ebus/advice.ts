@@ -5,7 +5,7 @@
  */
 import type { BusStatus, SourceState } from './adapter/bus.ts'
 
-export interface Circumstances {
+export interface AdviceInput {
   readonly adapter: string
   /** Where nothing is ever sent, it does not matter who uses which address. */
   readonly readOnly: boolean
@@ -13,8 +13,8 @@ export interface Circumstances {
 }
 
 /** `undefined`: nothing needs doing. */
-export function adviceFor(status: BusStatus, { adapter, readOnly, hasRegulator }: Circumstances): string | undefined {
-  const unheard = reachAdvice(status, adapter)
+export function adviseOnBus(status: BusStatus, { adapter, readOnly, hasRegulator }: AdviceInput): string | undefined {
+  const unheard = adviseOnReach(status, adapter)
   if (unheard !== undefined) return unheard
   const about = readOnly ? undefined : sourceAdvice(status.source)
   if (about !== undefined) return about
@@ -22,7 +22,7 @@ export function adviceFor(status: BusStatus, { adapter, readOnly, hasRegulator }
 }
 
 /** On what keeps everything from being heard; `undefined` where the bus is heard. */
-export function reachAdvice(status: BusStatus, adapter: string): string | undefined {
+export function adviseOnReach(status: BusStatus, adapter: string): string | undefined {
   const { connected, signal, misread, unanswered, transport } = status
   if (!connected)
     return `The adapter at ${adapter} is not connected. Is it powered, on the network, and is the address right? Trying again by itself.`

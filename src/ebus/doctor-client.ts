@@ -7,18 +7,18 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EbusConfig } from '../config/ebus.ts'
-import { openBus } from './adapter/bus-client.ts'
-import { parseEndpoint } from './adapter/endpoint.ts'
-import { reachAdvice } from './advice.ts'
+import { openEbus } from './adapter/bus-client.ts'
+import { parseAdapterEndpoint } from './adapter/endpoint.ts'
+import { adviseOnReach } from './advice.ts'
 import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
 import { fileFaultText } from './definitions/definition-error.ts'
 import { DefinitionSet } from './definitions/definition-set.ts'
-import type { Disagreement } from './definitions/disagreement.ts'
+import type { RegisterDisagreement } from './definitions/disagreement.ts'
 import { disagreementText, findDisagreements } from './definitions/disagreement.ts'
 import { matchFileName } from './definitions/file-defaults.ts'
 import { DefinitionIndex } from './definitions/lookup.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
-import type { Exchange } from './wire/telegram.ts'
+import type { TelegramExchange } from './wire/telegram.ts'
 
 export interface EbusFinding {
   readonly status: 'ok' | 'failing'
@@ -51,7 +51,7 @@ async function definitionFindings(definitions: string, dataRoot: string): Promis
   if (!catalog.ok) return [{ status: 'failing', advice: catalog.fault }]
   const { folder } = catalog.value
   let messages = 0
-  const disagreements: Disagreement[] = []
+  const disagreements: RegisterDisagreement[] = []
   const faults = folder.files().flatMap((file) => {
     const set = new DefinitionSet({ source: folder, mode: 'all', language: DEFINITION_LANGUAGE })
     set.load(file)
@@ -76,14 +76,14 @@ async function definitionFindings(definitions: string, dataRoot: string): Promis
 }
 
 /** By the name of the file: what it says about a regulator with B524, or about a boiler that our map describes. */
-function fileDisagreements(file: string, messages: readonly MessageDefinition[]): readonly Disagreement[] {
+function fileDisagreements(file: string, messages: readonly MessageDefinition[]): readonly RegisterDisagreement[] {
   const name = matchFileName(file.slice(file.lastIndexOf('/') + 1))
   if (name === undefined || !/(?:^|\/)vaillant\/[^/]*$/.test(file)) return []
   const index = new DefinitionIndex()
   for (const message of messages) index.add(message)
   const find = ({
     telegram: { source, target, primary: pb, secondary: sb, data },
-  }: Exchange): MessageDefinition | undefined => index.find({ source, target, pb, sb }, data)
+  }: TelegramExchange): MessageDefinition | undefined => index.find({ source, target, pb, sb }, data)
   return findDisagreements(find, {
     regulator: messages.some(({ pb, sb }) => pb === 0xb5 && sb === 0x24) ? name.address : undefined,
     boiler: name.ident === 'bai' ? name.address : undefined,
@@ -91,15 +91,15 @@ function fileDisagreements(file: string, messages: readonly MessageDefinition[])
 }
 
 async function busFinding(id: string, adapter: string): Promise<EbusFinding> {
-  const endpoint = parseEndpoint(adapter)
+  const endpoint = parseAdapterEndpoint(adapter)
   if (!endpoint.ok) return { status: 'failing', advice: `${adapter} is no adapter; ${endpoint.fault.expected}.` }
-  const bus = openBus({ id, endpoint: endpoint.value, source: UNUSED_ADDRESS })
+  const bus = openEbus({ id, endpoint: endpoint.value, source: UNUSED_ADDRESS })
   try {
     const endMs = performance.now() + MAX_WAIT_MS
-    while (reachAdvice(bus.status(), adapter) !== undefined && performance.now() < endMs) await pause(LOOK_EVERY_MS)
+    while (adviseOnReach(bus.status(), adapter) !== undefined && performance.now() < endMs) await pause(LOOK_EVERY_MS)
     // SYN stands in enhanced bytes, too: only a while of listening tells whether they are read as what they are.
     await pause(DIALECT_MS)
-    const advice = reachAdvice(bus.status(), adapter)
+    const advice = adviseOnReach(bus.status(), adapter)
     return advice === undefined
       ? { status: 'ok', advice: `The adapter at ${adapter} answers, and the bus carries a signal.` }
       : { status: 'failing', advice }

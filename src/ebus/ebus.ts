@@ -15,29 +15,29 @@ import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { thrownMessage } from '../core/thrown.ts'
 import type { BusStatus } from './adapter/bus.ts'
-import { openBus } from './adapter/bus-client.ts'
-import { parseEndpoint } from './adapter/endpoint.ts'
+import { openEbus } from './adapter/bus-client.ts'
+import { parseAdapterEndpoint } from './adapter/endpoint.ts'
 import { BusDefinitions } from './definitions/bus-definitions.ts'
 import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
 import { fileFaultText } from './definitions/definition-error.ts'
 import { disagreementText } from './definitions/disagreement.ts'
 import { SharedPort } from './adapter/shared-port-server.ts'
-import { adviceFor } from './advice.ts'
+import { adviseOnBus } from './advice.ts'
 import { HeatingBus } from './heating-bus-client.ts'
 import type { FeatureFlags } from './observe/status.ts'
 import { WARM_UP } from './observe/warm-up.ts'
-import { busTools, watchTools } from './tools/bus-tools.ts'
+import { createEbusBusTools, createWatchTools } from './tools/bus-tools.ts'
 import { configTools } from './tools/config-tools.ts'
-import type { DefinitionsOrigin, House } from './tools/house.ts'
+import type { DefinitionsOrigin, EbusTools } from './tools/ebus-tools.ts'
 import { messageTools } from './tools/message-tools.ts'
 import { OLD_NAMES } from './tools/old-names.ts'
 import { planeTools } from './tools/plane-tools.ts'
 import { registryTools } from './tools/registry-tools.ts'
-import { changedUris, resources } from './tools/resources.ts'
+import { changedUris, createEbusResources } from './tools/resources.ts'
 import { rpcTools } from './tools/rpc-tools.ts'
 import { scheduleTools } from './tools/schedule-tools.ts'
 import { settingTools } from './tools/setting-tools.ts'
-import { SNAPSHOT_LIMITS, Snapshots } from './tools/snapshots.ts'
+import { SNAPSHOT_LIMITS, EbusSnapshots } from './tools/snapshots.ts'
 import { snapshotTools } from './tools/snapshot-tools.ts'
 import { vaillantTools } from './tools/vaillant-tools.ts'
 import { createValueStore } from './values-store.ts'
@@ -62,7 +62,7 @@ const FAULTS_TOLD = 3
 export function createEbus(options: EbusOptions): Service {
   const { config, clock, version, logger } = options
   const buses = config.buses.map((bus) => heatingBus(bus, options))
-  const snapshots = new Snapshots({ ...SNAPSHOT_LIMITS, ttlMs: config.snapshotSeconds * MS_PER_SECOND })
+  const snapshots = new EbusSnapshots({ ...SNAPSHOT_LIMITS, ttlMs: config.snapshotSeconds * MS_PER_SECOND })
   const definitions = definitionsOrigin(config)
   const house = { buses, snapshots, clock, version, definitions }
   const capabilities = [...allCapabilities(house, config), ...OLD_NAMES]
@@ -119,14 +119,14 @@ type BusConfig = EbusConfig['buses'][number]
 
 /** Throws for an adapter that is none and for a name given twice: the configuration should have refused both. */
 function heatingBus(bus: BusConfig, { config, database, clock, logger, ...options }: EbusOptions): HeatingBus {
-  const endpoint = parseEndpoint(bus.adapter)
+  const endpoint = parseAdapterEndpoint(bus.adapter)
   if (!endpoint.ok) throw new Error(`ebus: ${bus.adapter} is no adapter; ${endpoint.fault.expected}`)
   if (config.buses.filter(({ id }) => id === bus.id).length > 1) throw new Error(`ebus: two buses are called ${bus.id}`)
   return new HeatingBus({
     id: bus.id,
     adapter: bus.adapter,
     readOnly: bus.readOnly,
-    open: () => openBus({ id: bus.id, endpoint: endpoint.value, source: sourceOf(bus), clock }),
+    open: () => openEbus({ id: bus.id, endpoint: endpoint.value, source: sourceOf(bus), clock }),
     discovery: config.discovery,
     installation: {
       pollMs: config.pollSeconds * MS_PER_SECOND,
@@ -166,7 +166,7 @@ function featureFlags({ observe, passiveValues }: EbusConfig): FeatureFlags {
 }
 
 /** Traffic is only offered where somebody listens, and watching where something comes of it. */
-function allCapabilities(house: House, config: EbusConfig): readonly Capability[] {
+function allCapabilities(house: EbusTools, config: EbusConfig): readonly Capability[] {
   const pause = async (ms: number): Promise<void> => pauseFor(ms)
   return [
     ...planeTools(house),
@@ -178,9 +178,9 @@ function allCapabilities(house: House, config: EbusConfig): readonly Capability[
     ...snapshotTools(house, pause),
     ...rpcTools(house),
     ...messageTools(house),
-    ...(config.observe ? busTools(house) : []),
-    ...(config.observe && config.passiveValues !== 'off' ? watchTools(house) : []),
-    ...resources(house),
+    ...(config.observe ? createEbusBusTools(house) : []),
+    ...(config.observe && config.passiveValues !== 'off' ? createWatchTools(house) : []),
+    ...createEbusResources(house),
   ]
 }
 
@@ -201,7 +201,11 @@ function healthOf(buses: readonly HeatingBus[], origin: DefinitionsOrigin | unde
   const looked = buses.map((heating) => {
     const status = heating.status()
     const { id, adapter, readOnly, installation } = heating
-    const advice = adviceFor(status, { adapter, readOnly, hasRegulator: installation.topology.regulator !== undefined })
+    const advice = adviseOnBus(status, {
+      adapter,
+      readOnly,
+      hasRegulator: installation.topology.regulator !== undefined,
+    })
     return { id, status, readOnly, advice }
   })
   const advice = looked

@@ -13,33 +13,33 @@ import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
-import type { Bus, BusFault, BusRequest, BusStatus } from './adapter/bus.ts'
+import type { EbusConnection, BusFault, BusRequest, BusStatus } from './adapter/bus.ts'
 import type { AdapterInfo } from './adapter/info.ts'
 import type { LastData } from './definitions/bus-definitions.ts'
 import type { DefinitionErrorCode } from './definitions/definition-error.ts'
 import { encodeCommands } from './definitions/encode.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
-import { reachAdvice } from './advice.ts'
-import type { SeatHost } from './adapter/shared-seat.ts'
-import type { Change } from './installation.ts'
-import { Installation } from './installation.ts'
+import { adviseOnReach } from './advice.ts'
+import type { SharedPortHost } from './adapter/shared-port-client.ts'
+import type { InstallationChange } from './installation.ts'
+import { HeatingInstallation } from './installation.ts'
 import type { InstallationOptions } from './installation.ts'
-import type { Situation } from './observe/observatory.ts'
-import { Poller } from './poller-client.ts'
+import type { ObservationState } from './observe/observatory.ts'
+import { DefinitionPoller } from './definition-poller.ts'
 import type { DiscoveryMode } from './registry/discovery.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
 import type { ReadKey } from './semantic/read-key.ts'
-import { answerValue, meaningOf, requestOf } from './semantic/read-key.ts'
+import { extractAnswerValue, interpretTelegram, encodeReadRequest } from './semantic/read-key.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
-import type { ReadFault, ReadOptions, Served } from './semantic/read-scheduler.ts'
+import type { ReadFault, ReadOptions, ServedRead } from './semantic/read-scheduler.ts'
 import { ReadScheduler } from './semantic/read-scheduler.ts'
-import { residentSettings } from './semantic/settings.ts'
+import { listResidentSettings } from './semantic/settings.ts'
 import type { ValueStore } from './values-store.ts'
 
 export interface HeatingBusOptions {
   readonly id: string
   /** Contacts the adapter; called by `start`. */
-  readonly open: () => Bus
+  readonly open: () => EbusConnection
   /** As the owner wrote it, for advice. */
   readonly adapter: string
   readonly readOnly: boolean
@@ -49,7 +49,7 @@ export interface HeatingBusOptions {
   readonly logger: Logger
   /** What the last run knew, and what this one leaves behind. */
   readonly values: ValueStore | undefined
-  readonly announce: (change: Change | 'settings') => void
+  readonly announce: (change: InstallationChange | 'settings') => void
 }
 
 export interface SendWish {
@@ -77,11 +77,11 @@ export class HeatingBus {
   readonly id: string
   readonly adapter: string
   readonly readOnly: boolean
-  readonly installation: Installation
+  readonly installation: HeatingInstallation
   readonly #options: HeatingBusOptions
-  #bus: Bus | undefined
+  #bus: EbusConnection | undefined
   readonly #scheduler: ReadScheduler
-  readonly #poller: Poller
+  readonly #poller: DefinitionPoller
   readonly #stopping = new AbortController()
   /** When tools last read which keys. */
   readonly #toolReads = new Map<ReadKey, number>()
@@ -101,7 +101,7 @@ export class HeatingBus {
     this.adapter = options.adapter
     this.readOnly = options.readOnly
     this.#options = options
-    this.installation = new Installation({ ...options.installation, nowMs: clock.monotonic() })
+    this.installation = new HeatingInstallation({ ...options.installation, nowMs: clock.monotonic() })
     this.#scheduler = new ReadScheduler({
       shadow: this.installation.shadow,
       fetch: (key, wish) => this.#fetch(key, wish),
@@ -110,7 +110,7 @@ export class HeatingBus {
       now: clock.now,
       monotonic: clock.monotonic,
     })
-    this.#poller = new Poller({
+    this.#poller = new DefinitionPoller({
       ...options,
       installation: this.installation,
       scheduler: this.#scheduler,
@@ -131,7 +131,7 @@ export class HeatingBus {
   }
 
   /** For the shared port; `undefined` where there is nothing to share. */
-  get seatHost(): SeatHost | undefined {
+  get seatHost(): SharedPortHost | undefined {
     return this.#bus?.seatHost
   }
 
@@ -202,7 +202,7 @@ export class HeatingBus {
   }
 
   /** For a tool: from what is known if it is fresh enough, else from the bus. */
-  async read(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {
+  async read(key: ReadKey, options: ReadOptions): Promise<Result<ServedRead, ReadFault>> {
     this.#toolReads.delete(key)
     this.#toolReads.set(key, this.#options.clock.monotonic())
     if (this.#toolReads.size > TOOL_READS_KEPT) this.#toolReads.delete(this.#toolReads.keys().next().value ?? 0)
@@ -216,7 +216,7 @@ export class HeatingBus {
     const nowMs = this.#options.clock.now()
     // Whether the answer came or not: it may have been carried out.
     const telegram = { ...request, source: 0x00 }
-    const meaning = meaningOf({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
+    const meaning = interpretTelegram({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
     if (meaning?.kind === 'write') {
       this.installation.invalidate(meaning.keys)
       for (const key of meaning.keys) this.installation.shadow.confirm(key, nowMs)
@@ -234,12 +234,12 @@ export class HeatingBus {
     return mine
   }
 
-  situation(): Situation {
+  situation(): ObservationState {
     const { symbols, address, passive } = this.status()
     return { nowMs: this.#options.clock.monotonic(), symbols, address, passive }
   }
 
-  async #listen(bus: Bus): Promise<void> {
+  async #listen(bus: EbusConnection): Promise<void> {
     let heard = 0
     for await (const event of bus.events()) {
       // Events that wait in line are taken one after another without anybody else getting a turn.
@@ -320,7 +320,7 @@ export class HeatingBus {
     this.#away = status.connected && status.signal ? 0 : this.#away + 1
     if (told && this.#away === 0) logger.info({ bus: this.id, adapter }, 'the eBUS is heard again')
     if (this.#away === AWAY_AFTER_TICKS)
-      logger.warn({ bus: this.id, adapter }, reachAdvice(status, adapter) ?? 'the eBUS is away')
+      logger.warn({ bus: this.id, adapter }, adviseOnReach(status, adapter) ?? 'the eBUS is away')
   }
 
   /** A value that changed need not change what is shown of it: only what looks different is announced. */
@@ -332,7 +332,7 @@ export class HeatingBus {
     }
     // What can be set is shown in these as well, beside much that cannot.
     if (changes.has('zones') || changes.has('dhw') || changes.has('system'))
-      this.#announceIfNew('settings', residentSettings(this.installation))
+      this.#announceIfNew('settings', listResidentSettings(this.installation))
   }
 
   #announceIfNew(change: HeatingPlane | 'settings', data: unknown): void {
@@ -346,7 +346,7 @@ export class HeatingBus {
     key: ReadKey,
     { deadlineMs, caller = 'tool', signal }: Pick<ReadOptions, 'deadlineMs' | 'caller' | 'signal'>,
   ): Promise<Result<Uint8Array, ReadFault>> {
-    const request = requestOf(key, this.installation.topology.regulator?.address)
+    const request = encodeReadRequest(key, this.installation.topology.regulator?.address)
     const wish = { deadlineMs, caller, repeatable: true, ...(signal === undefined ? {} : { signal }) }
     return this.send(request, wish)
   }
@@ -357,7 +357,7 @@ export class HeatingBus {
     how: { readonly source: ReadOptions['source']; readonly askedAt: number },
   ): boolean {
     const { clock } = this.#options
-    return this.installation.learn(key, answerValue(key, payload), {
+    return this.installation.learn(key, extractAnswerValue(key, payload), {
       ...how,
       atMs: clock.now(),
       nowMs: clock.monotonic(),

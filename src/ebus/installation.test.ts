@@ -6,24 +6,36 @@ import { ALL_ALLOWED, listeningInstallation } from '../../test/listening-install
 import { vectorRows } from '../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../test/shared-data.ts'
 import type { BusEvent } from './adapter/bus.ts'
-import type { Installation } from './installation.ts'
-import { METER, USE, daySelector } from './semantic/energy-selector.ts'
-import { isStale } from './semantic/plane-reader.ts'
+import type { HeatingInstallation } from './installation.ts'
+import { ENERGY_METER, ENERGY_USE, encodeDaySelector } from './semantic/energy-selector.ts'
+import { isReadingStale } from './semantic/plane-reader.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
 import { CLOCK_KEY, boilerKey, energyKey, errorsKey, registerKey, timerKey } from './semantic/read-key.ts'
-import { readPlan } from './semantic/read-plan.ts'
-import { CIRCUIT, HOT_WATER, SYSTEM, ZONE, remoteRegisters } from './semantic/register-map.ts'
-import type { Register } from './semantic/register.ts'
+import { planReads } from './semantic/read-plan.ts'
+import {
+  CIRCUIT_REGISTERS,
+  HOT_WATER_REGISTERS,
+  SYSTEM_REGISTERS,
+  ZONE_REGISTERS,
+  remoteRegisters,
+} from './semantic/register-map.ts'
+import type { RegulatorRegister } from './semantic/register.ts'
 import { watchSummaryJson } from './semantic/watch-summary.ts'
 import { decodeExchange } from './wire/exchange.ts'
-import { newLine, step } from './wire/line.ts'
+import { newBusLine, stepLine } from './wire/line.ts'
 import { SYN } from './wire/symbol.ts'
 
 const AT = Date.UTC(2026, 0, 5, 12)
 const installation = listeningInstallation
 
 /** Somebody else asks the regulator, and it answers. */
-function overhear(heating: Installation, register: Register, value: string, instance = 0, atMs = AT): void {
+function overhear(
+  heating: HeatingInstallation,
+  register: RegulatorRegister,
+  value: string,
+  instance = 0,
+  atMs = AT,
+): void {
   const { opcode, group, number } = register
   const place = [number & 0xff, number >> 8]
   const data = Uint8Array.from([opcode, 0x00, group, instance, ...place])
@@ -32,7 +44,7 @@ function overhear(heating: Installation, register: Register, value: string, inst
 }
 
 function hear(
-  heating: Installation,
+  heating: HeatingInstallation,
   exchange: Omit<Extract<BusEvent, { kind: 'exchange' }>['exchange'], 'commandRepeats' | 'responseRepeats'>,
   atMs = AT,
 ): void {
@@ -45,40 +57,40 @@ function hear(
   heating.hear(event, { nowMs: atMs - AT, symbols: 0, address: 0x31, passive: 'symbols' })
 }
 
-function broadcast(heating: Installation, secondary: number, data: string, primary = 0xb5): void {
+function broadcast(heating: HeatingInstallation, secondary: number, data: string, primary = 0xb5): void {
   hear(heating, {
     telegram: { source: 0x10, target: 0xfe, primary, secondary, data: fromHex(data) },
     response: undefined,
   })
 }
 
-const identify = (heating: Installation, target: number, id: string): void =>
+const identify = (heating: HeatingInstallation, target: number, id: string): void =>
   hear(heating, {
     telegram: { source: 0x10, target, primary: 0x07, secondary: 0x04, data: new Uint8Array() },
     response: Uint8Array.from([0xb5, ...Buffer.from(id), 0x05, 0x07, 0x17, 0x04]),
   })
 
-const data = (heating: Installation, name: HeatingPlane, nowMs = AT): Json => heating.plane(name, nowMs).data
+const data = (heating: HeatingInstallation, name: HeatingPlane, nowMs = AT): Json => heating.plane(name, nowMs).data
 
 /** A house with one zone and one circuit, and whatever else is said. */
-function house(...more: readonly (readonly [Register, string, number?])[]): Installation {
+function house(...more: readonly (readonly [RegulatorRegister, string, number?])[]): HeatingInstallation {
   const heating = installation()
-  const base: readonly (readonly [Register, string, number?])[] = [
-    [SYSTEM.outdoorTemperature, '00002040'],
-    [ZONE.index, '00', 0],
-    [ZONE.index, 'ff', 1],
-    [ZONE.index, 'ff', 2],
-    [CIRCUIT.type, '0100', 0],
-    [CIRCUIT.type, '0000', 1],
+  const base: readonly (readonly [RegulatorRegister, string, number?])[] = [
+    [SYSTEM_REGISTERS.outdoorTemperature, '00002040'],
+    [ZONE_REGISTERS.index, '00', 0],
+    [ZONE_REGISTERS.index, 'ff', 1],
+    [ZONE_REGISTERS.index, 'ff', 2],
+    [CIRCUIT_REGISTERS.type, '0100', 0],
+    [CIRCUIT_REGISTERS.type, '0000', 1],
   ]
   for (const [register, value, instance] of [...base, ...more]) overhear(heating, register, value, instance)
   return heating
 }
 
 describe('boiler', () => {
-  const complaints = (heating: Installation): unknown =>
+  const complaints = (heating: HeatingInstallation): unknown =>
     (data(heating, 'boiler_status') as { diagnostics: JsonObject } | null)?.diagnostics
-  const overheard = (heating: Installation, question: string, answer: string): void =>
+  const overheard = (heating: HeatingInstallation, question: string, answer: string): void =>
     hear(heating, {
       telegram: { source: 0xf1, target: 0x08, primary: 0xb5, secondary: 0x03, data: fromHex(question) },
       response: fromHex(answer),
@@ -98,7 +110,7 @@ describe('boiler', () => {
   it('is asked for its complaints', () => {
     const heating = house()
     identify(heating, 0x08, 'BAI00')
-    const keys = readPlan(heating.topology, heating.shadow, AT).map(({ key }) => key)
+    const keys = planReads(heating.topology, heating.shadow, AT).map(({ key }) => key)
     expect(keys).toEqual(expect.arrayContaining([errorsKey(0x08, [0, 1]), errorsKey(0x08, [0, 2])]))
   })
 
@@ -116,7 +128,7 @@ describe('boiler', () => {
         response: fromHex(response),
       })
     if (answer !== undefined) tell('0d0e04', answer)
-    const keys = new Set(readPlan(heating.topology, heating.shadow, AT).map(({ key }) => key))
+    const keys = new Set(planReads(heating.topology, heating.shadow, AT).map(({ key }) => key))
     expect([keys.has(boilerKey(0x08, 0x0e04)), keys.has(boilerKey(0x08, 0xa500))]).toEqual([true, asked])
     tell('0da500', 'b004')
     const { config } = data(heating, 'boiler_status') as { config: JsonObject }
@@ -125,7 +137,7 @@ describe('boiler', () => {
 })
 
 const zone = (
-  heating: Installation,
+  heating: HeatingInstallation,
 ): { readonly state: JsonObject; readonly config: JsonObject; readonly name: string } =>
   (data(heating, 'zones') as never as readonly { state: JsonObject; config: JsonObject; name: string }[])[0] ?? {
     state: {},
@@ -137,8 +149,8 @@ describe('zones', () => {
   it('are null until somebody looked, and empty when there are none', () => {
     expect(data(installation(), 'zones')).toBeNull()
     const none = installation()
-    overhear(none, SYSTEM.outdoorTemperature, '00002040')
-    for (const instance of [0, 1, 2]) overhear(none, ZONE.index, 'ff', instance)
+    overhear(none, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
+    for (const instance of [0, 1, 2]) overhear(none, ZONE_REGISTERS.index, 'ff', instance)
     expect(data(none, 'zones')).toEqual([])
   })
 
@@ -152,17 +164,17 @@ describe('zones', () => {
     ['0300', '00', { operating_mode: 'heat', preset: 'manual' }],
     ['0200', '04', { operating_mode: 'heat', preset: 'away' }],
   ])('mode %s and special function %s mean %j', (mode, special, config) => {
-    const heating = house([ZONE.operatingMode, mode], [ZONE.specialFunction, special])
+    const heating = house([ZONE_REGISTERS.operatingMode, mode], [ZONE_REGISTERS.specialFunction, special])
     expect(zone(heating).config).toMatchObject(config)
   })
 
   it('want what the regulator says now, and say what makes it so', () => {
     const settings = [
-      [ZONE.operatingMode, '0100'],
-      [ZONE.specialFunction, '00'],
-      [ZONE.daySetpoint, '0000a841'],
-      [ZONE.nightSetpoint, '00008041'],
-      [ZONE.currentSetpoint, '00008041'],
+      [ZONE_REGISTERS.operatingMode, '0100'],
+      [ZONE_REGISTERS.specialFunction, '00'],
+      [ZONE_REGISTERS.daySetpoint, '0000a841'],
+      [ZONE_REGISTERS.nightSetpoint, '00008041'],
+      [ZONE_REGISTERS.currentSetpoint, '00008041'],
     ] as const
     const heating = house(...settings)
     identify(heating, 0x15, 'CTLV2')
@@ -182,23 +194,23 @@ describe('zones', () => {
     expect(zone(heating).state).toMatchObject({ wanted_because: 'program_slot', wanted_slot: '06:00-22:00' })
     expect(zone(heating).config).toMatchObject({ target_temp_c: 21, day_setpoint_c: 21, night_setpoint_c: 16 })
     for (const [register, value] of [
-      [ZONE.holidayStart, '05011a'],
-      [ZONE.holidayEnd, '06011a'],
+      [ZONE_REGISTERS.holidayStart, '05011a'],
+      [ZONE_REGISTERS.holidayEnd, '06011a'],
     ] as const)
       overhear(heating, register, value)
     expect(zone(heating)).toMatchObject({ state: { wanted_because: 'holiday' }, config: { preset: 'away' } })
   })
 
   it('cool where the circuit may, not where it has a fixed value', () => {
-    expect(zone(house([CIRCUIT.type, '0200'])).config).toMatchObject({
+    expect(zone(house([CIRCUIT_REGISTERS.type, '0200'])).config).toMatchObject({
       circuit_type: 'fixed_value',
       allowed_modes: ['off', 'auto', 'heat'],
     })
     const cooling = house(
-      [CIRCUIT.coolingEnabled, '01'],
-      [CIRCUIT.state, '02'],
-      [ZONE.valve, '01'],
-      [ZONE.operatingMode, '0200'],
+      [CIRCUIT_REGISTERS.coolingEnabled, '01'],
+      [CIRCUIT_REGISTERS.state, '02'],
+      [ZONE_REGISTERS.valve, '01'],
+      [ZONE_REGISTERS.operatingMode, '0200'],
     )
     expect(zone(cooling)).toMatchObject({
       state: { hvac_action: 'cooling' },
@@ -208,15 +220,19 @@ describe('zones', () => {
 
   it('have the longer of their names, and one where they have none', () => {
     expect(zone(house()).name).toBe('Zone 1')
-    expect(zone(house([ZONE.name, '426174680000'])).name).toBe('Bath')
-    const long = house([ZONE.name, '4c6976696e67'], [ZONE.namePart1, '4c6976696e67'], [ZONE.namePart2, '20726f6f6d00'])
+    expect(zone(house([ZONE_REGISTERS.name, '426174680000'])).name).toBe('Bath')
+    const long = house(
+      [ZONE_REGISTERS.name, '4c6976696e67'],
+      [ZONE_REGISTERS.namePart1, '4c6976696e67'],
+      [ZONE_REGISTERS.namePart2, '20726f6f6d00'],
+    )
     expect(zone(long).name).toBe('Living room')
   })
 
   it('take their temperature from the thermostat they listen to when they have none', () => {
     const heating = house(
-      [ZONE.roomTemperature, 'ffffff7f'],
-      [ZONE.sensorMapping, '0100'],
+      [ZONE_REGISTERS.roomTemperature, 'ffffff7f'],
+      [ZONE_REGISTERS.sensorMapping, '0100'],
       [remoteRegisters(0x09).roomTemperature, '0000a441'],
     )
     expect(zone(heating).state).toMatchObject({ current_temp_c: 20.5 })
@@ -225,7 +241,7 @@ describe('zones', () => {
   })
 
   it('are heated by the circuit of their mapping, unless that is the number of a thermostat only', () => {
-    const pairing = (...more: readonly (readonly [Register, string, number?])[]): unknown =>
+    const pairing = (...more: readonly (readonly [RegulatorRegister, string, number?])[]): unknown =>
       (data(house(...more), 'zones') as unknown as { config: JsonObject }[]).map(({ config }) => [
         config['associated_circuit'],
         config['circuit_type'],
@@ -233,39 +249,43 @@ describe('zones', () => {
       ])
     const heated = (circuit: number): unknown => [circuit, 'heating', ['off', 'auto', 'heat']]
     // One zone, one circuit, and a VR92 on the wall: there is no second circuit that it could mean.
-    expect(pairing([ZONE.sensorMapping, '0200'])).toEqual([heated(0)])
+    expect(pairing([ZONE_REGISTERS.sensorMapping, '0200'])).toEqual([heated(0)])
     // It takes two looks to find a zone that was not there.
     const second = [
-      [ZONE.index, '01', 1],
-      [ZONE.index, '01', 1],
-      [CIRCUIT.type, '0100', 1],
+      [ZONE_REGISTERS.index, '01', 1],
+      [ZONE_REGISTERS.index, '01', 1],
+      [CIRCUIT_REGISTERS.type, '0100', 1],
     ] as const
-    expect(pairing(...second, [ZONE.sensorMapping, '0100', 0], [ZONE.sensorMapping, '0200', 1])).toEqual([
-      heated(0),
-      heated(1),
-    ])
-    expect(pairing(...second, [ZONE.sensorMapping, '0200', 0], [ZONE.sensorMapping, '0100', 1])).toEqual([
-      heated(1),
-      heated(0),
-    ])
+    expect(
+      pairing(...second, [ZONE_REGISTERS.sensorMapping, '0100', 0], [ZONE_REGISTERS.sensorMapping, '0200', 1]),
+    ).toEqual([heated(0), heated(1)])
+    expect(
+      pairing(...second, [ZONE_REGISTERS.sensorMapping, '0200', 0], [ZONE_REGISTERS.sensorMapping, '0100', 1]),
+    ).toEqual([heated(1), heated(0)])
     // The third thermostat, in a zone that says which circuit is its own.
-    expect(pairing([ZONE.index, '01', 0], [CIRCUIT.type, '0100', 1], [ZONE.sensorMapping, '0400', 0])).toEqual([
-      heated(1),
-    ])
+    expect(
+      pairing(
+        [ZONE_REGISTERS.index, '01', 0],
+        [CIRCUIT_REGISTERS.type, '0100', 1],
+        [ZONE_REGISTERS.sensorMapping, '0400', 0],
+      ),
+    ).toEqual([heated(1)])
   })
 
   it('want the day temperature, or what counts now where that is not known', () => {
-    expect(zone(house([ZONE.currentSetpoint, '00008841'])).config).toMatchObject({ target_temp_c: 17 })
-    expect(zone(house([ZONE.currentSetpoint, '00008841'], [ZONE.daySetpoint, '0000a841'])).config).toMatchObject({
+    expect(zone(house([ZONE_REGISTERS.currentSetpoint, '00008841'])).config).toMatchObject({ target_temp_c: 17 })
+    expect(
+      zone(house([ZONE_REGISTERS.currentSetpoint, '00008841'], [ZONE_REGISTERS.daySetpoint, '0000a841'])).config,
+    ).toMatchObject({
       target_temp_c: 21,
     })
   })
 
   it('stay for two looks that do not find them', () => {
     const heating = house()
-    for (const round of [1, 2]) overhear(heating, ZONE.index, 'ff', 0, AT + round)
+    for (const round of [1, 2]) overhear(heating, ZONE_REGISTERS.index, 'ff', 0, AT + round)
     expect(data(heating, 'zones')).toHaveLength(1)
-    overhear(heating, ZONE.index, 'ff', 0, AT + 3)
+    overhear(heating, ZONE_REGISTERS.index, 'ff', 0, AT + 3)
     expect(data(heating, 'zones')).toEqual([])
   })
 })
@@ -273,9 +293,9 @@ describe('zones', () => {
 describe('hot water', () => {
   it('is null when nobody has read it for a quarter of an hour', () => {
     const heating = house(
-      [HOT_WATER.current, '00004842'],
-      [HOT_WATER.target, '00005c42'],
-      [HOT_WATER.specialFunction, '06'],
+      [HOT_WATER_REGISTERS.current, '00004842'],
+      [HOT_WATER_REGISTERS.target, '00005c42'],
+      [HOT_WATER_REGISTERS.specialFunction, '06'],
     )
     expect(data(heating, 'dhw')).toEqual({
       state: { current_temp_c: 50, special_function: '6' },
@@ -286,22 +306,22 @@ describe('hot water', () => {
 })
 
 describe('circuits', () => {
-  const owner = (heating: Installation): unknown =>
+  const owner = (heating: HeatingInstallation): unknown =>
     (data(heating, 'circuits') as never as readonly { managing_device: unknown }[])[0]?.managing_device
   const module_ = remoteRegisters(0x0c)
 
   it('belong to the function module only where nothing else is possible', () => {
     const withModule = [
-      [SYSTEM.systemScheme, '0100'],
+      [SYSTEM_REGISTERS.systemScheme, '0100'],
       [module_.connected, '01'],
       [module_.classAddress, '26'],
     ] as const
-    expect(owner(house(...withModule, [SYSTEM.moduleConfiguration, '0200']))).toEqual({
+    expect(owner(house(...withModule, [SYSTEM_REGISTERS.moduleConfiguration, '0200']))).toEqual({
       role: 'FUNCTION_MODULE',
       device_id: 'VR_71',
       address: 0x26,
     })
-    expect(owner(house(...withModule, [SYSTEM.moduleConfiguration, '0300']))).toEqual({ role: 'UNKNOWN' })
+    expect(owner(house(...withModule, [SYSTEM_REGISTERS.moduleConfiguration, '0300']))).toEqual({ role: 'UNKNOWN' })
   })
 
   it('belong to the regulator where there is no module', () => {
@@ -315,12 +335,14 @@ describe('circuits', () => {
   })
 
   it('count number 9 for hot water when its temperature can be true', () => {
-    const types = (heating: Installation): unknown =>
+    const types = (heating: HeatingInstallation): unknown =>
       (data(heating, 'circuits') as never as readonly { index: number; circuit_type: string }[]).map(
         ({ index, circuit_type }) => [index, circuit_type],
       )
-    expect(types(house([CIRCUIT.type, '0000', 9]))).toEqual([[0, 'heating']])
-    expect(types(house([CIRCUIT.type, '0000', 9], [CIRCUIT.flowTemperature, '00002842', 9]))).toEqual([
+    expect(types(house([CIRCUIT_REGISTERS.type, '0000', 9]))).toEqual([[0, 'heating']])
+    expect(
+      types(house([CIRCUIT_REGISTERS.type, '0000', 9], [CIRCUIT_REGISTERS.flowTemperature, '00002842', 9])),
+    ).toEqual([
       [0, 'heating'],
       [9, 'dhw'],
     ])
@@ -339,7 +361,7 @@ describe('function module', () => {
     const heating = house(
       [module_.connected, '01'],
       [module_.classAddress, '26'],
-      [SYSTEM.moduleConfiguration, configuration],
+      [SYSTEM_REGISTERS.moduleConfiguration, configuration],
     )
     expect(data(heating, 'fm5_mode')).toBe(mode)
   })
@@ -355,7 +377,7 @@ describe('function module', () => {
 
 describe('energy', () => {
   it('takes today from what is told about today, and nothing from yesterday', () => {
-    const heating = house([SYSTEM.gasHeatingTotal, 'd6010000'])
+    const heating = house([SYSTEM_REGISTERS.gasHeatingTotal, 'd6010000'])
     const today = (): unknown =>
       (data(heating, 'energy_totals') as never as { gas: { climate: JsonObject } }).gas.climate
     // 4 kWh of gas for heating on 5 January.
@@ -371,19 +393,19 @@ describe('energy', () => {
     expect(today()).toMatchObject({ today: null, today_meta: { freshness_state: 'unknown', stale: true } })
   })
 
-  const DAY_5 = energyKey(daySelector(METER.gas, USE.heating, { year: 2026, month: 1, day: 5 }))
-  const DAY_6 = energyKey(daySelector(METER.gas, USE.heating, { year: 2026, month: 1, day: 6 }))
-  const climate = (heating: Installation, nowMs: number): JsonObject =>
+  const DAY_5 = energyKey(encodeDaySelector(ENERGY_METER.gas, ENERGY_USE.heating, { year: 2026, month: 1, day: 5 }))
+  const DAY_6 = energyKey(encodeDaySelector(ENERGY_METER.gas, ENERGY_USE.heating, { year: 2026, month: 1, day: 6 }))
+  const climate = (heating: HeatingInstallation, nowMs: number): JsonObject =>
     (data(heating, 'energy_totals', nowMs) as never as { gas: { climate: JsonObject } }).gas.climate
 
   it('knows that a day has ended without being told again', () => {
-    const heating = house([SYSTEM.gasHeatingTotal, 'd6010000'])
+    const heating = house([SYSTEM_REGISTERS.gasHeatingTotal, 'd6010000'])
     broadcast(heating, 0x16, '1001ffff04032534 00007a45')
     // Five to midnight.
     broadcast(heating, 0x00, '0000 00 55 23 05 01 01 26', 0x07)
     const [before, after] = [AT + 299_000, AT + 300_000]
     const asksFor = (nowMs: number): readonly boolean[] => {
-      const keys = new Set(readPlan(heating.topology, heating.shadow, nowMs).map(({ key }) => key))
+      const keys = new Set(planReads(heating.topology, heating.shadow, nowMs).map(({ key }) => key))
       return [keys.has(DAY_5), keys.has(DAY_6)]
     }
     expect(climate(heating, before)).toMatchObject({ today: 4 })
@@ -421,14 +443,14 @@ describe('energy', () => {
       today_meta: { freshness_state: 'stale', provenance: 'cache', stale: true },
     })
     const field = heating.plane('energy_totals', AT).fields.get('gas.climate.today')
-    expect(field !== undefined && isStale(field, AT + 60_000)).toBe(true)
+    expect(field !== undefined && isReadingStale(field, AT + 60_000)).toBe(true)
   })
 })
 
 describe('what is overheard', () => {
   it('counts as read, and what somebody writes is no longer believed', () => {
-    const heating = house([ZONE.daySetpoint, '0000a841'])
-    const key = registerKey(0x15, ZONE.daySetpoint)
+    const heating = house([ZONE_REGISTERS.daySetpoint, '0000a841'])
+    const key = registerKey(0x15, ZONE_REGISTERS.daySetpoint)
     expect(heating.shadow.get(key)).toMatchObject({ source: 'passive', state: 'present' })
     hear(heating, {
       telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('02010300 2200 0000b041') },
@@ -440,9 +462,9 @@ describe('what is overheard', () => {
 
   it('knows that the hours of a quick veto start it, in that zone', () => {
     const heating = house(
-      [ZONE.specialFunction, '00'],
-      [ZONE.quickVetoHours, '00004040'],
-      [ZONE.daySetpoint, '0000a841'],
+      [ZONE_REGISTERS.specialFunction, '00'],
+      [ZONE_REGISTERS.quickVetoHours, '00004040'],
+      [ZONE_REGISTERS.daySetpoint, '0000a841'],
     )
     hear(heating, {
       telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('02010300 2600 00004040') },
@@ -455,7 +477,7 @@ describe('what is overheard', () => {
   })
 
   it('knows that a hot water slot with a temperature sets the hot water', () => {
-    const heating = house([HOT_WATER.target, '00004842'])
+    const heating = house([HOT_WATER_REGISTERS.target, '00004842'])
     const hearTimer = (question: string, answer: string): void =>
       hear(heating, {
         telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x55, data: fromHex(question) },
@@ -463,34 +485,34 @@ describe('what is overheard', () => {
       })
     hearTimer('a5ff020000', '00050008002602')
     hearTimer('a60002040001000018002602', '00')
-    expect(heating.shadow.get(registerKey(0x15, HOT_WATER.target))).toMatchObject({ state: 'invalidated' })
+    expect(heating.shadow.get(registerKey(0x15, HOT_WATER_REGISTERS.target))).toMatchObject({ state: 'invalidated' })
     expect(heating.shadow.get(timerKey(0x15, [0xa5, 0xff, 2, 0, 0]))).toMatchObject({ state: 'invalidated' })
   })
 
   it('is only recorded when the owner wants no more', () => {
     const deaf = installation({ observe_first_enabled: false })
-    overhear(deaf, SYSTEM.outdoorTemperature, '00002040')
+    overhear(deaf, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
     expect(deaf.shadow.size).toBe(0)
     const stateOnly = installation({ passive_config_direct_apply: false })
-    overhear(stateOnly, SYSTEM.outdoorTemperature, '00002040')
-    overhear(stateOnly, SYSTEM.installerMenuCode, '1100')
+    overhear(stateOnly, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
+    overhear(stateOnly, SYSTEM_REGISTERS.installerMenuCode, '1100')
     expect([...stateOnly.shadow.entries()].map(({ key }) => key)).toEqual([
-      registerKey(0x15, SYSTEM.outdoorTemperature),
+      registerKey(0x15, SYSTEM_REGISTERS.outdoorTemperature),
     ])
   })
 
   it('names the planes that look different', () => {
     const heating = house()
     heating.takeChanges()
-    overhear(heating, HOT_WATER.current, '00004842')
+    overhear(heating, HOT_WATER_REGISTERS.current, '00004842')
     expect([...heating.takeChanges()]).toEqual(['dhw', 'boiler_status'])
-    overhear(heating, HOT_WATER.current, '00004842', 0, AT + 1)
+    overhear(heating, HOT_WATER_REGISTERS.current, '00004842', 0, AT + 1)
     expect([...heating.takeChanges()]).toEqual([])
   })
 
   it('is watched, and the watch says so', () => {
     const heating = house()
-    const plan = readPlan(heating.topology, heating.shadow, AT)
+    const plan = planReads(heating.topology, heating.shadow, AT)
     heating.shadow.pin(plan.map(({ key }) => key))
     const summary = watchSummaryJson({ shadow: heating.shadow, plan, tooling: new Set(), flags: heating.flags })
     expect(summary).toMatchObject({
@@ -521,12 +543,12 @@ describe('the first minutes', () => {
   it('go from nothing to ready when zones and hot water are live', () => {
     const heating = installation()
     expect(heating.startup.phase).toBe('BOOT_INIT')
-    overhear(heating, SYSTEM.outdoorTemperature, '00002040')
+    overhear(heating, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
     expect(heating.startup.phase).toBe('BOOT_INIT')
-    overhear(heating, ZONE.index, '00')
+    overhear(heating, ZONE_REGISTERS.index, '00')
     expect(heating.startup.phase).toBe('LIVE_WARMUP')
-    overhear(heating, HOT_WATER.current, '00004842')
-    overhear(heating, ZONE.roomTemperature, '0000a441')
+    overhear(heating, HOT_WATER_REGISTERS.current, '00004842')
+    overhear(heating, ZONE_REGISTERS.roomTemperature, '0000a441')
     expect(heating.startup.phase).toBe('LIVE_READY')
   })
 
@@ -534,14 +556,14 @@ describe('the first minutes', () => {
     const heating = installation()
     heating.tick({ nowMs: 120_000, symbols: 0, address: undefined, passive: 'symbols' }, AT)
     expect(heating.startup.phase).toBe('DEGRADED')
-    overhear(heating, SYSTEM.outdoorTemperature, '00002040')
-    overhear(heating, ZONE.index, '00')
-    overhear(heating, ZONE.roomTemperature, '0000a441')
+    overhear(heating, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
+    overhear(heating, ZONE_REGISTERS.index, '00')
+    overhear(heating, ZONE_REGISTERS.roomTemperature, '0000a441')
     expect(heating.startup.phase).toBe('LIVE_READY')
   })
 
   it('show what the last run knew, and call it so', () => {
-    const before = house([ZONE.roomTemperature, '0000a441'])
+    const before = house([ZONE_REGISTERS.roomTemperature, '0000a441'])
     const heating = installation()
     heating.remember(before.shadow.entries())
     expect(heating.startup.phase).toBe('CACHE_LOADED_STALE')
@@ -555,10 +577,10 @@ describe('a recorded morning', () => {
 
   it('becomes the planes of the house it was recorded in', () => {
     const heating = installation()
-    const line = newLine()
+    const line = newBusLine()
     let heard = 0
     for (const symbol of [SYN, ...wires.flatMap((wire) => [...wire, SYN])]) {
-      const event = step(line, symbol)
+      const event = stepLine(line, symbol)
       if (event === undefined) continue
       heating.hear(
         { ...event, own: false, atMs: AT },

@@ -8,36 +8,43 @@
  *
  * Pure, but for the installation it is given.
  */
-import { hex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import type { BusEvent } from './adapter/bus.ts'
 import type { BusDefinitions, RememberedMessage } from './definitions/bus-definitions.ts'
-import type { Disagreement } from './definitions/disagreement.ts'
+import type { RegisterDisagreement } from './definitions/disagreement.ts'
 import { definedNumber, findDisagreements } from './definitions/disagreement.ts'
-import type { Classified } from './observe/dedup.ts'
+import type { ClassifiedObservation } from './observe/dedup.ts'
 import { observeExchange } from './observe/observation.ts'
-import { Observatory } from './observe/observatory.ts'
-import type { Situation } from './observe/observatory.ts'
+import { BusObservatory } from './observe/observatory.ts'
+import type { ObservationState } from './observe/observatory.ts'
 import { SpecimenBook } from './observe/specimen.ts'
 import type { FeatureFlags } from './observe/status.ts'
 import type { WarmUpThresholds } from './observe/warm-up.ts'
-import { DeviceRegistry } from './registry/device-registry.ts'
-import { productOf } from './registry/product.ts'
+import { BusDeviceRegistry } from './registry/device-registry.ts'
+import { findProduct } from './registry/product.ts'
 import type { DecodedTelegram } from './semantic/decoded-field.ts'
-import type { Asked } from './semantic/decoded-telegram.ts'
+import type { TelegramContext } from './semantic/decoded-telegram.ts'
 import { decodeTelegram, isKnownTelegram } from './semantic/decoded-telegram.ts'
 import { addMappedValues } from './semantic/mapped-plane.ts'
-import type { Plane } from './semantic/plane-reader.ts'
+import type { SemanticPlane } from './semantic/plane-reader.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
-import { planesOf, projectPlane } from './semantic/planes.ts'
+import { planesAffectedBy, projectPlane } from './semantic/planes.ts'
 import type { ReadKey } from './semantic/read-key.ts'
-import { KIND, addressOf, bytesOf, kindOf, meaningOf, requestOf } from './semantic/read-key.ts'
-import { findRegister, HOT_WATER, ZONE } from './semantic/register-map.ts'
+import {
+  READ_KEY_KIND,
+  readKeyAddress,
+  readKeyBytes,
+  readKeyKind,
+  interpretTelegram,
+  encodeReadRequest,
+} from './semantic/read-key.ts'
+import { findRegister, HOT_WATER_REGISTERS, ZONE_REGISTERS } from './semantic/register-map.ts'
 import type { ValueSource } from './semantic/shadow.ts'
-import { Shadow } from './semantic/shadow.ts'
-import type { Startup, Stream } from './semantic/startup.ts'
-import { newStartup, onCacheLoaded, onLive, onTime } from './semantic/startup.ts'
-import { Topology } from './semantic/topology.ts'
-import type { Exchange } from './wire/telegram.ts'
+import { RegisterShadow } from './semantic/shadow.ts'
+import type { StartupState, StartupStream } from './semantic/startup.ts'
+import { newStartup, noteCacheLoaded, noteLiveStream, advanceStartup } from './semantic/startup.ts'
+import { HeatingTopology } from './semantic/topology.ts'
+import type { TelegramExchange } from './wire/telegram.ts'
 
 export interface InstallationOptions {
   /** Monotonic. */
@@ -51,13 +58,13 @@ export interface InstallationOptions {
 }
 
 /** What may look different now: a plane, the devices, the state of the bus, or what was said on it. */
-export type Change = HeatingPlane | 'devices' | 'bus' | 'messages'
+export type InstallationChange = HeatingPlane | 'devices' | 'bus' | 'messages'
 
-export class Installation {
-  readonly observatory: Observatory
-  readonly registry = new DeviceRegistry()
-  readonly shadow = new Shadow()
-  readonly topology: Topology
+export class HeatingInstallation {
+  readonly observatory: BusObservatory
+  readonly registry = new BusDeviceRegistry()
+  readonly shadow = new RegisterShadow()
+  readonly topology: HeatingTopology
   readonly specimens = new SpecimenBook()
   readonly flags: FeatureFlags
   readonly pollMs: number
@@ -65,25 +72,25 @@ export class Installation {
   #definitions: BusDefinitions | undefined
   #remembered: readonly RememberedMessage[] = []
   /** What is known about the devices at these addresses, as long as nothing new is known about any. */
-  readonly #asked = new Map<number, Asked>()
+  readonly #asked = new Map<number, TelegramContext>()
   #askedRevision = -1
   #messagesTold = 0
-  #compared: { readonly stand: string; readonly found: ReadonlyMap<ReadKey, Disagreement> } | undefined
-  #startup: Startup
-  readonly #changes = new Set<Change>()
+  #compared: { readonly stand: string; readonly found: ReadonlyMap<ReadKey, RegisterDisagreement> } | undefined
+  #startup: StartupState
+  readonly #changes = new Set<InstallationChange>()
   /** What `planesOf` said about values that changed; the same few lists again and again. */
   readonly #planes = new Set<readonly HeatingPlane[]>()
 
   constructor({ nowMs, pollMs, listens, thresholds, flags, seeds }: InstallationOptions) {
-    this.observatory = new Observatory({ nowMs, listens, thresholds })
-    this.topology = new Topology(this.registry)
+    this.observatory = new BusObservatory({ nowMs, listens, thresholds })
+    this.topology = new HeatingTopology(this.registry)
     this.flags = flags
     this.pollMs = pollMs
     this.#startup = newStartup(nowMs)
     this.registry.seed(seeds)
   }
 
-  get startup(): Startup {
+  get startup(): StartupState {
     return this.#startup
   }
 
@@ -100,16 +107,16 @@ export class Installation {
     this.#changes.add('devices')
   }
 
-  hear(event: BusEvent, situation: Situation): void {
+  hear(event: BusEvent, situation: ObservationState): void {
     const classified = this.observatory.hear(event, situation)
     if (classified.length > 0) this.#takeIn(classified, situation)
     if (event.kind !== 'exchange' && event.kind !== 'broken') this.#changes.add('bus')
   }
 
-  tick(situation: Situation, atMs: number): void {
+  tick(situation: ObservationState, atMs: number): void {
     const before = this.observatory.warmUp.state
     this.#takeIn(this.observatory.tick(situation, atMs), situation)
-    this.#startup = onTime(this.#startup, situation.nowMs)
+    this.#startup = advanceStartup(this.#startup, situation.nowMs)
     if (this.observatory.warmUp.state !== before) this.#changes.add('bus')
     // Once a tick, however many there were: telegrams come faster than anybody reads.
     const { pushed } = this.observatory.messages
@@ -127,7 +134,7 @@ export class Installation {
     if (verdict !== 'changed' && verdict !== 'same') return false
     this.topology.learn(key, payload, how.nowMs)
     if (how.source !== 'cache') this.#noteLive(key)
-    if (verdict === 'changed') this.#planes.add(planesOf(key))
+    if (verdict === 'changed') this.#planes.add(planesAffectedBy(key))
     return true
   }
 
@@ -142,11 +149,11 @@ export class Installation {
     // Devices first: what registers mean depends on whose they are.
     const known = [...values].toSorted((left, right) => Number(isIdentity(right.key)) - Number(isIdentity(left.key)))
     for (const { key, payload, atMs } of known) {
-      if (isIdentity(key)) this.registry.remember(addressOf(key), payload)
+      if (isIdentity(key)) this.registry.remember(readKeyAddress(key), payload)
       this.learn(key, payload, { atMs, nowMs: 0, source: 'cache' })
       some = true
     }
-    if (some) this.#startup = onCacheLoaded(this.#startup)
+    if (some) this.#startup = noteCacheLoaded(this.#startup)
   }
 
   /** The same of messages by definition, which wait for their definitions. */
@@ -155,7 +162,7 @@ export class Installation {
     else this.#definitions.remember(messages)
   }
 
-  plane(name: HeatingPlane, nowMs: number): Plane {
+  plane(name: HeatingPlane, nowMs: number): SemanticPlane {
     const plane = projectPlane(name, this, nowMs)
     const definitions = this.#definitions
     return definitions === undefined
@@ -164,12 +171,12 @@ export class Installation {
   }
 
   /** What a telegram says, by what is known now about the device it went to; `undefined` if nobody knows. */
-  decode(exchange: Exchange): DecodedTelegram | undefined {
+  decode(exchange: TelegramExchange): DecodedTelegram | undefined {
     return this.#definitions?.decode(exchange) ?? decodeTelegram(exchange, this.#askedAt(exchange.telegram.target))
   }
 
   /** Where the owner's definitions and our register map read the same bytes differently. */
-  get disagreements(): ReadonlyMap<ReadKey, Disagreement> {
+  get disagreements(): ReadonlyMap<ReadKey, RegisterDisagreement> {
     const definitions = this.#definitions
     if (definitions === undefined) return NO_DISAGREEMENTS
     const stand = `${definitions.messages.length}/${this.topology.revision}`
@@ -187,17 +194,17 @@ export class Installation {
   definedReading(key: ReadKey, payload: Uint8Array): number | undefined {
     const disagreement = this.disagreements.get(key)
     if (disagreement === undefined) return undefined
-    return definedNumber(disagreement.message, requestOf(key, undefined).data, payload)
+    return definedNumber(disagreement.message, encodeReadRequest(key, undefined).data, payload)
   }
 
   /** Which message a value was read with: by definition where there is one, else as service and bytes. */
   messageName(key: ReadKey): string | undefined {
-    const telegram = { ...requestOf(key, this.topology.regulator?.address), source: 0x00 }
+    const telegram = { ...encodeReadRequest(key, this.topology.regulator?.address), source: 0x00 }
     const exchange = { telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 }
     const message = this.#definitions?.find(exchange)
     if (message !== undefined) return `${message.circuit}.${message.name}`
     const { target, primary, secondary, data } = telegram
-    return `${hex(Uint8Array.of(target))} ${hex(Uint8Array.of(primary, secondary))} ${hex(data)}`.trim()
+    return `${toHex(Uint8Array.of(target))} ${toHex(Uint8Array.of(primary, secondary))} ${toHex(data)}`.trim()
   }
 
   /** Whether B524 at this address is a regulator's: only there do its registers mean what our tables say. */
@@ -206,7 +213,7 @@ export class Installation {
   }
 
   /** What changed since the last time somebody asked. */
-  takeChanges(): ReadonlySet<Change> {
+  takeChanges(): ReadonlySet<InstallationChange> {
     const mapped = this.#definitions?.changedPlanes ?? NO_PLANES
     if (this.#changes.size === 0 && this.#planes.size === 0 && mapped.size === 0) return NO_CHANGES
     const changes = new Set([...[...this.#planes].flat(), ...this.#changes, ...mapped])
@@ -216,7 +223,7 @@ export class Installation {
     return changes
   }
 
-  #takeIn(classified: readonly Classified[], { nowMs, address }: Situation): void {
+  #takeIn(classified: readonly ClassifiedObservation[], { nowMs, address }: ObservationState): void {
     for (const { event, disposition } of classified) {
       const own = disposition === 'own'
       const revision = this.registry.revision
@@ -240,22 +247,22 @@ export class Installation {
       if (identity !== undefined) this.#definitions.identify(address, identity)
   }
 
-  #askedAt(address: number): Asked {
+  #askedAt(address: number): TelegramContext {
     if (this.#askedRevision !== this.topology.revision) {
       this.#askedRevision = this.topology.revision
       this.#asked.clear()
     }
     const known = this.#asked.get(address)
     if (known !== undefined) return known
-    const { registers, extended } = productOf(this.registry.slot(address)?.identity)
+    const { registers, extended } = findProduct(this.registry.slot(address)?.identity)
     const asked = { registers, extended: extended || this.topology.regulator?.address === address }
     this.#asked.set(address, asked)
     return asked
   }
 
-  #takeOver({ exchange, atMs }: Classified['event'], nowMs: number): void {
+  #takeOver({ exchange, atMs }: ClassifiedObservation['event'], nowMs: number): void {
     if (!this.flags.observe_first_enabled) return
-    const meaning = meaningOf(exchange)
+    const meaning = interpretTelegram(exchange)
     if (meaning === undefined) return
     if (meaning.kind === 'write') {
       if (this.flags.external_write_policy !== 'record_only') this.invalidate(meaning.keys)
@@ -269,24 +276,24 @@ export class Installation {
   #mayApply(key: ReadKey): boolean {
     const { passive_state_direct_apply: state, passive_config_direct_apply: config } = this.flags
     if (state === config) return state
-    if (kindOf(key) !== KIND.register) return state
-    const [opcode, group, , high, low] = bytesOf(key)
+    if (readKeyKind(key) !== READ_KEY_KIND.register) return state
+    const [opcode, group, , high, low] = readKeyBytes(key)
     const freshness = findRegister(opcode, group, high * 256 + low)?.freshness
     return freshness === 'config' || freshness === 'discovery' ? config : state
   }
 
   #noteLive(key: ReadKey): void {
-    if (this.#startup.phase === 'LIVE_READY' || kindOf(key) !== KIND.register) return
-    const [opcode, group] = bytesOf(key)
+    if (this.#startup.phase === 'LIVE_READY' || readKeyKind(key) !== READ_KEY_KIND.register) return
+    const [opcode, group] = readKeyBytes(key)
     if (opcode !== 0x02) return
-    const stream: Stream | undefined =
-      group === ZONE.index.group ? 'zones' : group === HOT_WATER.current.group ? 'dhw' : undefined
+    const stream: StartupStream | undefined =
+      group === ZONE_REGISTERS.index.group ? 'zones' : group === HOT_WATER_REGISTERS.current.group ? 'dhw' : undefined
     if (stream === undefined) return
-    const published: Stream[] = [
+    const published: StartupStream[] = [
       ...(this.topology.zones().length > 0 ? (['zones'] as const) : []),
       ...(this.#knowsHotWater() ? (['dhw'] as const) : []),
     ]
-    this.#startup = onLive(this.#startup, stream, published)
+    this.#startup = noteLiveStream(this.#startup, stream, published)
   }
 
   #knowsHotWater(): boolean {
@@ -295,9 +302,9 @@ export class Installation {
 }
 
 function isIdentity(key: ReadKey): boolean {
-  return kindOf(key) === KIND.identity
+  return readKeyKind(key) === READ_KEY_KIND.identity
 }
 
-const NO_CHANGES: ReadonlySet<Change> = new Set()
-const NO_DISAGREEMENTS: ReadonlyMap<ReadKey, Disagreement> = new Map()
+const NO_CHANGES: ReadonlySet<InstallationChange> = new Set()
+const NO_DISAGREEMENTS: ReadonlyMap<ReadKey, RegisterDisagreement> = new Map()
 const NO_PLANES: ReadonlySet<HeatingPlane> = new Set()

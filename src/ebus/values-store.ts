@@ -3,11 +3,11 @@
  *
  * Does I/O.
  */
-import type { Database, Migrations } from '../core/database-store.ts'
+import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import type { RememberedMessage } from './definitions/bus-definitions.ts'
-import type { Entry } from './semantic/shadow.ts'
+import type { ShadowEntry } from './semantic/shadow.ts'
 
-export const ebusMigrations: Migrations = {
+export const ebusMigrations: ModuleMigrations = {
   room: 'ebus',
   steps: [
     `-- The last known answer to what was read on a bus; a key is ebus/semantic/read-key.ts's number.
@@ -39,7 +39,7 @@ export interface StoredValue {
 export interface ValueStore {
   readonly load: () => readonly StoredValue[]
   readonly loadMessages: () => readonly RememberedMessage[]
-  readonly save: (entries: Iterable<Entry>, messages: Iterable<RememberedMessage>) => Promise<void>
+  readonly save: (entries: Iterable<ShadowEntry>, messages: Iterable<RememberedMessage>) => Promise<void>
 }
 
 /** Yesterday's temperatures help nobody. */

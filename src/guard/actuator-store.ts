@@ -11,11 +11,11 @@
  *
  * Does I/O.
  */
-import { entryTime, textField, textsField } from '../ledger/entry.ts'
+import { entryTime, entryText, entryTexts } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { refuseAdmin } from './principal-state.ts'
-import { DAY_HOURS, HOUR_MS, joinedActs } from './limits.ts'
+import { DAY_HOURS, HOUR_MS, joinActs } from './limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ActuatorUsage } from './limits.ts'
 import type { Transaction, Transact } from './transaction-store.ts'
@@ -24,9 +24,9 @@ import { callerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { administrationFlaw, stopFlaw } from './authority.ts'
+import { refuseAdministration, refuseStop } from './authority.ts'
 import { redactText } from './secrets.ts'
-import { wordsOf } from '../ledger/state-log.ts'
+import { readEntryWords } from '../ledger/state-log.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 
 /** All changes of an hour are dated with its last one: at most an hour too strict. */
@@ -47,15 +47,15 @@ export const STOP = 'stop'
 
 export const actuatorEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'actuator.used': (state, entry) => {
-    const target = textField(entry, 'target')
+    const target = entryText(entry, 'target')
     if (target === undefined) return 'it names no device'
     const atMs = entryTime(entry)
-    for (const used of [target, ...textsField(entry, 'also')]) countUse(state, used, atMs)
+    for (const used of [target, ...entryTexts(entry, 'also')]) countUse(state, used, atMs)
     return undefined
   },
 
   'actuator.redated': (state, entry) => {
-    const target = textField(entry, 'target')
+    const target = entryText(entry, 'target')
     const hours = target === undefined ? undefined : state.actuators.get(target)
     if (target === undefined || hours === undefined) return 'no such device was changed'
     const atMs = entryTime(entry)
@@ -66,7 +66,7 @@ export const actuatorEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
   },
 
   'stop.engaged': (state, entry) => {
-    const by = textField(entry, 'by')
+    const by = entryText(entry, 'by')
     if (by === undefined) return 'it does not say who stopped everything'
     if (state.stop.has(STOP)) return 'everything was stopped before'
     state.stop.set(STOP, { by, engagedAtMs: entryTime(entry), seq: entry.seq })
@@ -86,12 +86,12 @@ function countUse({ actuators }: GuardState, target: string, atMs: number): void
   const hours = actuators.get(target) ?? []
   // Last, so that those which were not changed for a day are found first.
   actuators.delete(target)
-  actuators.dropLapsed((used) => countingAt(used, atMs).length === 0)
-  actuators.set(target, added(countingAt(hours, atMs), 1, atMs))
+  actuators.dropLapsed((used) => hoursStillCounting(used, atMs).length === 0)
+  actuators.set(target, added(hoursStillCounting(hours, atMs), 1, atMs))
 }
 
 /** Those hours of which something still counts towards the day. */
-export function countingAt(hours: readonly HourOfUse[], atMs: number): readonly HourOfUse[] {
+export function hoursStillCounting(hours: readonly HourOfUse[], atMs: number): readonly HourOfUse[] {
   return hours.filter(({ hour }) => hour >= hourOf(atMs) - DAY_HOURS - 1)
 }
 
@@ -126,13 +126,13 @@ export function createActuators({ actuators }: GuardState, clock: Clock): Actuat
     remembered: () => {
       const used = new Map<string, ActuatorUsage>()
       for (const [target, all] of actuators.entries()) {
-        const hours = countingAt(all, clock.now())
+        const hours = hoursStillCounting(all, clock.now())
         if (hours.length === 0) continue
         const acts = hours.map(({ acts: count, lastAtMs }): [number, number] => [
           clock.monotonic() - Math.max(0, clock.now() - lastAtMs),
           count,
         ])
-        used.set(target, { lastMs: Math.max(...acts.map(([atMs]) => atMs)), day: joinedActs(acts) })
+        used.set(target, { lastMs: Math.max(...acts.map(([atMs]) => atMs)), day: joinActs(acts) })
       }
       return used
     },
@@ -183,7 +183,7 @@ export function createEmergencyStop(options: {
   return {
     state: () => stopped,
     engage: async (by, reason) => {
-      const flaw = stopFlaw(by)
+      const flaw = refuseStop(by)
       if (flaw !== undefined) return fail(flaw)
       const state: StopState = {
         by: callerKey(by),
@@ -199,7 +199,7 @@ export function createEmergencyStop(options: {
       return ok(stopped ?? state)
     },
     release: async (by) => {
-      const flaw = administrationFlaw(by)
+      const flaw = refuseAdministration(by)
       if (flaw !== undefined) return fail(flaw)
       await transact(({ record, afterwards }) => {
         if (guard.stop.has(STOP)) record({ kind: 'stop.released', by: callerKey(by) })
@@ -213,7 +213,7 @@ export function createEmergencyStop(options: {
 function engagedIn({ stop }: GuardState, log: Pick<StateLog, 'body'>): StopState | undefined {
   const engaged = stop.get(STOP)
   if (engaged === undefined) return undefined
-  const reason = wordsOf(log, engaged.seq)?.['reason']
+  const reason = readEntryWords(log, engaged.seq)?.['reason']
   const { by, engagedAtMs } = engaged
   return { by, engagedAtMs, reason: typeof reason === 'string' ? reason : 'the reason cannot be read' }
 }

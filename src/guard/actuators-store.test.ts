@@ -4,7 +4,7 @@ import type { GuardHouse } from '../../test/guard-house.ts'
 import type { Clock } from '../core/clock.ts'
 import { createActuators } from './actuator-store.ts'
 import { guardProjection } from './guard-state.ts'
-import { createLimits } from './limits.ts'
+import { createGuardLimits } from './limits.ts'
 
 const HOUR_MS = 3_600_000
 const limits = { ...GUARD_CONFIG.limits, actuator: { minIntervalMs: 1_000, writesPerDay: 2 } }
@@ -18,7 +18,7 @@ async function change(house: GuardHouse): Promise<string> {
 /** The process that starts after `house`: its monotonic clock begins anew, its wall clock says whatever it says. */
 function laterVerdict(house: GuardHouse, wallMs: number): string {
   const clock: Clock = { now: () => wallMs, monotonic: () => 7 }
-  const later = createLimits(
+  const later = createGuardLimits(
     limits,
     clock.monotonic,
     createActuators(house.log.projections.state(guardProjection), clock).remembered(),

@@ -18,11 +18,11 @@ import type { Result } from '../core/result.ts'
 import type { Approval, OpenCall, ShownCall } from './approval.ts'
 import type { ApprovalStore, TermsOfRound } from './approvals-store.ts'
 import type { GuardConfig } from './config.ts'
-import { quorumAsked } from './decision.ts'
+import { findAskedQuorum } from './decision.ts'
 import type { AssessedCall } from './decision.ts'
 import type { RoundsStore } from './rounds-store.ts'
-import { definitionHash, leafHashes, promiseHash, sha256 } from './binding.ts'
-import type { Binding, Leaves } from './binding.ts'
+import { offerDefinitionHash, hashLeaves, promiseHash, sha256OfJson } from './binding.ts'
+import type { CallBinding, LeafHashes } from './binding.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { ApprovalStanding } from './policy.ts'
 import { hideSecrets, redactArguments, redactData } from './redact.ts'
@@ -30,8 +30,8 @@ import { redactText } from './secrets.ts'
 import type { Transaction } from './transaction-store.ts'
 
 export interface ApprovalRequest {
-  readonly binding: Binding
-  readonly leaves: Leaves | undefined
+  readonly binding: CallBinding
+  readonly leaves: LeafHashes | undefined
   readonly standing: ApprovalStanding
   /** Where a rule asks several. */
   readonly terms: TermsOfRound | undefined
@@ -50,15 +50,15 @@ export interface ApprovalRequestParts {
 
 const MAX_LABEL = 300
 
-export function approvalRequestIn(
+export function createApprovalRequest(
   transaction: Transaction,
   { assessed, argsHash }: { readonly assessed: AssessedCall; readonly argsHash: string },
   parts: ApprovalRequestParts,
 ): Result<ApprovalRequest, Fault> {
   const { body } = assessed.call
-  const binding = bindingOf(assessed, argsHash, parts)
-  const leaves = leafHashes(parts.hashKey, body)
-  const quorum = quorumAsked(assessed, parts)
+  const binding = createBinding(assessed, argsHash, parts)
+  const leaves = hashLeaves(parts.hashKey, body)
+  const quorum = findAskedQuorum(assessed, parts)
   const terms = quorum && parts.rounds.terms(quorum, { ...binding, isRule: true, nowMs: transaction.nowMs })
   if (terms?.ok === false) return terms
   const { standing, notes } = parts.approvals.standingIn(transaction, binding, leaves, terms?.value)
@@ -77,7 +77,7 @@ export function approvalRequestIn(
 }
 
 /** A call that is made again while its request is open files no second one; what only memory holds of it is renewed. */
-export function fileRequestIn(
+export function fileApprovalRequest(
   transaction: Transaction,
   { assessed, request }: { readonly assessed: AssessedCall; readonly request: ApprovalRequest },
   { approvals }: ApprovalRequestParts,
@@ -86,21 +86,21 @@ export function fileRequestIn(
   const known = standing.state === 'requested' ? approvals.get(standing.id) : undefined
   const open = openCall(assessed)
   if (known === undefined)
-    return approvals.requestIn(transaction, { binding, leaves, shown: shownCall(assessed), open, terms })
+    return approvals.requestIn(transaction, { binding, leaves, shown: toShownCall(assessed), open, terms })
   approvals.remindIn(transaction, known.id, open)
   return ok(known)
 }
 
-export function bindingOf(
+export function createBinding(
   { call, offer, assessment }: AssessedCall,
   argsHash: string,
   parts: ApprovalRequestParts,
-): Binding {
+): CallBinding {
   return {
     principal: callerKey(call.caller),
     tool: offer.name,
     argsHash,
-    definitionHash: definitionHash(offer),
+    definitionHash: offerDefinitionHash(offer),
     target: assessment.target,
     policyVersion: parts.policyVersion,
     // Of what the approver sees: what is hidden from records alone was promised as well.
@@ -108,7 +108,7 @@ export function bindingOf(
   }
 }
 
-export function shownCall({ call, offer, assessment, effect }: AssessedCall): ShownCall {
+export function toShownCall({ call, offer, assessment, effect }: AssessedCall): ShownCall {
   const { caller } = call
   const preview =
     assessment.preview === undefined ? undefined : (redactData(assessment.preview, offer.secrets) as JsonObject)
@@ -120,7 +120,7 @@ export function shownCall({ call, offer, assessment, effect }: AssessedCall): Sh
     channel: call.channel,
     traceId: call.traceId,
     ...(assessment.label === undefined ? {} : { label: shortText(assessment.label) }),
-    ...(preview === undefined ? {} : { preview, previewHash: sha256(preview) }),
+    ...(preview === undefined ? {} : { preview, previewHash: sha256OfJson(preview) }),
     ...(client === undefined ? {} : { client: shortText(client) }),
   }
 }

@@ -9,14 +9,14 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, textField, timeField } from '../ledger/entry.ts'
+import { entryTime, entryText, entryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { Approval } from './approval.ts'
-import type { Binding } from './binding.ts'
+import type { CallBinding } from './binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { roleAt } from './principal-state.ts'
-import { BY_QUORUM, openRound, quorumFlaw, roundDenial } from './round-state.ts'
-import { raised } from './round.ts'
+import { roleOfPrincipalAt } from './principal-state.ts'
+import { BY_QUORUM, openRound, explainQuorumFlaw, explainRoundDenial } from './round-state.ts'
+import { raiseLevel } from './round.ts'
 
 export interface ApprovalRecord extends Omit<Approval, 'shown' | 'reason'> {
   readonly askedSeq: number
@@ -33,11 +33,18 @@ const MAX_APPROVALS = 10_000
 
 export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'approval.requested': (state, entry) => {
-    const [id, expiresAtMs, binding] = [textField(entry, 'approval'), timeField(entry, 'expires_at'), bindingOf(entry)]
+    const [id, expiresAtMs, binding] = [
+      entryText(entry, 'approval'),
+      entryTimeField(entry, 'expires_at'),
+      bindingOf(entry),
+    ]
     if (id === undefined || expiresAtMs === undefined || binding === undefined) return INCOMPLETE
     if (state.approvals.has(id)) return `approval ${id} was asked for before`
     const requestedAtMs = entryTime(entry)
-    state.approvals.dropOldest(MAX_APPROVALS, (approval) => isClosed(approval) && approval.expiresAtMs <= requestedAtMs)
+    state.approvals.dropOldest(
+      MAX_APPROVALS,
+      (approval) => isApprovalClosed(approval) && approval.expiresAtMs <= requestedAtMs,
+    )
     const approval: ApprovalRecord = {
       id,
       state: 'requested',
@@ -66,17 +73,17 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     if (approval.state !== 'requested') return `approval ${approval.id} is ${approval.state}, not requested`
     const unlawful = refuseDecision(state, approval, entry)
     if (unlawful !== undefined) return unlawful
-    const [expiresAtMs, decidedAtMs] = [timeField(entry, 'expires_at'), entryTime(entry)]
+    const [expiresAtMs, decidedAtMs] = [entryTimeField(entry, 'expires_at'), entryTime(entry)]
     if (expiresAtMs === undefined) return INCOMPLETE
     if (decidedAtMs >= approval.expiresAtMs) return `approval ${approval.id} had lapsed`
-    const grantId = textField(entry, 'grant')
+    const grantId = entryText(entry, 'grant')
     if (grantId !== undefined && state.grants.get(grantId)?.approvalId !== approval.id)
       return `there is no grant ${grantId} from this approval`
     const round = state.rounds.get(approval.id)
     if (round !== undefined && grantId !== undefined) return 'a round makes no grants'
     if (round !== undefined)
-      state.rounds.set(round.id, { ...round, level: raised(round.level, 'QUORUM'), quorumSeq: entry.seq })
-    const decidedBy = textField(entry, 'by')
+      state.rounds.set(round.id, { ...round, level: raiseLevel(round.level, 'QUORUM'), quorumSeq: entry.seq })
+    const decidedBy = entryText(entry, 'by')
     state.approvals.set(approval.id, { ...approval, state: 'approved', expiresAtMs, decidedAtMs, decidedBy, grantId })
     return undefined
   },
@@ -87,7 +94,7 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     if (approval.state !== 'requested' && approval.state !== 'approved')
       return `approval ${approval.id} is ${approval.state} already`
     const unlawful = refuseDecision(state, approval, entry)
-    const [decidedAtMs, decidedBy] = [entryTime(entry), textField(entry, 'by')]
+    const [decidedAtMs, decidedBy] = [entryTime(entry), entryText(entry, 'by')]
     // A no takes power away: it holds even where it is not clear who said it.
     state.approvals.set(approval.id, { ...approval, state: 'denied', decidedAtMs, decidedBy, saidSeq: entry.seq })
     return unlawful
@@ -96,8 +103,8 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
   'approval.expired': (state, entry) => {
     const approval = known(state, entry)
     if (approval === undefined) return NOT_ASKED
-    if (isClosed(approval)) return `approval ${approval.id} is ${approval.state} already`
-    state.approvals.set(approval.id, { ...approval, state: 'expired', because: textField(entry, 'because') })
+    if (isApprovalClosed(approval)) return `approval ${approval.id} is ${approval.state} already`
+    state.approvals.set(approval.id, { ...approval, state: 'expired', because: entryText(entry, 'because') })
     return undefined
   },
 
@@ -108,50 +115,50 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     const usedAtMs = entryTime(entry)
     if (usedAtMs >= approval.expiresAtMs) return `approval ${approval.id} had lapsed`
     const { binding } = approval
-    if (textField(entry, 'principal') !== binding.principal || textField(entry, 'tool') !== binding.tool)
+    if (entryText(entry, 'principal') !== binding.principal || entryText(entry, 'tool') !== binding.tool)
       return `approval ${approval.id} was given for another caller or tool`
     const round = state.rounds.get(approval.id)
-    const unlawful = round === undefined ? undefined : quorumFlaw(state, round, entry)
+    const unlawful = round === undefined ? undefined : explainQuorumFlaw(state, round, entry)
     if (unlawful !== undefined) return unlawful
-    state.approvals.set(approval.id, { ...approval, state: 'used', usedAtMs, usedTrace: textField(entry, 'trace_id') })
+    state.approvals.set(approval.id, { ...approval, state: 'used', usedAtMs, usedTrace: entryText(entry, 'trace_id') })
     return undefined
   },
 }
 
-export function isClosed({ state }: Pick<ApprovalRecord, 'state'>): boolean {
+export function isApprovalClosed({ state }: Pick<ApprovalRecord, 'state'>): boolean {
   return state === 'denied' || state === 'expired' || state === 'used'
 }
 
 /** For a call that used it and was not tried. */
 function giveBack(state: GuardState, approval: ApprovalRecord, entry: LedgerEntry): string | undefined {
   if (approval.state !== 'used') return `approval ${approval.id} is ${approval.state}, not used`
-  if (approval.usedTrace !== textField(entry, 'given_back_by')) return `another call used approval ${approval.id}`
+  if (approval.usedTrace !== entryText(entry, 'given_back_by')) return `another call used approval ${approval.id}`
   state.approvals.set(approval.id, { ...approval, state: 'approved', usedAtMs: undefined, usedTrace: undefined })
   return undefined
 }
 
 /** Why the one who is named may not decide about it. */
 function refuseDecision(state: GuardState, { id, binding }: ApprovalRecord, entry: LedgerEntry): string | undefined {
-  const by = textField(entry, 'by')
+  const by = entryText(entry, 'by')
   if (by === undefined) return INCOMPLETE
   const round = state.rounds.get(id)
   if (round !== undefined) {
     if (by !== BY_QUORUM) return `${by} decided what ${round.need} voters decide`
-    if (entry.kind !== 'approval.denied') return quorumFlaw(state, round, entry)
-    return roundDenial(state, round, entryTime(entry)) === undefined ? 'no voter stands against it' : undefined
+    if (entry.kind !== 'approval.denied') return explainQuorumFlaw(state, round, entry)
+    return explainRoundDenial(state, round, entryTime(entry)) === undefined ? 'no voter stands against it' : undefined
   }
   if (by === binding.principal) return `${by} decided about a call of its own`
-  const role = roleAt(state, by, entryTime(entry))
+  const role = roleOfPrincipalAt(state, by, entryTime(entry))
   return role === 'approver' || role === 'admin' ? undefined : `${by} was not an approver at that time`
 }
 
 function known({ approvals }: GuardState, entry: LedgerEntry): ApprovalRecord | undefined {
-  const id = textField(entry, 'approval')
+  const id = entryText(entry, 'approval')
   return id === undefined ? undefined : approvals.get(id)
 }
 
-function bindingOf(entry: LedgerEntry): Binding | undefined {
-  const text = (field: string): string | undefined => textField(entry, field)
+function bindingOf(entry: LedgerEntry): CallBinding | undefined {
+  const text = (field: string): string | undefined => entryText(entry, field)
   const [principal, tool, argsHash] = [text('principal'), text('tool'), text('args_hash')]
   const [definitionHash, policyVersion] = [text('definition_hash'), text('policy_version')]
   const promiseHash = text('promise_hash')

@@ -7,13 +7,13 @@
  *
  * Pure.
  */
-import type { Caller, Channel } from '../bus/call.ts'
+import type { Caller, CallChannel } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { Fault, Reason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Binding } from './binding.ts'
-import { matchesAny } from './pattern.ts'
+import type { CallBinding } from './binding.ts'
+import { matchesAnyPattern } from './pattern.ts'
 import type { ApprovalStanding } from './policy.ts'
 import type { RoundRecord } from './round.ts'
 
@@ -30,7 +30,7 @@ export interface ShownCall {
   /** Before → after. */
   readonly preview?: JsonObject
   readonly previewHash?: string
-  readonly channel: Channel
+  readonly channel: CallChannel
   /** What the client calls itself; nobody proves it. */
   readonly client?: string
   readonly traceId: string
@@ -45,7 +45,7 @@ export type OpenCall = Pick<ShownCall, 'arguments' | 'preview'>
 export interface Approval {
   readonly id: string
   readonly state: ApprovalState
-  readonly binding: Binding
+  readonly binding: CallBinding
   readonly shown: ShownCall
   readonly requestedAtMs: number
   /** When the question lapses; once approved, when the yes does. */
@@ -65,10 +65,10 @@ export interface Approval {
  * A wall clock can be set back. A yes that was given in the future is not good: a minute is forgiven, more is treated
  * as lapsed, because nobody can tell how long ago it really was.
  */
-export const CLOCK_SLACK_MS = 60_000
+export const APPROVAL_CLOCK_SLACK_MS = 60_000
 
 export function hasLapsed(span: { readonly fromMs: number; readonly untilMs: number }, nowMs: number): boolean {
-  return nowMs >= span.untilMs || nowMs < span.fromMs - CLOCK_SLACK_MS
+  return nowMs >= span.untilMs || nowMs < span.fromMs - APPROVAL_CLOCK_SLACK_MS
 }
 
 type Timed = Pick<Approval, 'state' | 'binding' | 'requestedAtMs' | 'decidedAtMs' | 'expiresAtMs'>
@@ -78,7 +78,7 @@ function isOver(approval: Timed, nowMs: number): boolean {
 }
 
 /** What differs between the call that was approved and the one that is made, as a sentence; `undefined`: nothing. */
-function bindingChange(approved: Binding, made: Binding): string | undefined {
+function bindingChange(approved: CallBinding, made: CallBinding): string | undefined {
   if (approved.definitionHash !== made.definitionHash) return 'the tool itself has changed'
   if (approved.policyVersion !== made.policyVersion) return 'the rules have changed'
   if (approved.target !== made.target) return 'it would act on another device'
@@ -93,7 +93,11 @@ export interface ApprovalStandingWithNotes {
 }
 
 /** How one exact call stands, from the questions asked about it before, newest first. */
-export function standingOf(past: readonly Approval[], made: Binding, nowMs: number): ApprovalStandingWithNotes {
+export function findApprovalStanding(
+  past: readonly Approval[],
+  made: CallBinding,
+  nowMs: number,
+): ApprovalStandingWithNotes {
   const notes: Reason[] = []
   for (const approval of past.filter((candidate) => !isOver(candidate, nowMs))) {
     const { id, state } = approval
@@ -112,7 +116,7 @@ export function standingOf(past: readonly Approval[], made: Binding, nowMs: numb
 }
 
 /** Why an open question or an unused yes is closed now, or `undefined`. */
-export function lapseOf(approval: Timed, policyVersion: string, nowMs: number): string | undefined {
+export function explainLapse(approval: Timed, policyVersion: string, nowMs: number): string | undefined {
   if (approval.binding.policyVersion !== policyVersion) return 'the rules have changed'
   if (!isOver(approval, nowMs)) return undefined
   return approval.state === 'approved' ? 'the call was not made in time' : 'nobody answered in time'
@@ -127,13 +131,13 @@ export interface ApproverRequest {
 }
 
 /** Why this caller may not decide about this request, or `undefined`. */
-export function approverFlaw(by: Caller, request: ApproverRequest): Fault | undefined {
+export function refuseApprover(by: Caller, request: ApproverRequest): Fault | undefined {
   if (by.kind !== 'principal' || (by.role !== 'approver' && by.role !== 'admin'))
     return refusal('role', 'Only an approver or an admin decides about approvals.')
   if (callerKey(by) === request.principal)
     return refusal('own-request', 'Nobody approves their own call; it takes another credential.')
   const { devices, effects, profiles } = by.restrictions ?? {}
-  if (devices !== undefined && (request.target === undefined || !matchesAny(devices, request.target)))
+  if (devices !== undefined && (request.target === undefined || !matchesAnyPattern(devices, request.target)))
     return refusal('token-devices', 'This credential does not cover the device in question.')
   if (request.effect !== undefined && effects?.includes(request.effect) === false)
     return refusal('token-effects', `This credential is narrowed to what ${effects.join(', ')}.`)

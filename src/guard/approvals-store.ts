@@ -7,20 +7,20 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
-import { accountOf, callerKey } from '../bus/caller.ts'
+import { readCallerAccount, callerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { approverFlaw, CLOCK_SLACK_MS, lapseOf, standingOf } from './approval.ts'
+import { refuseApprover, APPROVAL_CLOCK_SLACK_MS, explainLapse, findApprovalStanding } from './approval.ts'
 import type { Approval, ApproverRequest, ApprovalStandingWithNotes, OpenCall, ShownCall } from './approval.ts'
-import { isClosed } from './approval-state.ts'
+import { isApprovalClosed } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
-import { sha256 } from './binding.ts'
-import type { Binding, Leaves } from './binding.ts'
+import { sha256OfJson } from './binding.ts'
+import type { CallBinding, LeafHashes } from './binding.ts'
 import { isReworded } from './grant.ts'
 import { certificateHash, roundDigest } from './round.ts'
 import type { RoundTerms } from './round.ts'
@@ -30,7 +30,7 @@ import type { VoteDecision } from './vote.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactText } from './secrets.ts'
-import { ERASED, erasableText, isoOf, wordsOf } from '../ledger/state-log.ts'
+import { ERASED, erasableText, entryTimeText, readEntryWords } from '../ledger/state-log.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
@@ -39,8 +39,8 @@ export interface ApprovalStore extends Approvals {
   /** `leaves` are its arguments one by one: a no also holds where only the prose among them differs. */
   readonly standingIn: (
     transaction: Transaction,
-    binding: Binding,
-    leaves: Leaves | undefined,
+    binding: CallBinding,
+    leaves: LeafHashes | undefined,
     /** Only a round on these terms counts. */
     terms?: TermsOfRound,
   ) => ApprovalStandingWithNotes
@@ -51,10 +51,10 @@ export interface ApprovalStore extends Approvals {
   readonly requestIn: (
     transaction: Transaction,
     request: {
-      readonly binding: Binding
+      readonly binding: CallBinding
       readonly shown: ShownCall
       readonly open: OpenCall
-      readonly leaves: Leaves | undefined
+      readonly leaves: LeafHashes | undefined
       readonly terms?: TermsOfRound | undefined
       readonly openMs?: number | undefined
     },
@@ -142,7 +142,7 @@ export function createApprovals(options: {
       const approval = read(id)
       if (approval === undefined) return fail({ kind: 'not-found', message: `There is no approval ${id}.` } as const)
       // Who votes in a round is for its terms to say.
-      const flaw = approval.round === undefined ? approverFlaw(by, decidable(approval)) : undefined
+      const flaw = approval.round === undefined ? refuseApprover(by, decidable(approval)) : undefined
       if (flaw !== undefined) {
         const rule = flaw.reasons?.[0]?.rule
         transaction.record({ kind: 'approval.refused', approval: id, by: callerKey(by), rule })
@@ -177,7 +177,7 @@ export function createApprovals(options: {
     const by = BY_QUORUM
     switch (outcome.kind) {
       case 'quorum': {
-        const until = { expires_at: isoOf(transaction.nowMs + config.useMs) }
+        const until = { expires_at: entryTimeText(transaction.nowMs + config.useMs) }
         const certificate = certificateHash(outcome.yeses)
         announce(transaction, {
           kind: 'approval.approved',
@@ -216,7 +216,7 @@ export function createApprovals(options: {
 
     shownTo: (approval, by) => {
       const open = approval.state === 'requested' ? openCalls.get(approval.id) : undefined
-      if (open === undefined || approverFlaw(by, decidable(approval)) !== undefined) return approval
+      if (open === undefined || refuseApprover(by, decidable(approval)) !== undefined) return approval
       return { ...approval, shown: { ...approval.shown, ...open } }
     },
 
@@ -230,7 +230,7 @@ export function createApprovals(options: {
         const granted = grant === undefined ? ok(undefined) : grants.createIn(transaction, { grant, approval, by })
         if (!granted.ok) return granted
         const decision = { by: callerKey(by), grant: granted.value ?? null }
-        const until = { expires_at: isoOf(transaction.nowMs + config.useMs) }
+        const until = { expires_at: entryTimeText(transaction.nowMs + config.useMs) }
         const { binding } = approval
         return ok(announce(transaction, { kind: 'approval.approved', approval: id, binding, ...decision, ...until }))
       }),
@@ -243,7 +243,7 @@ export function createApprovals(options: {
         if (grantId !== undefined) grants.takeBackIn(transaction, grantId, by)
         const kept = redactText(reason.slice(0, MAX_REASON)).toWellFormed()
         // A yes that is taken back is a no for as long as the yes would have held.
-        const instead = reached === 'approved' ? { grant: grantId ?? null, expires_at: isoOf(expiresAtMs) } : {}
+        const instead = reached === 'approved' ? { grant: grantId ?? null, expires_at: entryTimeText(expiresAtMs) } : {}
         const denial = { kind: 'approval.denied', approval: id, binding, by: callerKey(by), ...instead } as const
         return ok(announce(transaction, denial, { reason: kept }))
       }),
@@ -254,7 +254,7 @@ export function createApprovals(options: {
         // Whether somebody else's exists is none of the caller's business.
         if (approval === undefined || approval.binding.principal !== callerKey(by))
           return fail({ kind: 'not-found', message: `There is no request ${id} of yours.` })
-        if (isClosed(approval))
+        if (isApprovalClosed(approval))
           return fail({ kind: 'conflict', message: `Request ${id} is already ${approval.state}.` })
         expireIn(transaction, approval, 'the caller withdrew it')
         return ok(withWords(state.approvals.get(id) ?? approval, state, log))
@@ -278,11 +278,11 @@ export function createApprovals(options: {
           (terms === undefined || meets(state.rounds.get(id), terms)),
         MAX_PAST,
       )
-      const exact = standingOf(past, binding, nowMs)
+      const exact = findApprovalStanding(past, binding, nowMs)
       if (exact.standing.state !== 'none' || leaves === undefined) return exact
       // The same call in other words is the same question: it is asked once, a yes to it is one, and a no holds. A no to
       // a node is one to everybody it speaks for.
-      const account = accountOf(principal)
+      const account = readCallerAccount(principal)
       const reworded = newest(
         ({ binding: asked, state: reached, expiresAtMs }) =>
           expiresAtMs > nowMs &&
@@ -292,17 +292,17 @@ export function createApprovals(options: {
             : (reached === 'requested' || reached === 'approved') && asked.principal === principal),
         MAX_REWORDED,
       ).filter(({ id }) => {
-        const said = leavesOf(state, id, log)
+        const said = readLeafHashes(state, id, log)
         return said !== undefined && isReworded(said, leaves)
       })
-      const { standing } = standingOf(reworded, binding, nowMs)
+      const { standing } = findApprovalStanding(reworded, binding, nowMs)
       return { standing, notes: exact.notes }
     },
 
     isProposed: (principal, tool) => {
       for (const { id } of state.rounds.values()) {
         const approval = state.approvals.get(id)
-        if (approval?.binding.principal === principal && approval.binding.tool === tool && !isClosed(approval))
+        if (approval?.binding.principal === principal && approval.binding.tool === tool && !isApprovalClosed(approval))
           return true
       }
       return false
@@ -315,10 +315,10 @@ export function createApprovals(options: {
       store.sweepIn(transaction)
       const waiting = [...state.approvals.values()].filter(({ state: reached }) => reached === 'requested')
       if (waiting.length >= config.maxOpen) return fail(queueFull('this node', config))
-      const account = accountOf(binding.principal)
-      const own = waiting.filter(({ binding: asked }) => accountOf(asked.principal) === account)
+      const account = readCallerAccount(binding.principal)
+      const own = waiting.filter(({ binding: asked }) => readCallerAccount(asked.principal) === account)
       if (own.length >= config.maxOpenPerPrincipal) return fail(queueFull('this caller', config))
-      const id = ulid(nowMs)
+      const id = newUlid(nowMs)
       // Before whoever listens hears of the question.
       store.remindIn(transaction, id, open)
       return ok(
@@ -332,9 +332,9 @@ export function createApprovals(options: {
             definition_hash: binding.definitionHash,
             policy_version: binding.policyVersion,
             promise_hash: binding.promiseHash,
-            leaves_hash: leaves === undefined ? null : sha256(leaves),
+            leaves_hash: leaves === undefined ? null : sha256OfJson(leaves),
             preview_hash: shown.previewHash ?? null,
-            expires_at: isoOf(nowMs + openMs),
+            expires_at: entryTimeText(nowMs + openMs),
             trace_id: shown.traceId,
             ...(terms === undefined ? {} : { quorum: quorumFields(terms, { binding, shown }) }),
           },
@@ -363,19 +363,19 @@ export function createApprovals(options: {
         if (state.rounds.has(id) && (reached === 'requested' || reached === 'approved')) settleIn(transaction, id)
       const lapsed = [...state.approvals.values()].filter(
         (approval) =>
-          !isClosed(approval) &&
+          !isApprovalClosed(approval) &&
           (approval.expiresAtMs <= nowMs ||
-            approval.requestedAtMs > nowMs + CLOCK_SLACK_MS ||
+            approval.requestedAtMs > nowMs + APPROVAL_CLOCK_SLACK_MS ||
             approval.binding.policyVersion !== policyVersion),
       )
       for (const approval of lapsed)
-        expireIn(transaction, approval, lapseOf(approval, policyVersion, nowMs) ?? 'the clock was set back')
+        expireIn(transaction, approval, explainLapse(approval, policyVersion, nowMs) ?? 'the clock was set back')
       return lapsed.length
     },
 
     forgetIn: (transaction, principal) => {
       for (const approval of state.approvals.values())
-        if (!isClosed(approval) && approval.binding.principal === principal)
+        if (!isApprovalClosed(approval) && approval.binding.principal === principal)
           expireIn(transaction, approval, 'the credential is gone')
     },
   }
@@ -387,7 +387,7 @@ export type TermsOfRound = Pick<RoundTerms, 'need' | 'voters' | 'veto' | 'house'
 
 function quorumFields(
   { need, voters, veto, house, epoch }: TermsOfRound,
-  { binding, shown }: { readonly binding: Binding; readonly shown: ShownCall },
+  { binding, shown }: { readonly binding: CallBinding; readonly shown: ShownCall },
 ): JsonObject {
   const named = voters.map(({ voter, key }) => ({ voter, key }))
   return { need, voters: named, veto, house, epoch, digest: roundDigest(binding), effect: shown.effect }
@@ -412,21 +412,21 @@ function decidable({ binding, shown }: Approval): ApproverRequest {
 interface AnnouncedEvent {
   readonly kind: ApprovalEvent['kind']
   readonly approval: string
-  readonly binding: Binding
-  readonly [field: string]: Json | Binding | undefined
+  readonly binding: CallBinding
+  readonly [field: string]: Json | CallBinding | undefined
 }
 
 /** With what people were shown and said, unless it was erased. */
 function withWords(record: ApprovalRecord, state: GuardState, log: Pick<StateLog, 'body'>): Approval {
   const { askedSeq, saidSeq, because, usedTrace: _, ...approval } = record
-  const asked = wordsOf(log, askedSeq)
+  const asked = readEntryWords(log, askedSeq)
   const { leaves: __, ...shown } = asked ?? ERASED_CALL
   const reason =
     record.state === 'expired'
       ? because
       : saidSeq === undefined
         ? undefined
-        : erasableText(wordsOf(log, saidSeq), 'reason')
+        : erasableText(readEntryWords(log, saidSeq), 'reason')
   const round = state.rounds.get(record.id)
   return {
     ...approval,
@@ -437,9 +437,9 @@ function withWords(record: ApprovalRecord, state: GuardState, log: Pick<StateLog
 }
 
 /** The hashes of the single arguments, which are erased with the words: they could be guessed. */
-export function leavesOf(state: GuardState, id: string, log: Pick<StateLog, 'body'>): Leaves | undefined {
-  const leaves = wordsOf(log, state.approvals.get(id)?.askedSeq)?.['leaves']
-  return isJsonObject(leaves) ? (leaves as Leaves) : undefined
+export function readLeafHashes(state: GuardState, id: string, log: Pick<StateLog, 'body'>): LeafHashes | undefined {
+  const leaves = readEntryWords(log, state.approvals.get(id)?.askedSeq)?.['leaves']
+  return isJsonObject(leaves) ? (leaves as LeafHashes) : undefined
 }
 
 const ERASED_CALL: JsonObject = {

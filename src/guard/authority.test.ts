@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import type { Caller, Restrictions, Role } from '../bus/call.ts'
+import type { Caller, CredentialRestrictions, PrincipalRole } from '../bus/call.ts'
 import {
-  administrationFlaw,
-  consoleLinkFlaw,
+  refuseAdministration,
+  refuseConsoleLink,
   mayLook,
   mayReadRecord,
   mayRecord,
-  stopFlaw,
-  tokenAuthorityFlaw,
+  refuseStop,
+  refuseTokenAuthority,
 } from './authority.ts'
 
-function principal(role: Role, restrictions?: Restrictions): Caller {
+function principal(role: PrincipalRole, restrictions?: CredentialRestrictions): Caller {
   return { kind: 'principal', id: 'ada', role, ...(restrictions === undefined ? {} : { restrictions }) }
 }
 
@@ -29,10 +29,10 @@ describe('authority', () => {
     ['an agent', principal('agent'), false, false],
     ['a service', { kind: 'service', id: 'console' }, false, false],
   ])('%s administers the house, or lets others in at the console, only un-narrowed', (_, by, administers, letsIn) => {
-    expect([administrationFlaw(by) === undefined, consoleLinkFlaw(by) === undefined]).toEqual([administers, letsIn])
+    expect([refuseAdministration(by) === undefined, refuseConsoleLink(by) === undefined]).toEqual([administers, letsIn])
   })
 
-  it.each<[Restrictions | undefined, Restrictions | undefined, boolean]>([
+  it.each<[CredentialRestrictions | undefined, CredentialRestrictions | undefined, boolean]>([
     [undefined, undefined, true],
     [undefined, { effects: [] }, true],
     [{ effects: ['admin', 'reads'] }, undefined, false],
@@ -46,7 +46,7 @@ describe('authority', () => {
     [{ devices: ['device:lamp*'] }, { devices: ['*'] }, false],
     [{ profiles: ['ebus'] }, { profiles: ['ebus', 'homeseer'] }, false],
   ])('an admin narrowed to %j makes a token narrowed to %j: %s', (own, token, may) => {
-    expect(tokenAuthorityFlaw(principal('admin', own), token) === undefined).toBe(may)
+    expect(refuseTokenAuthority(principal('admin', own), token) === undefined).toBe(may)
   })
 
   it.each<[string, Caller, boolean]>([
@@ -60,7 +60,7 @@ describe('authority', () => {
     ['another node', { kind: 'peer', id: 'n', level: 'anchor' }, false],
     ['a service', { kind: 'service', id: 's' }, true],
   ])('%s stops the house or does not', (_, by, may) => {
-    expect(stopFlaw(by) === undefined).toBe(may)
+    expect(refuseStop(by) === undefined).toBe(may)
   })
 
   it('lets nobody look, or have anything signed, whose credential does not cover it', () => {

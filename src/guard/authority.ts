@@ -6,11 +6,11 @@
  *
  * Pure.
  */
-import type { Caller, Restrictions } from '../bus/call.ts'
+import type { Caller, CredentialRestrictions } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
-import { matchesAny } from './pattern.ts'
+import { matchesAnyPattern } from './pattern.ts'
 
 type Principal = Caller & { readonly kind: 'principal' }
 
@@ -24,7 +24,7 @@ function coversEffect({ restrictions }: Principal, effect: Effect): boolean {
 }
 
 /** Why this caller may not administer the house as a whole, or `undefined`. */
-export function administrationFlaw(by: Caller): Fault | undefined {
+export function refuseAdministration(by: Caller): Fault | undefined {
   const role = adminFlaw(by)
   if (role !== undefined) return role
   const { devices, profiles } = by.kind === 'principal' ? (by.restrictions ?? {}) : {}
@@ -33,14 +33,14 @@ export function administrationFlaw(by: Caller): Fault | undefined {
 }
 
 /** Why this caller may not let somebody in at the console, who would be narrowed to nothing; or `undefined`. */
-export function consoleLinkFlaw(by: Caller): Fault | undefined {
-  const flaw = administrationFlaw(by)
+export function refuseConsoleLink(by: Caller): Fault | undefined {
+  const flaw = refuseAdministration(by)
   if (flaw !== undefined || by.kind !== 'principal' || by.restrictions?.effects === undefined) return flaw
   return refusal('token-narrowed', 'This credential is narrowed, and a sign-in at the console would not be.')
 }
 
 /** Why this caller may not make, replace or revoke a token that is narrowed like this, or `undefined`. */
-export function tokenAuthorityFlaw(by: Caller, token: Restrictions | undefined): Fault | undefined {
+export function refuseTokenAuthority(by: Caller, token: CredentialRestrictions | undefined): Fault | undefined {
   const role = adminFlaw(by)
   if (role !== undefined || by.kind !== 'principal') return role
   const own = by.restrictions ?? {}
@@ -53,7 +53,7 @@ export function tokenAuthorityFlaw(by: Caller, token: Restrictions | undefined):
 }
 
 /** Why this caller may not stop everything, or `undefined`. Stopping is for those who act, approve or administer. */
-export function stopFlaw(by: Caller): Fault | undefined {
+export function refuseStop(by: Caller): Fault | undefined {
   if (by.kind === 'service') return undefined
   if (by.kind === 'peer' || by.role === 'observer')
     return refusal('role', 'A caller that may neither act nor approve does not stop others.')
@@ -92,7 +92,7 @@ export function mayReadRecord(caller: Caller, { principal, effect, target, inPro
   if (caller.kind !== 'principal' || callerKey(caller) === principal) return true
   if (!mayLook(caller) || !inProfile) return false
   const devices = caller.restrictions?.devices
-  if (devices !== undefined && (target === undefined || !matchesAny(devices, target))) return false
+  if (devices !== undefined && (target === undefined || !matchesAnyPattern(devices, target))) return false
   const isPrivate = target === undefined && (effect === undefined || effect === 'reads' || effect === 'records')
   return caller.role !== 'agent' || !isPrivate
 }
@@ -117,7 +117,7 @@ function isBeyond<Name>(
 /** A pattern is within another when everything that it matches is. */
 function isDeviceWithin(device: string, own: readonly string[]): boolean {
   const prefix = device.endsWith('*') ? device.slice(0, -1) : undefined
-  if (prefix === undefined) return matchesAny(own, device)
+  if (prefix === undefined) return matchesAnyPattern(own, device)
   return own.some((pattern) => pattern.endsWith('*') && prefix.startsWith(pattern.slice(0, -1)))
 }
 

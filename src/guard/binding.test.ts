@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { callOf, offerOf, openHouse, around } from '../../test/guard-house.ts'
-import { argumentsHash, definitionHash, leafHashes, leavesOf, promiseHash } from './binding.ts'
+import { argumentsHash, offerDefinitionHash, hashLeaves, listLeaves, promiseHash } from './binding.ts'
 
 const KEY = new Uint8Array(32).fill(1)
 const OTHER = new Uint8Array(32).fill(2)
@@ -11,7 +11,7 @@ describe('binding', () => {
       'f8a19b6eaf54ff69e6d7240e329a0fa2706fe15d03a12c6032ffd1b9146b4cde',
     )
     expect(argumentsHash(KEY, { code: '1234' })).not.toBe(argumentsHash(OTHER, { code: '1234' }))
-    expect(leafHashes(KEY, { a: 1 })).not.toEqual(leafHashes(OTHER, { a: 1 }))
+    expect(hashLeaves(KEY, { a: 1 })).not.toEqual(hashLeaves(OTHER, { a: 1 }))
     expect(promiseHash(KEY, { after: 1 })).not.toBe(promiseHash(OTHER, { after: 1 }))
     const published = async () => {
       using house = openHouse()
@@ -39,7 +39,7 @@ describe('binding', () => {
       { responseSchema: undefined },
       { params: { model: 'x' } },
     ] as const
-    const hashes = [offer, { ...offer }, ...changed.map((change) => ({ ...offer, ...change }))].map(definitionHash)
+    const hashes = [offer, { ...offer }, ...changed.map((change) => ({ ...offer, ...change }))].map(offerDefinitionHash)
     expect(hashes[0]).toBe(hashes[1])
     expect(new Set(hashes).size).toBe(changed.length + 1)
   })
@@ -52,14 +52,14 @@ describe('binding', () => {
 
   it('names up to 256 arguments, with pointers of up to 256 characters', () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, 1]))
-    expect(Object.keys(leafHashes(KEY, many(256)) ?? {})).toHaveLength(256)
-    expect(leafHashes(KEY, many(257))).toBeUndefined()
-    expect(leafHashes(KEY, { ['a'.repeat(255)]: 1 })).toBeDefined()
-    expect(leafHashes(KEY, { ['a'.repeat(256)]: 1 })).toBeUndefined()
+    expect(Object.keys(hashLeaves(KEY, many(256)) ?? {})).toHaveLength(256)
+    expect(hashLeaves(KEY, many(257))).toBeUndefined()
+    expect(hashLeaves(KEY, { ['a'.repeat(255)]: 1 })).toBeDefined()
+    expect(hashLeaves(KEY, { ['a'.repeat(256)]: 1 })).toBeUndefined()
   })
 
   it('names arguments by pointer and takes lists whole', () => {
-    expect(leavesOf({ a: { 'b/c': 1, 'd~': {} }, e: [{ f: 1 }] })).toEqual([
+    expect(listLeaves({ a: { 'b/c': 1, 'd~': {} }, e: [{ f: 1 }] })).toEqual([
       ['/a/b~1c', 1],
       ['/a/d~0', {}],
       ['/e', [{ f: 1 }]],

@@ -12,7 +12,7 @@ import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 
 /** Everything that an approval is bound to; any difference voids it. */
-export interface Binding {
+export interface CallBinding {
   readonly principal: string
   readonly tool: string
   readonly argsHash: string
@@ -25,7 +25,7 @@ export interface Binding {
 }
 
 /** Pointer → hash. */
-export type Leaves = Readonly<Record<string, string>>
+export type LeafHashes = Readonly<Record<string, string>>
 
 const MAX_LEAVES = 256
 const MAX_POINTER = 256
@@ -33,12 +33,12 @@ const MAX_LEAF_DEPTH = 8
 
 const definitions = new WeakMap<Offer, string>()
 
-export function definitionHash(offer: Offer): string {
+export function offerDefinitionHash(offer: Offer): string {
   const known = definitions.get(offer)
   if (known !== undefined) return known
   const { name, version, title, description, effect, params, requestSchema, responseSchema, streamSchema } = offer
   const definition = { name, version, title, description, effect, params, requestSchema, responseSchema, streamSchema }
-  const digest = sha256(definition)
+  const digest = sha256OfJson(definition)
   definitions.set(offer, digest)
   return digest
 }
@@ -65,17 +65,17 @@ export function promiseHash(key: Uint8Array, preview: JsonObject | undefined): s
  * JSON pointer (RFC 6901) → keyed hash of the value there. Lists are values; objects are looked into.
  * `undefined` for more arguments than anybody would loosen by name.
  */
-export function leafHashes(key: Uint8Array, body: JsonObject): Leaves | undefined {
-  const leaves = leavesOf(body)
+export function hashLeaves(key: Uint8Array, body: JsonObject): LeafHashes | undefined {
+  const leaves = listLeaves(body)
   if (leaves.length > MAX_LEAVES || leaves.some(([pointer]) => pointer.length > MAX_POINTER)) return undefined
   return Object.fromEntries(leaves.map(([pointer, value]) => [pointer, keyedHash(key, value)]))
 }
 
-export function leavesOf(body: JsonObject, at = '', depth = 0): readonly (readonly [pointer: string, value: Json])[] {
+export function listLeaves(body: JsonObject, at = '', depth = 0): readonly (readonly [pointer: string, value: Json])[] {
   return Object.entries(body).flatMap(([name, value]) => {
     const pointer = `${at}/${escapeStep(name)}`
     const inside = isJsonObject(value) && depth < MAX_LEAF_DEPTH && Object.keys(value).length > 0
-    return inside ? leavesOf(value, pointer, depth + 1) : [[pointer, value] as const]
+    return inside ? listLeaves(value, pointer, depth + 1) : [[pointer, value] as const]
   })
 }
 
@@ -87,6 +87,6 @@ export function keyedHash(key: Uint8Array, value: unknown): string {
   return createHmac('sha256', key).update(canonicalJson(value)).digest('hex')
 }
 
-export function sha256(value: unknown): string {
+export function sha256OfJson(value: unknown): string {
   return hash('sha256', canonicalJson(value))
 }

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../bus/call.ts'
 import type { Effect } from '../bus/capability.ts'
-import { callerReasons } from './caller-rights.ts'
+import { explainCallerRefusal } from './caller-rights.ts'
 
 const narrowed: Caller = { kind: 'principal', id: 'lamp-bot', role: 'agent', restrictions: { devices: ['lamp:*'] } }
 
 function rules(caller: Caller, effect: Effect, target?: string): readonly string[] {
-  return callerReasons(caller, { effect, trustRequired: 'member', target, inProfile: true }).map(({ rule }) => rule)
+  return explainCallerRefusal(caller, { effect, trustRequired: 'member', target, inProfile: true }).map(
+    ({ rule }) => rule,
+  )
 }
 
 describe('a credential that is narrowed to devices', () => {
@@ -19,8 +21,8 @@ describe('a credential that is narrowed to devices', () => {
 
   it('does not cover what one of its devices sets in motion', () => {
     const standing = { effect: 'writes', trustRequired: 'member', target: 'lamp:1', inProfile: true } as const
-    expect(callerReasons(narrowed, { ...standing, reached: ['lamp:2'] })).toEqual([])
-    expect(callerReasons(narrowed, { ...standing, reached: ['lamp:2', 'lock:1'] })).toEqual([
+    expect(explainCallerRefusal(narrowed, { ...standing, reached: ['lamp:2'] })).toEqual([])
+    expect(explainCallerRefusal(narrowed, { ...standing, reached: ['lamp:2', 'lock:1'] })).toEqual([
       { rule: 'token-devices', message: 'This credential does not cover lock:1, which this reaches.' },
     ])
   })
@@ -35,6 +37,8 @@ describe('a capability for this node alone', () => {
   it('is told to be so to every peer', () => {
     const anchor: Caller = { kind: 'peer', id: 'node-b', level: 'anchor' }
     const facts = { effect: 'reads', trustRequired: 'self', target: undefined, inProfile: true } as const
-    expect(callerReasons(anchor, facts)).toEqual([{ rule: 'trust', message: 'Only this node itself may call this.' }])
+    expect(explainCallerRefusal(anchor, facts)).toEqual([
+      { rule: 'trust', message: 'Only this node itself may call this.' },
+    ])
   })
 })

@@ -4,14 +4,14 @@
  *
  * Pure.
  */
-import type { Caller, Role, TrustLevel } from '../bus/call.ts'
+import type { Caller, PrincipalRole, TrustLevel } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'
 import type { CapabilityDescriptor, Effect, Offer } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
 import type { GuardConfig } from './config.ts'
-import { matchesAny } from './pattern.ts'
+import { matchesAnyPattern } from './pattern.ts'
 
-const ROLE_EFFECTS: Readonly<Record<Role, readonly Effect[]>> = {
+const ROLE_EFFECTS: Readonly<Record<PrincipalRole, readonly Effect[]>> = {
   observer: ['reads'],
   // Decides about the acts of others; if it could act itself, it could approve what it asked for under another name.
   approver: ['reads'],
@@ -35,7 +35,7 @@ export function isEffect(value: unknown): value is Effect {
   return EFFECTS.some((effect) => effect === value)
 }
 
-export interface Standing {
+export interface CallerStanding {
   readonly effect: Effect
   readonly trustRequired: CapabilityDescriptor['trustRequired']
   /** The actuator, when the call names one. */
@@ -49,7 +49,7 @@ export interface Standing {
   readonly forApprovers?: boolean | undefined
 }
 
-export function callerReasons(caller: Caller, standing: Standing): readonly Reason[] {
+export function explainCallerRefusal(caller: Caller, standing: CallerStanding): readonly Reason[] {
   switch (caller.kind) {
     case 'principal':
       return [...roleReasons(caller.role, standing), ...restrictionReasons(caller, standing)]
@@ -63,7 +63,7 @@ export function callerReasons(caller: Caller, standing: Standing): readonly Reas
   }
 }
 
-function roleReasons(role: Role, { effect, forApprovers = false }: Standing): readonly Reason[] {
+function roleReasons(role: PrincipalRole, { effect, forApprovers = false }: CallerStanding): readonly Reason[] {
   // To vote is to decide: it acts on nothing.
   if (role === 'approver' && forApprovers && effect === 'records') return []
   const may: readonly Effect[] = Object.hasOwn(ROLE_EFFECTS, role) ? ROLE_EFFECTS[role] : []
@@ -71,7 +71,10 @@ function roleReasons(role: Role, { effect, forApprovers = false }: Standing): re
   return [{ rule: 'role', message: `The role ${role} does not cover what ${effect}.` }]
 }
 
-function restrictionReasons(caller: Caller & { readonly kind: 'principal' }, standing: Standing): readonly Reason[] {
+function restrictionReasons(
+  caller: Caller & { readonly kind: 'principal' },
+  standing: CallerStanding,
+): readonly Reason[] {
   const { effect, target, reached = [], inProfile } = standing
   const { effects, devices, profiles } = caller.restrictions ?? {}
   const reasons: Reason[] = []
@@ -81,16 +84,16 @@ function restrictionReasons(caller: Caller & { readonly kind: 'principal' }, sta
     reasons.push({ rule: 'token-profiles', message: 'This tool is in none of the profiles of this credential.' })
   // Reading a list, or writing into our own records, names no device and needs none; acting without one does.
   const actsOnDevices = effect !== 'reads' && effect !== 'records'
-  if (devices !== undefined && (target === undefined ? actsOnDevices : !matchesAny(devices, target)))
+  if (devices !== undefined && (target === undefined ? actsOnDevices : !matchesAnyPattern(devices, target)))
     reasons.push({ rule: 'token-devices', message: `This credential does not cover ${target ?? 'unnamed devices'}.` })
   // A credential for one lamp is none for what the lamp sets off.
-  const beyond = devices === undefined ? undefined : reached.find((each) => !matchesAny(devices, each))
+  const beyond = devices === undefined ? undefined : reached.find((each) => !matchesAnyPattern(devices, each))
   if (beyond !== undefined)
     reasons.push({ rule: 'token-devices', message: `This credential does not cover ${beyond}, which this reaches.` })
   return reasons
 }
 
-function peerReasons(level: TrustLevel, { effect, trustRequired }: Standing): readonly Reason[] {
+function peerReasons(level: TrustLevel, { effect, trustRequired }: CallerStanding): readonly Reason[] {
   if (trustRequired === 'self') return [{ rule: 'trust', message: 'Only this node itself may call this.' }]
   const needed = Math.max(LEVELS.indexOf(trustRequired), LEVELS.indexOf(PEER_FLOOR[effect]))
   // A requirement that nobody has heard of is met by nobody.

@@ -10,7 +10,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, textField, timeField } from '../ledger/entry.ts'
+import { entryTime, entryText, entryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { ChangeEnd, ChangeState } from './change.ts'
 import type { GuardState } from './guard-state.ts'
@@ -33,11 +33,11 @@ const KEEP_MS = 86_400_000
 export const changeEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'change.prepared': (state, entry) => {
     const [name, principal, tool] = [
-      textField(entry, 'change'),
-      textField(entry, 'principal'),
-      textField(entry, 'tool'),
+      entryText(entry, 'change'),
+      entryText(entry, 'principal'),
+      entryText(entry, 'tool'),
     ]
-    const expiresAtMs = timeField(entry, 'expires_at')
+    const expiresAtMs = entryTimeField(entry, 'expires_at')
     if (name === undefined || principal === undefined || tool === undefined || expiresAtMs === undefined)
       return 'it lacks what such an entry says'
     if (state.changes.has(name)) return `change ${name} was prepared before`
@@ -53,7 +53,7 @@ export const changeEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
     const change = known(state, entry)
     if (change?.state !== 'prepared')
       return `${change === undefined ? 'it' : change.name} was not prepared, or taken before`
-    if (textField(entry, 'principal') !== change.principal) return `change ${change.name} belongs to another caller`
+    if (entryText(entry, 'principal') !== change.principal) return `change ${change.name} belongs to another caller`
     if (entryTime(entry) >= change.expiresAtMs) return `change ${change.name} had lapsed`
     state.changes.set(change.name, { ...change, state: 'committing' })
     return undefined
@@ -94,6 +94,6 @@ function move(
 }
 
 function known({ changes }: Pick<GuardState, 'changes'>, entry: LedgerEntry): ChangeRecord | undefined {
-  const name = textField(entry, 'change')
+  const name = entryText(entry, 'change')
   return name === undefined ? undefined : changes.get(name)
 }

@@ -12,7 +12,7 @@
  * Draws from the system's source of chance; otherwise pure.
  */
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
-import { base64url, concat, utf8 } from '../core/bytes.ts'
+import { toBase64url, concatBytes, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 
@@ -38,7 +38,7 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 export function mintChangeToken(): string {
-  return `chg_${base64url(randomBytes(RANDOM_BYTES))}`
+  return `chg_${toBase64url(randomBytes(RANDOM_BYTES))}`
 }
 
 export function isChangeToken(text: string): boolean {
@@ -53,8 +53,8 @@ export function changeHash(token: string): Uint8Array {
 export function sealArguments(token: string, args: JsonObject): Uint8Array {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(CIPHER, sealingKey(token), iv)
-  const text = concat(cipher.update(utf8(canonicalJson(args))), cipher.final())
-  return concat(iv, cipher.getAuthTag(), text)
+  const text = concatBytes(cipher.update(toUtf8(canonicalJson(args))), cipher.final())
+  return concatBytes(iv, cipher.getAuthTag(), text)
 }
 
 /** Throws on anything that `sealArguments` did not make with this token: the row was found by the token's own hash. */
@@ -63,7 +63,7 @@ export function openArguments(token: string, sealed: Uint8Array): JsonObject {
     authTagLength: TAG_BYTES,
   })
   decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
-  const text = concat(decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final())
+  const text = concatBytes(decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final())
   const args: unknown = JSON.parse(Buffer.from(text).toString('utf8'))
   if (!isJsonObject(args)) throw new TypeError('sealed arguments are no object')
   return args

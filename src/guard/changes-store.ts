@@ -6,12 +6,12 @@
  *
  * Does I/O.
  */
-import { accountOf } from '../bus/caller.ts'
+import { readCallerAccount } from '../bus/caller.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import { base64url, fromBase64url, hex } from '../core/bytes.ts'
+import { toBase64url, fromBase64url, toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { hasLapsed } from './approval.ts'
@@ -23,7 +23,7 @@ import type { ChangeRecord } from './change-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactArguments } from './redact.ts'
 import { redactText } from './secrets.ts'
-import { isoOf, wordsOf } from '../ledger/state-log.ts'
+import { entryTimeText, readEntryWords } from '../ledger/state-log.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
@@ -53,7 +53,7 @@ interface ChangeTicket {
   readonly preparedSeq: number
 }
 
-export interface Changes {
+export interface PreparedChanges {
   readonly prepare: (request: ChangeRequest) => Promise<Result<ChangeTicket, Fault>>
   /** What would be committed; takes nothing. */
   readonly peek: (token: string, principal: string) => Result<PreparedChange, Fault>
@@ -65,7 +65,7 @@ export interface Changes {
   readonly release: (token: string) => Promise<{ readonly releasedSeq: number }>
 }
 
-export interface ChangeStore extends Changes {
+export interface ChangeStore extends PreparedChanges {
   readonly recoverIn: (transaction: Transaction) => number
   /** Drops what a caller prepared whose credential is gone. */
   readonly forgetIn: (transaction: Transaction, principal: string) => void
@@ -91,8 +91,8 @@ export function createChanges(options: {
   }
 
   function makeRoomIn(transaction: Transaction, principal: string): boolean {
-    const account = accountOf(principal)
-    const held = waiting(transaction.nowMs).filter((change) => accountOf(change.principal) === account)
+    const account = readCallerAccount(principal)
+    const held = waiting(transaction.nowMs).filter((change) => readCallerAccount(change.principal) === account)
     // The caller's own oldest go first.
     const oldest = held.toSorted((left, right) => {
       const [isLeftOwn, isRightOwn] = [left.principal === principal, right.principal === principal]
@@ -113,7 +113,7 @@ export function createChanges(options: {
   }
 
   function opened(token: string, { tool, preparedAtMs, expiresAtMs, preparedSeq }: ChangeRecord): PreparedChange {
-    const words = wordsOf(log, preparedSeq)
+    const words = readEntryWords(log, preparedSeq)
     const [kept, summary] = [words?.['sealed'], words?.['summary']]
     const sealed = typeof kept === 'string' ? fromBase64url(kept) : undefined
     if (sealed === undefined || typeof summary !== 'string')
@@ -123,7 +123,7 @@ export function createChanges(options: {
 
   /** What was erased meanwhile cannot be carried out. */
   function read(token: string, change: ChangeRecord): Result<PreparedChange, Fault> {
-    return wordsOf(log, change.preparedSeq) === undefined ? fail(noSuchChange()) : ok(opened(token, change))
+    return readEntryWords(log, change.preparedSeq) === undefined ? fail(noSuchChange()) : ok(opened(token, change))
   }
 
   function committing(token: string): ChangeRecord {
@@ -140,7 +140,7 @@ export function createChanges(options: {
         return fail({ kind: 'invalid-arguments', message: 'The arguments hold text that is not valid Unicode.' })
       const token = mintChangeToken()
       const kept = redactText(summary.slice(0, MAX_SUMMARY)).toWellFormed()
-      const sealed = base64url(sealArguments(token, args))
+      const sealed = toBase64url(sealArguments(token, args))
       return transact((transaction): Result<ChangeTicket, Fault> => {
         const { nowMs, record } = transaction
         if (!makeRoomIn(transaction, principal))
@@ -148,7 +148,7 @@ export function createChanges(options: {
         const expiresAtMs = nowMs + ttlMs
         const named = { change: nameOf(token), principal, tool, args_hash: argsHash }
         const preparedSeq = record(
-          { kind: 'change.prepared', ...named, expires_at: isoOf(expiresAtMs) },
+          { kind: 'change.prepared', ...named, expires_at: entryTimeText(expiresAtMs) },
           { arguments: redactArguments(args, offer), summary: kept, sealed },
         )
         return ok({ token, expiresAtMs, preparedSeq })
@@ -197,7 +197,7 @@ function finishIn({ record }: Transaction, { name, principal, tool }: ChangeReco
 
 /** What the ledger calls a change: nothing that could be used to commit it. */
 function nameOf(token: string): string {
-  return hex(changeHash(token)).slice(0, 32)
+  return toHex(changeHash(token)).slice(0, 32)
 }
 
 function noSuchChange(): Fault {
@@ -207,7 +207,7 @@ function noSuchChange(): Fault {
 function alreadyTaken({ state, finishedAtMs }: ChangeRecord): Fault {
   const details = {
     state,
-    finished_at: finishedAtMs === undefined ? null : isoOf(finishedAtMs),
+    finished_at: finishedAtMs === undefined ? null : entryTimeText(finishedAtMs),
   }
   if (state === 'unknown')
     return {

@@ -6,15 +6,15 @@
 import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { ApprovalsConfig } from './approvals.ts'
-import { sha256 } from './binding.ts'
+import { sha256OfJson } from './binding.ts'
 import type { ChangesConfig } from './changes-store.ts'
 import type { KeysConfig } from './keys-store.ts'
 import type { LimitsConfig } from './limits.ts'
-import { isMode, ownerRuleFlaw } from './policy.ts'
-import type { Mode, OwnerRule } from './policy.ts'
+import { isGuardMode, explainOwnerRuleFlaw } from './policy.ts'
+import type { GuardMode, OwnerRule } from './policy.ts'
 
 export interface GuardConfig {
-  readonly mode: Mode
+  readonly mode: GuardMode
   readonly ownerRules: readonly OwnerRule[]
   /** A digest of the families' own rules (allow lists, gates): when it changes, open approvals and grants are void. */
   readonly familyRules?: string
@@ -29,9 +29,9 @@ export interface GuardConfig {
 }
 
 /** What is wrong, as sentences; the node does not start with any. */
-export function configFlaws(config: GuardConfig): readonly string[] {
-  const flaws = config.ownerRules.map(ownerRuleFlaw).filter((flaw) => flaw !== undefined)
-  if (!isMode(config.mode)) flaws.push(`${String(config.mode)} is no mode`)
+export function listConfigFlaws(config: GuardConfig): readonly string[] {
+  const flaws = config.ownerRules.map(explainOwnerRuleFlaw).filter((flaw) => flaw !== undefined)
+  if (!isGuardMode(config.mode)) flaws.push(`${String(config.mode)} is no mode`)
   const { limits, approvals, changes, keys } = config
   const rates = [limits.calls, ...Object.values(limits.effects)].flatMap(({ perMinute, burst }) => [perMinute, burst])
   const actuators = [limits.actuator, ...(limits.actuators ?? [])].flatMap(({ minIntervalMs, writesPerDay }) => [
@@ -51,6 +51,6 @@ export function configFlaws(config: GuardConfig): readonly string[] {
 }
 
 /** Changes whenever a rule does under which somebody may have said yes. */
-export function policyVersion({ mode, ownerRules, familyRules }: GuardConfig): string {
-  return sha256({ mode, ownerRules, familyRules }).slice(0, 16)
+export function computePolicyVersion({ mode, ownerRules, familyRules }: GuardConfig): string {
+  return sha256OfJson({ mode, ownerRules, familyRules }).slice(0, 16)
 }

@@ -19,13 +19,13 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { holdsTool } from './caller-rights.ts'
 import type { GuardConfig } from './config.ts'
-import type { Act, Limits } from './limits.ts'
-import { ownerQuorum, ownerWord, approvalNeeded, decide, effectOf } from './policy.ts'
-import type { ApprovalStanding, Decision } from './policy.ts'
+import type { GuardedAct, GuardLimits } from './limits.ts'
+import { findOwnerQuorum, findOwnerWord, isApprovalNeeded, decidePolicy, resolveEffect } from './policy.ts'
+import type { ApprovalStanding, PolicyDecision } from './policy.ts'
 import type { QuorumRequest } from './rounds-store.ts'
-import { denied, withdrawn } from './refusal.ts'
+import { deniedFault, withdrawnCallFault } from './refusal.ts'
 import type { EmergencyStop } from './actuator-store.ts'
-import type { KeyUse } from './keys-store.ts'
+import type { IdempotencyKeyUse } from './keys-store.ts'
 
 /** A call with what its family says about it. */
 export interface AssessedCall {
@@ -36,12 +36,12 @@ export interface AssessedCall {
   readonly mistake: Fault | undefined
   /** `undefined`: nobody knows what the call would do. */
   readonly effect: Effect | undefined
-  readonly act: Act
+  readonly act: GuardedAct
 }
 
 export interface PlanParts {
   readonly config: GuardConfig
-  readonly limits: Limits
+  readonly limits: GuardLimits
   readonly stop: EmergencyStop
   readonly monotonic: () => number
   /** For whoever runs the node: what went wrong where a caller hears only that something did. */
@@ -67,7 +67,7 @@ export function planCall(
   parts: PlanParts,
 ): Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>> {
   const arrival = parts.limits.arrive(budgetOf(call))
-  if (!arrival.ok) return fail(denied({ verdict: 'deny', ...arrival }))
+  if (!arrival.ok) return fail(deniedFault({ verdict: 'deny', ...arrival }))
   return assessCall(call, offer, parts)
 }
 
@@ -92,7 +92,7 @@ async function planned(
 ): Promise<Result<AssessedCall, Fault>> {
   try {
     const made = await unlessAborted(plan(call), call.signal)
-    if (made === LEFT) return fail(withdrawn(call, parts.monotonic()))
+    if (made === LEFT) return fail(withdrawnCallFault(call, parts.monotonic()))
     if (!Array.isArray(made?.assessment?.reasons)) throw new TypeError('an assessment without reasons')
     return ok(assessedAs(made.assessment, { ...call, planned: made }, offer))
   } catch (error) {
@@ -103,9 +103,9 @@ async function planned(
 }
 
 function assessedAs(assessment: Assessment, call: Call, offer: Offer): AssessedCall {
-  const effect = effectOf(offer.effect, assessment.effect)
+  const effect = resolveEffect(offer.effect, assessment.effect)
   const { target, label, actuator, touches } = assessment
-  const act: Act = { caller: budgetOf(call), effect: effect ?? offer.effect, target, actuator, touches, label }
+  const act: GuardedAct = { caller: budgetOf(call), effect: effect ?? offer.effect, target, actuator, touches, label }
   return { call, offer, assessment, mistake: mistakeIn(call.planned), effect, act }
 }
 
@@ -114,12 +114,12 @@ function mistakeIn(planned: PlannedCall | undefined): Fault | undefined {
 }
 
 /** The policy's word at this moment. */
-export function decideOn(
+export function decideOnCall(
   { call, offer, assessment, act }: AssessedCall,
   { approval, repeat, proposed = false }: CallRecord,
   { config, limits, stop }: PlanParts,
-): Decision {
-  return decide({
+): PolicyDecision {
+  return decidePolicy({
     offer,
     assessment,
     caller: call.caller,
@@ -140,18 +140,18 @@ export function decideOn(
 /** Whether a person has a say in it at all. */
 export function asksPerson({ call, offer, assessment, effect }: AssessedCall, { config }: PlanParts): boolean {
   const { target, touches, mayTouch } = assessment
-  const word = ownerWord(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
+  const word = findOwnerWord(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
   const isDistrusted = config.distrusts?.(call.caller) === true
-  return effect !== undefined && approvalNeeded(effect, word, isDistrusted)
+  return effect !== undefined && isApprovalNeeded(effect, word, isDistrusted)
 }
 
 /** Whom the owner's rules ask about it, where they ask several. */
-export function quorumAsked(
+export function findAskedQuorum(
   { call, offer, assessment }: AssessedCall,
   { config }: Pick<PlanParts, 'config'>,
 ): QuorumRequest | undefined {
   const { target, touches, mayTouch } = assessment
-  return ownerQuorum(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
+  return findOwnerQuorum(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
 }
 
 /** Our own services have none, since nobody outside makes them call. A node has one for everybody it speaks for. */
@@ -181,24 +181,24 @@ export type Authorization =
   | { readonly kind: 'answered'; readonly outcome: Outcome }
   | { readonly kind: 'rehearsal' }
   /** Nothing speaks against it that would not pass; what it needs has to be reserved. */
-  | { readonly kind: 'open'; readonly decision: Decision }
+  | { readonly kind: 'open'; readonly decision: PolicyDecision }
   | {
       readonly kind: 'granted'
       readonly effect: Effect
-      readonly key: KeyUse | undefined
-      readonly yes: UsedYes | undefined
+      readonly key: IdempotencyKeyUse | undefined
+      readonly yes: UsedApproval | undefined
     }
 
 /** What a person said before, of which the act uses something up. */
-export type UsedYes = Extract<ApprovalStanding, { readonly state: 'approved' | 'granted' }>
+export type UsedApproval = Extract<ApprovalStanding, { readonly state: 'approved' | 'granted' }>
 
 const REHEARSAL: Authorization = { kind: 'rehearsal' }
 
-export function authorise(assessed: AssessedCall, parts: PlanParts): Authorization {
-  const decision = decideOn(assessed, NO_RECORD, parts)
+export function authoriseCall(assessed: AssessedCall, parts: PlanParts): Authorization {
+  const decision = decideOnCall(assessed, NO_RECORD, parts)
   // First: a caller that may not make this call does not learn from its mistakes what is in the house.
-  if (isRefusal(decision)) return refuse(assessed, decision)
-  if (assessed.mistake !== undefined) return answer(assessed.mistake)
+  if (isRefusal(decision)) return refuseByDecision(assessed, decision)
+  if (assessed.mistake !== undefined) return answerWithFault(assessed.mistake)
   return decision.verdict === 'rehearse' ? REHEARSAL : { kind: 'open', decision }
 }
 
@@ -207,17 +207,17 @@ export function isKeyed({ assessment, effect }: AssessedCall): boolean {
 }
 
 /** A limit alone is none: it passes. */
-function isRefusal(decision: Decision): decision is Decision & { readonly verdict: 'deny' } {
+function isRefusal(decision: PolicyDecision): decision is PolicyDecision & { readonly verdict: 'deny' } {
   return decision.verdict === 'deny' && decision.retryAfterMs === undefined
 }
 
-export function answer(fault: Fault): Authorization {
+export function answerWithFault(fault: Fault): Authorization {
   return { kind: 'answered', outcome: fail(fault) }
 }
 
-export function refuse(assessed: AssessedCall, decision: Decision): Authorization {
+export function refuseByDecision(assessed: AssessedCall, decision: PolicyDecision): Authorization {
   if (decision.verdict !== 'deny') throw new Error(`${decision.verdict} is no refusal`)
-  return answer(withFamilyDetails(denied(decision), assessed))
+  return answerWithFault(withFamilyDetails(deniedFault(decision), assessed))
 }
 
 /** A refusal, with what the family has to say about the call that was refused. */
@@ -259,7 +259,7 @@ function yesTo(authorization: Authorization): CallClassification['yes'] {
 
 /** What would be decided about a call that nobody makes. */
 export interface DecisionPreview {
-  readonly decision: Decision
+  readonly decision: PolicyDecision
   readonly assessment: Assessment
   /** The mistake that the family found in its arguments. */
   readonly mistake: Fault | undefined
@@ -275,5 +275,5 @@ export async function previewDecision(
   const assessed = await assessCall(call, offer, parts)
   if (!assessed.ok) return assessed
   const { assessment, mistake } = assessed.value
-  return ok({ decision: decideOn(assessed.value, NO_RECORD, parts), assessment, mistake })
+  return ok({ decision: decideOnCall(assessed.value, NO_RECORD, parts), assessment, mistake })
 }

@@ -6,7 +6,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { numberField, textField, timeField } from '../ledger/entry.ts'
+import { entryNumber, entryText, entryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { NODE_VOTER, nodeKey } from './round-state.ts'
@@ -26,11 +26,11 @@ const MAX_FOREIGN = 1_000
 
 export const foreignRoundEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'consensus.heard': (state, entry) => {
-    const [id, digest, house] = [textField(entry, 'round'), textField(entry, 'digest'), textField(entry, 'house')]
+    const [id, digest, house] = [entryText(entry, 'round'), entryText(entry, 'digest'), entryText(entry, 'house')]
     const [expiresAtMs, epoch, need] = [
-      timeField(entry, 'expires_at'),
-      numberField(entry, 'epoch'),
-      numberField(entry, 'need'),
+      entryTimeField(entry, 'expires_at'),
+      entryNumber(entry, 'epoch'),
+      entryNumber(entry, 'need'),
     ]
     if (id === undefined || digest === undefined || house === undefined) return INCOMPLETE
     if (expiresAtMs === undefined || epoch === undefined || need === undefined) return INCOMPLETE
@@ -42,8 +42,8 @@ export const foreignRoundEntries: Readonly<Record<string, ApplyEntry<GuardState>
   },
 
   'consensus.voted-elsewhere': (state, entry) => {
-    const round = state.foreignRounds.get(textField(entry, 'round') ?? '')
-    const [vote, voter] = [voteIn(entry), textField(entry, 'voter')]
+    const round = state.foreignRounds.get(entryText(entry, 'round') ?? '')
+    const [vote, voter] = [voteIn(entry), entryText(entry, 'voter')]
     if (round === undefined || vote === undefined || voter === undefined) return INCOMPLETE
     const body = readVote(vote)
     const key = voter.startsWith(NODE_VOTER) ? nodeKey(voter.slice(NODE_VOTER.length)) : undefined
@@ -58,7 +58,7 @@ export const foreignRoundEntries: Readonly<Record<string, ApplyEntry<GuardState>
   },
 
   'consensus.conflict': (state, entry) => {
-    const about = textField(entry, 'about')
+    const about = entryText(entry, 'about')
     if (about === undefined) return INCOMPLETE
     state.conflicts.set(about, true)
     return undefined
@@ -66,7 +66,7 @@ export const foreignRoundEntries: Readonly<Record<string, ApplyEntry<GuardState>
 }
 
 function voteIn(entry: LedgerEntry): SignedVote | undefined {
-  const [body, signature] = [textField(entry, 'vote'), textField(entry, 'signature')]
+  const [body, signature] = [entryText(entry, 'vote'), entryText(entry, 'signature')]
   return body === undefined || signature === undefined ? undefined : { body, signature }
 }
 

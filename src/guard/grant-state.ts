@@ -8,14 +8,14 @@
  *
  * Pure, but for the state that it is given.
  */
-import { accountOf } from '../bus/caller.ts'
+import { readCallerAccount } from '../bus/caller.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, numberField, textField, timeField } from '../ledger/entry.ts'
+import { entryTime, entryNumber, entryText, entryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
-import type { Bounds, Grant } from './grant.ts'
+import type { GrantBounds, Grant } from './grant.ts'
 import type { GuardState } from './guard-state.ts'
-import { roleAt } from './principal-state.ts'
+import { roleOfPrincipalAt } from './principal-state.ts'
 
 export interface GrantRecord extends Omit<Grant, 'frame'> {
   readonly createdSeq: number
@@ -36,10 +36,10 @@ export const grantEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
     // In one step with the yes, which comes after it.
     if (approval?.state !== 'requested') return `grant ${id} comes from no open question`
     const { binding } = approval
-    if (accountOf(binding.principal) !== accountOf(grant.principal) || binding.tool !== grant.tool)
+    if (readCallerAccount(binding.principal) !== readCallerAccount(grant.principal) || binding.tool !== grant.tool)
       return `grant ${id} is for another caller or tool than was asked about`
     if (grantedBy === binding.principal) return `${grantedBy} gave a grant to itself`
-    const role = roleAt(state, grantedBy, entryTime(entry))
+    const role = roleOfPrincipalAt(state, grantedBy, entryTime(entry))
     if (role !== 'approver' && role !== 'admin') return `${grantedBy} was not an approver at that time`
     state.grants.dropOldest(MAX_GRANTS_KEPT, ({ endedAtMs }) => endedAtMs !== undefined)
     state.grants.set(id, grant)
@@ -49,7 +49,7 @@ export const grantEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'grant.used': (state, entry) => {
     const grant = inForce(state, entry)
     if (grant === undefined) return NOT_IN_FORCE
-    const [use, trace] = [numberField(entry, 'use'), textField(entry, 'trace_id')]
+    const [use, trace] = [entryNumber(entry, 'use'), entryText(entry, 'trace_id')]
     if (entryTime(entry) >= grant.expiresAtMs) return `grant ${grant.id} had lapsed`
     if (grant.uses >= grant.maxUses || use !== grant.uses + 1)
       return `grant ${grant.id} was used ${grant.uses} of ${grant.maxUses} times, and this is not the next`
@@ -61,7 +61,7 @@ export const grantEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'grant.given-back': (state, entry) => {
     const grant = known(state, entry)
     if (grant === undefined) return NOT_IN_FORCE
-    const at = grant.usedBy.indexOf(textField(entry, 'trace_id') ?? '')
+    const at = grant.usedBy.indexOf(entryText(entry, 'trace_id') ?? '')
     if (at < 0) return `that call did not use grant ${grant.id}`
     const wasUsedUp = grant.endedBecause === USED_UP
     state.grants.set(grant.id, {
@@ -77,14 +77,14 @@ export const grantEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'grant.ended': (state, entry) => {
     const grant = inForce(state, entry)
     if (grant === undefined) return NOT_IN_FORCE
-    const endedBecause = textField(entry, 'because') ?? 'no reason recorded'
+    const endedBecause = entryText(entry, 'because') ?? 'no reason recorded'
     state.grants.set(grant.id, { ...grant, endedAtMs: entryTime(entry), endedBecause })
     return undefined
   },
 }
 
 function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
-  const text = (field: string): string | undefined => textField(entry, field)
+  const text = (field: string): string | undefined => entryText(entry, field)
   const [id, approvalId, grantedBy, principal] = [text('grant'), text('approval'), text('by'), text('principal')]
   const [tool, target, definitionHash, policyVersion] = [
     text('tool'),
@@ -92,7 +92,7 @@ function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
     text('definition_hash'),
     text('policy_version'),
   ]
-  const [maxUses, expiresAtMs] = [numberField(entry, 'max_uses'), timeField(entry, 'expires_at')]
+  const [maxUses, expiresAtMs] = [entryNumber(entry, 'max_uses'), entryTimeField(entry, 'expires_at')]
   if (id === undefined || approvalId === undefined || grantedBy === undefined || principal === undefined)
     return undefined
   if (tool === undefined || definitionHash === undefined || policyVersion === undefined) return undefined
@@ -106,7 +106,7 @@ function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
     target: target === 'any' ? undefined : target,
     definitionHash,
     policyVersion,
-    bounds: bounds as Readonly<Record<string, Bounds>>,
+    bounds: bounds as Readonly<Record<string, GrantBounds>>,
     free: free.map(String),
     approvalId,
     grantedBy,
@@ -122,7 +122,7 @@ function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
 }
 
 function known({ grants }: GuardState, entry: LedgerEntry): GrantRecord | undefined {
-  const id = textField(entry, 'grant')
+  const id = entryText(entry, 'grant')
   return id === undefined ? undefined : grants.get(id)
 }
 

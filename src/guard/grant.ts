@@ -6,8 +6,8 @@
  * Pure.
  */
 import type { Json, JsonObject } from '../core/json.ts'
-import { escapeStep, leavesOf } from './binding.ts'
-import type { Leaves } from './binding.ts'
+import { escapeStep, listLeaves } from './binding.ts'
+import type { LeafHashes } from './binding.ts'
 
 /** What an approver asks for beside "yes". */
 export interface GrantRequest {
@@ -16,7 +16,7 @@ export interface GrantRequest {
   /** `same`: the device of the approved call. `any`: every device that this tool reaches. */
   readonly target: 'same' | 'any'
   /** Arguments that may vary between numbers, by name or JSON pointer. */
-  readonly bounds: Readonly<Record<string, Bounds>>
+  readonly bounds: Readonly<Record<string, GrantBounds>>
   /** Arguments that may be anything, by name or JSON pointer; beside those of `ALWAYS_FREE`. */
   readonly free: readonly string[]
   /** Calls beyond the one that was approved. */
@@ -24,7 +24,7 @@ export interface GrantRequest {
   readonly durationMs: number
 }
 
-export interface Bounds {
+export interface GrantBounds {
   readonly min?: number
   readonly max?: number
 }
@@ -38,9 +38,9 @@ export interface Grant {
   readonly definitionHash: string
   readonly policyVersion: string
   /** Pointer → hash of what must stay as it was. */
-  readonly frame: Leaves
+  readonly frame: LeafHashes
   /** Pointer → bounds. */
-  readonly bounds: Readonly<Record<string, Bounds>>
+  readonly bounds: Readonly<Record<string, GrantBounds>>
   readonly free: readonly string[]
   readonly approvalId: string
   readonly grantedBy: string
@@ -60,7 +60,7 @@ const MAX_DURATION_MS = 30 * 86_400_000
 const MAX_NAMES = 64
 
 /** What is wrong with a request, or `undefined`. `leaves` are the arguments of the call that is being approved. */
-export function grantFlaw(request: GrantRequest, leaves: Leaves): string | undefined {
+export function explainGrantFlaw(request: GrantRequest, leaves: LeafHashes): string | undefined {
   const { maxUses, durationMs, bounds, free, target, caller = 'same' } = request
   if (caller !== 'same' && caller !== 'node') return 'the caller is `same` or `node`'
   if (target !== 'same' && target !== 'any') return 'the target is `same` or `any`'
@@ -68,7 +68,7 @@ export function grantFlaw(request: GrantRequest, leaves: Leaves): string | undef
   if (!(durationMs > 0 && durationMs <= MAX_DURATION_MS)) return 'it lasts at most 30 days'
   const names = [...Object.keys(bounds), ...free]
   if (names.length > MAX_NAMES) return `at most ${MAX_NAMES} arguments can be loosened`
-  const strange = names.find((name) => !Object.hasOwn(leaves, pointerOf(name)))
+  const strange = names.find((name) => !Object.hasOwn(leaves, toJsonPointer(name)))
   if (strange !== undefined) return `the approved call has no argument ${strange}`
   const endless = Object.entries(bounds).find(([, { min, max }]) => !isSpan(min, max))
   if (endless !== undefined) return `the bounds of ${endless[0]} are no range of numbers`
@@ -76,34 +76,34 @@ export function grantFlaw(request: GrantRequest, leaves: Leaves): string | undef
 }
 
 /** The arguments that stay: all but those that were loosened. */
-export function frameOf(leaves: Leaves, loosened: readonly string[]): Leaves {
+export function grantFrame(leaves: LeafHashes, loosened: readonly string[]): LeafHashes {
   return Object.fromEntries(Object.entries(leaves).filter(([pointer]) => !isLoose(pointer, loosened)))
 }
 
 /** Whether two calls differ in nothing but what is always free: the same question in other words. */
-export function isReworded(left: Leaves, right: Leaves): boolean {
-  return sameEntries(frameOf(left, []), frameOf(right, []))
+export function isReworded(left: LeafHashes, right: LeafHashes): boolean {
+  return sameEntries(grantFrame(left, []), grantFrame(right, []))
 }
 
-export function pointerOf(name: string): string {
+export function toJsonPointer(name: string): string {
   return name.startsWith('/') ? name : `/${escapeStep(name)}`
 }
 
 /** Whether a call with these arguments is one that the grant speaks of. Uses and times are the store's to check. */
-export function covers(
+export function grantCovers(
   grant: Pick<Grant, 'target' | 'frame' | 'bounds' | 'free'>,
   call: {
     readonly target: string | undefined
     readonly body: JsonObject
     /** `undefined`: too many arguments for any grant. */
-    readonly leaves: Leaves | undefined
+    readonly leaves: LeafHashes | undefined
   },
 ): boolean {
   if (call.leaves === undefined) return false
   if (grant.target !== undefined && grant.target !== call.target) return false
-  const kept = frameOf(call.leaves, [...Object.keys(grant.bounds), ...grant.free])
+  const kept = grantFrame(call.leaves, [...Object.keys(grant.bounds), ...grant.free])
   if (!sameEntries(kept, grant.frame)) return false
-  const values = new Map<string, Json>(leavesOf(call.body))
+  const values = new Map<string, Json>(listLeaves(call.body))
   return Object.entries(grant.bounds).every(([pointer, bounds]) => isWithin(values.get(pointer), bounds))
 }
 
@@ -111,7 +111,7 @@ function isLoose(pointer: string, loosened: readonly string[]): boolean {
   return ALWAYS_FREE.has(pointer) || loosened.includes(pointer)
 }
 
-function sameEntries(left: Leaves, right: Leaves): boolean {
+function sameEntries(left: LeafHashes, right: LeafHashes): boolean {
   const names = Object.keys(left)
   if (names.length !== Object.keys(right).length) return false
   return names.every((name) => Object.hasOwn(right, name) && left[name] === right[name])
@@ -122,7 +122,7 @@ function isSpan(min: number | undefined, max: number | undefined): boolean {
   return (min ?? -Number.MAX_VALUE) <= (max ?? Number.MAX_VALUE)
 }
 
-function isWithin(value: Json | undefined, { min, max }: Bounds): boolean {
+function isWithin(value: Json | undefined, { min, max }: GrantBounds): boolean {
   if (typeof value !== 'number' || !Number.isFinite(value)) return false
   return value >= (min ?? -Infinity) && value <= (max ?? Infinity)
 }

@@ -6,24 +6,24 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
-import { accountOf, callerKey, peerOf } from '../bus/caller.ts'
+import { readCallerAccount, callerKey, readCallerPeer } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { leavesOf } from './approvals-store.ts'
-import { approverFlaw, CLOCK_SLACK_MS, hasLapsed } from './approval.ts'
+import { readLeafHashes } from './approvals-store.ts'
+import { refuseApprover, APPROVAL_CLOCK_SLACK_MS, hasLapsed } from './approval.ts'
 import type { Approval } from './approval.ts'
-import { sha256 } from './binding.ts'
-import type { Binding, Leaves } from './binding.ts'
-import { covers, frameOf, grantFlaw, pointerOf } from './grant.ts'
+import { sha256OfJson } from './binding.ts'
+import type { CallBinding, LeafHashes } from './binding.ts'
+import { grantCovers, grantFrame, explainGrantFlaw, toJsonPointer } from './grant.ts'
 import type { Grant, GrantRequest } from './grant.ts'
 import { USED_UP } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
 import type { GuardState } from './guard-state.ts'
-import { isoOf, wordsOf } from '../ledger/state-log.ts'
+import { entryTimeText, readEntryWords } from '../ledger/state-log.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
@@ -44,7 +44,7 @@ export interface GrantStore extends Grants {
   /** A grant in force that covers the call. */
   readonly findIn: (
     transaction: Transaction,
-    call: { readonly binding: Binding; readonly body: JsonObject; readonly leaves: Leaves | undefined },
+    call: { readonly binding: CallBinding; readonly body: JsonObject; readonly leaves: LeafHashes | undefined },
   ) => string | undefined
   /** Throws when the grant is used up: the whole step is undone. */
   readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
@@ -70,9 +70,9 @@ export function createGrants(options: {
   const { state, log, transact, policyVersion } = options
 
   /** `undefined` once the hashes of its arguments were erased: then it covers nothing. */
-  const frameOfGrant = ({ createdSeq }: GrantRecord): Leaves | undefined => {
-    const frame = wordsOf(log, createdSeq)?.['frame']
-    return isJsonObject(frame) ? (frame as Leaves) : undefined
+  const frameOfGrant = ({ createdSeq }: GrantRecord): LeafHashes | undefined => {
+    const frame = readEntryWords(log, createdSeq)?.['frame']
+    return isJsonObject(frame) ? (frame as LeafHashes) : undefined
   }
   const shown = (record: GrantRecord): Grant => {
     const { createdSeq: _, usedBy: __, ...grant } = record
@@ -103,7 +103,7 @@ export function createGrants(options: {
         const grant = state.grants.get(id)
         if (grant === undefined || grant.endedAtMs !== undefined)
           return fail({ kind: 'not-found', message: `There is no grant ${id} in force.` })
-        const flaw = approverFlaw(by, { principal: grant.principal, target: grant.target })
+        const flaw = refuseApprover(by, { principal: grant.principal, target: grant.target })
         if (flaw !== undefined) return fail(flaw)
         endedByIn(transaction, grant, by)
         return ok(undefined)
@@ -112,43 +112,43 @@ export function createGrants(options: {
     createIn: ({ nowMs, record }, { grant, approval, by: approver }) => {
       const scope = grant.target === 'same' ? approval.binding.target : undefined
       // Nobody gives away more than they may decide about one by one.
-      const excess = approverFlaw(approver, {
+      const excess = refuseApprover(approver, {
         principal: approval.binding.principal,
         target: scope,
         effect: approval.shown.effect,
       })
       if (excess !== undefined) return fail(excess)
       const asker = approval.binding.principal
-      if (grant.caller === 'node' && peerOf(asker) === undefined) return fail(invalid('no other node asked'))
-      const leaves = leavesOf(state, approval.id, log)
+      if (grant.caller === 'node' && readCallerPeer(asker) === undefined) return fail(invalid('no other node asked'))
+      const leaves = readLeafHashes(state, approval.id, log)
       if (leaves === undefined) return fail(invalid('the call has too many arguments for a grant'))
-      const flaw = grantFlaw(grant, leaves)
+      const flaw = explainGrantFlaw(grant, leaves)
       if (flaw !== undefined) return fail(invalid(flaw))
       if (inForce().length >= MAX_IN_FORCE)
         return fail({ kind: 'busy', message: `This node keeps ${MAX_IN_FORCE} grants; end some first.` })
-      const id = ulid(nowMs)
+      const id = newUlid(nowMs)
       const { tool, definitionHash } = approval.binding
       const bounds = Object.fromEntries(
-        Object.entries(grant.bounds).map(([name, span]) => [pointerOf(name), { ...span }]),
+        Object.entries(grant.bounds).map(([name, span]) => [toJsonPointer(name), { ...span }]),
       )
-      const free = grant.free.map(pointerOf)
-      const frame = frameOf(leaves, [...Object.keys(bounds), ...free])
+      const free = grant.free.map(toJsonPointer)
+      const frame = grantFrame(leaves, [...Object.keys(bounds), ...free])
       record(
         {
           kind: 'grant.created',
           grant: id,
           approval: approval.id,
           by: callerKey(approver),
-          principal: grant.caller === 'node' ? accountOf(asker) : asker,
+          principal: grant.caller === 'node' ? readCallerAccount(asker) : asker,
           tool,
           target: scope ?? 'any',
           definition_hash: definitionHash,
           policy_version: policyVersion,
-          frame_hash: sha256(frame),
+          frame_hash: sha256OfJson(frame),
           bounds,
           free,
           max_uses: grant.maxUses,
-          expires_at: isoOf(nowMs + grant.durationMs),
+          expires_at: entryTimeText(nowMs + grant.durationMs),
         },
         { frame },
       )
@@ -157,7 +157,7 @@ export function createGrants(options: {
 
     findIn: ({ nowMs }, { binding, body, leaves }) => {
       const { principal, tool, target, definitionHash } = binding
-      const account = accountOf(principal)
+      const account = readCallerAccount(principal)
       return inForce()
         .filter((grant) => (grant.principal === principal || grant.principal === account) && grant.tool === tool)
         .toSorted(ownFirst)
@@ -166,7 +166,7 @@ export function createGrants(options: {
           if (grant.policyVersion !== binding.policyVersion) return false
           if (hasLapsed({ fromMs: grant.grantedAtMs, untilMs: grant.expiresAtMs }, nowMs)) return false
           const frame = frameOfGrant(grant)
-          return frame !== undefined && covers({ ...grant, frame }, { target, body, leaves })
+          return frame !== undefined && grantCovers({ ...grant, frame }, { target, body, leaves })
         })?.id
     },
 
@@ -192,7 +192,7 @@ export function createGrants(options: {
       const over = inForce().filter(
         (grant) =>
           grant.expiresAtMs <= nowMs ||
-          grant.grantedAtMs > nowMs + CLOCK_SLACK_MS ||
+          grant.grantedAtMs > nowMs + APPROVAL_CLOCK_SLACK_MS ||
           grant.uses >= grant.maxUses ||
           grant.policyVersion !== policyVersion,
       )

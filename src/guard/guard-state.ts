@@ -4,7 +4,7 @@
  *
  * Pure.
  */
-import { textField } from '../ledger/entry.ts'
+import { entryText } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 import { actuatorEntries, STOP } from './actuator-store.ts'
@@ -58,7 +58,7 @@ export const GUARD_SECRET = 'guard_secret'
 
 const secretEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'node.start': ({ secrets }, entry) => {
-    const commitment = textField(entry, GUARD_SECRET)
+    const commitment = entryText(entry, GUARD_SECRET)
     if (commitment === undefined) return undefined
     const before = secrets.get(GUARD_SECRET)
     if (before !== undefined && before !== commitment) return 'the guard had another secret before'
@@ -101,9 +101,9 @@ export const guardProjection: Projection<GuardState> = {
   check: principalChecks,
   holds: (state, entry, nowMs) => {
     const [approval, grant, change] = [
-      textField(entry, 'approval'),
-      textField(entry, 'grant'),
-      textField(entry, 'change'),
+      entryText(entry, 'approval'),
+      entryText(entry, 'grant'),
+      entryText(entry, 'change'),
     ]
     switch (entry.kind) {
       case 'approval.requested': {

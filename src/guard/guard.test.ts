@@ -21,7 +21,7 @@ import {
 } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import { createGuard } from './guard.ts'
-import { Projections } from '../ledger/projection.ts'
+import { ProjectionSet } from '../ledger/projection.ts'
 import { guardMigrations } from './schema-store.ts'
 
 const EFFECTS: readonly Effect[] = ['reads', 'records', 'writes', 'sensitive', 'admin']
@@ -233,7 +233,7 @@ describe('guard', () => {
         throw new Error('the ledger refuses')
       },
       body: () => ({ kind: 'none' }) as const,
-      projections: new Projections(() => []),
+      projections: new ProjectionSet(() => []),
     }
     const guard = createGuard({
       database,

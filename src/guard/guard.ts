@@ -9,7 +9,7 @@ import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
-import { keyedLock } from '../core/turns.ts'
+import { createKeyedLock } from '../core/fair-queue.ts'
 import type { Logger } from '../core/logger.ts'
 import { createActuators, createEmergencyStop } from './actuator-store.ts'
 import type { EmergencyStop } from './actuator-store.ts'
@@ -19,27 +19,27 @@ import { mayReadRecord } from './authority.ts'
 import type { RecordSubject } from './authority.ts'
 import { previewDecision } from './decision.ts'
 import type { PreviewDecision } from './decision.ts'
-import { callerReasons, holdsTool } from './caller-rights.ts'
-import type { Mode } from './policy.ts'
+import { explainCallerRefusal, holdsTool } from './caller-rights.ts'
+import type { GuardMode } from './policy.ts'
 import { createChanges } from './changes-store.ts'
-import type { Changes } from './changes-store.ts'
-import { configFlaws, policyVersion } from './config.ts'
+import type { PreparedChanges } from './changes-store.ts'
+import { listConfigFlaws, computePolicyVersion } from './config.ts'
 import type { GuardConfig } from './config.ts'
 import { createGrants } from './grants-store.ts'
 import type { Grants } from './grants-store.ts'
 import { createQuorums } from './quorums.ts'
-import type { Quorums } from './quorums.ts'
+import type { QuorumRounds } from './quorums.ts'
 import { createRounds } from './rounds-store.ts'
-import type { Voting } from './rounds-store.ts'
+import type { NodeVoter } from './rounds-store.ts'
 import { createKeys } from './keys-store.ts'
-import type { Keys } from './keys-store.ts'
-import { createLimits } from './limits.ts'
+import type { IdempotencyKeys } from './keys-store.ts'
+import { createGuardLimits } from './limits.ts'
 import { guardProjection } from './guard-state.ts'
 import { createDecisionSteps } from './reserve.ts'
 import type { DecisionSteps, ReserveParts } from './reserve.ts'
 import { readHashKey, secretCommitment } from './schema-store.ts'
-import { createTokens } from './token-store.ts'
-import type { Tokens } from './token-store.ts'
+import { createAccessTokens } from './token-store.ts'
+import type { AccessTokens } from './token-store.ts'
 import { createTransact } from './transaction-store.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 
@@ -49,7 +49,7 @@ export interface GuardOptions {
   readonly clock: Clock
   readonly config: GuardConfig
   /** Who this node is among voters. */
-  readonly voting: Voting
+  readonly voting: NodeVoter
   readonly logger?: Logger
   /** Waits for the rest of an actuator; ends early when the signal aborts. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
@@ -65,9 +65,9 @@ export interface Guard {
   /** Whether a caller may read about a call, a change or an approval. `offer`: the tool, as it is offered now. */
   readonly mayRead: (caller: Caller, record: Omit<RecordSubject, 'inProfile'>, offer: Offer | undefined) => boolean
   readonly approvals: Approvals
-  readonly quorums: Quorums
+  readonly quorums: QuorumRounds
   readonly grants: Grants
-  readonly tokens: Tokens
+  readonly tokens: AccessTokens
   readonly stop: EmergencyStop
   readonly services: GuardServices
   /** What `node.start` says of the guard's secret. */
@@ -80,12 +80,12 @@ export interface Guard {
 
 /** What families use. */
 export interface GuardServices {
-  readonly mode: Mode
+  readonly mode: GuardMode
   readonly policyVersion: string
   /** What would be decided about a call, for whoever stages it. Nothing is used up, nobody is asked. */
   readonly previewDecision: PreviewDecision
-  readonly changes: Changes
-  readonly keys: Keys
+  readonly changes: PreparedChanges
+  readonly keys: IdempotencyKeys
   readonly approvals: Pick<Approvals, 'list' | 'get'>
   readonly stopped: EmergencyStop['state']
   readonly mayRead: Guard['mayRead']
@@ -108,15 +108,15 @@ async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Throws when the configuration leaves open what is allowed. */
 export function createGuard({ database, log, clock, config, voting, logger, sleep = sleepFor }: GuardOptions): Guard {
-  const flaws = configFlaws(config)
+  const flaws = listConfigFlaws(config)
   if (flaws.length > 0) throw new Error(`the guard cannot start: ${flaws.join('; ')}`)
   const report = (error: unknown, message: string): void => logger?.error({ err: error }, message)
-  const version = policyVersion(config)
+  const version = computePolicyVersion(config)
   const state = log.projections.state(guardProjection)
   const hashKey = readHashKey(database.sql, state)
   const transact = createTransact({ database, log, clock })
   const actuators = createActuators(state, clock)
-  const limits = createLimits(config.limits, clock.monotonic, actuators.remembered())
+  const limits = createGuardLimits(config.limits, clock.monotonic, actuators.remembered())
   const grants = createGrants({ state, log, transact, policyVersion: version })
   const rounds = createRounds({ state, voting })
   const approvals = createApprovals({
@@ -131,7 +131,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
   })
   const keys = createKeys({ state, log, transact, clock, config: config.keys, hashKey })
   const changes = createChanges({ state, log, transact, clock, config: config.changes, hashKey })
-  const tokens = createTokens({
+  const tokens = createAccessTokens({
     database,
     state,
     transact,
@@ -156,7 +156,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
     nowMs: clock.now,
     stop,
     report,
-    turns: keyedLock(MAX_WAITING_PER_ACTUATOR),
+    turns: createKeyedLock(MAX_WAITING_PER_ACTUATOR),
     sleep,
   }
 
@@ -213,7 +213,7 @@ function isInProfile(caller: Caller, offer: Offer | undefined, config: GuardConf
 }
 
 function isVisible(caller: Caller, offer: Offer, config: GuardConfig): boolean {
-  const reasons = callerReasons(caller, {
+  const reasons = explainCallerRefusal(caller, {
     effect: offer.effect,
     trustRequired: offer.trustRequired,
     target: undefined,

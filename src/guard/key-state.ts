@@ -8,7 +8,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, numberField, textField, timeField } from '../ledger/entry.ts'
+import { entryTime, entryNumber, entryText, entryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 
@@ -26,19 +26,19 @@ export interface KeyRecord {
 export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'key.reserved': (state, entry) => {
     const [hash, principal, argsHash] = [
-      textField(entry, 'key'),
-      textField(entry, 'principal'),
-      textField(entry, 'args_hash'),
+      entryText(entry, 'key'),
+      entryText(entry, 'principal'),
+      entryText(entry, 'args_hash'),
     ]
-    const expiresAtMs = timeField(entry, 'expires_at')
+    const expiresAtMs = entryTimeField(entry, 'expires_at')
     if (hash === undefined || principal === undefined || argsHash === undefined || expiresAtMs === undefined)
       return 'it lacks what such an entry says'
     const reservedAtMs = entryTime(entry)
     const before = state.keys.get(hash)
-    if (before !== undefined && stands(before, reservedAtMs)) return 'this key was used before'
+    if (before !== undefined && isKeyStanding(before, reservedAtMs)) return 'this key was used before'
     // Behind the others: the oldest are the first to lapse.
     state.keys.delete(hash)
-    state.keys.dropLapsed((key) => !stands(key, reservedAtMs))
+    state.keys.dropLapsed((key) => !isKeyStanding(key, reservedAtMs))
     const outcomeSeq = undefined
     state.keys.set(hash, { hash, principal, argsHash, state: 'in-flight', outcomeSeq, reservedAtMs, expiresAtMs })
     return undefined
@@ -46,7 +46,7 @@ export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 
   'key.done': (state, entry) => {
     const key = inFlight(state, entry)
-    const expiresAtMs = timeField(entry, 'expires_at')
+    const expiresAtMs = entryTimeField(entry, 'expires_at')
     if (key === undefined || expiresAtMs === undefined) return NOT_RESERVED
     const outcomeSeq = entry['body_hash'] === undefined ? undefined : entry.seq
     state.keys.set(key.hash, { ...key, state: 'done', expiresAtMs, outcomeSeq })
@@ -55,7 +55,7 @@ export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 
   'key.unknown': (state, entry) => {
     const key = inFlight(state, entry)
-    const expiresAtMs = timeField(entry, 'expires_at')
+    const expiresAtMs = entryTimeField(entry, 'expires_at')
     if (key === undefined || expiresAtMs === undefined) return NOT_RESERVED
     state.keys.set(key.hash, { ...key, state: 'unknown', expiresAtMs })
     return undefined
@@ -71,7 +71,7 @@ export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 
   /** Setting the clock forward lets no time pass: what was reserved before lasts as long as it would have. */
   'clock.moved': (state, entry) => {
-    const byMs = numberField(entry, 'by_ms')
+    const byMs = entryNumber(entry, 'by_ms')
     if (byMs === undefined || byMs <= 0) return 'it does not say by how much'
     const beforeMs = entryTime(entry) - byMs
     for (const key of [...state.keys.values()].filter(({ reservedAtMs }) => reservedAtMs <= beforeMs)) {
@@ -83,7 +83,7 @@ export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 }
 
 /** What is in flight is not over because a clock says so: the clock may have been set. */
-export function stands({ state, expiresAtMs }: KeyRecord, nowMs: number): boolean {
+export function isKeyStanding({ state, expiresAtMs }: KeyRecord, nowMs: number): boolean {
   return state === 'in-flight' || expiresAtMs > nowMs
 }
 
@@ -93,7 +93,7 @@ function inFlight(state: GuardState, entry: LedgerEntry): KeyRecord | undefined 
 }
 
 function known({ keys }: GuardState, entry: LedgerEntry): KeyRecord | undefined {
-  const hash = textField(entry, 'key')
+  const hash = entryText(entry, 'key')
   return hash === undefined ? undefined : keys.get(hash)
 }
 

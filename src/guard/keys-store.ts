@@ -8,16 +8,16 @@
  * Does I/O.
  */
 import type { Outcome } from '../bus/call.ts'
-import { accountOf } from '../bus/caller.ts'
+import { readCallerAccount } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { keyedHash } from './binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { stands } from './key-state.ts'
+import { isKeyStanding } from './key-state.ts'
 import type { KeyRecord } from './key-state.ts'
 import { hideSecrets } from './redact.ts'
-import { keyFate } from './reserve.ts'
-import { isoOf, wordsOf } from '../ledger/state-log.ts'
+import { decideKeyFate } from './reserve.ts'
+import { entryTimeText, readEntryWords } from '../ledger/state-log.ts'
 import type { StateLog } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
@@ -30,7 +30,7 @@ export interface KeysConfig {
   readonly maxOutcomeBytes: number
 }
 
-export interface KeyUse {
+export interface IdempotencyKeyUse {
   readonly principal: string
   readonly capability: string
   readonly key: string
@@ -47,17 +47,17 @@ export type KeyStanding =
   | { readonly state: 'unknown' }
   | { readonly state: 'full' }
 
-export interface Keys {
-  readonly reserve: (use: KeyUse) => Promise<KeyStanding>
-  readonly finish: (use: KeyUse, outcome: Outcome) => Promise<void>
+export interface IdempotencyKeys {
+  readonly reserve: (use: IdempotencyKeyUse) => Promise<KeyStanding>
+  readonly finish: (use: IdempotencyKeyUse, outcome: Outcome) => Promise<void>
   /** Gives back a key under which nothing was tried. */
-  readonly release: (use: KeyUse) => Promise<void>
+  readonly release: (use: IdempotencyKeyUse) => Promise<void>
 }
 
-export interface KeyStore extends Keys {
-  readonly standingIn: (transaction: Transaction, use: KeyUse) => KeyStanding
+export interface KeyStore extends IdempotencyKeys {
+  readonly standingIn: (transaction: Transaction, use: IdempotencyKeyUse) => KeyStanding
   /** Only after `standingIn` said `fresh`, in the same transaction. */
-  readonly reserveIn: (transaction: Transaction, use: KeyUse) => void
+  readonly reserveIn: (transaction: Transaction, use: IdempotencyKeyUse) => void
   readonly recoverIn: (transaction: Transaction) => number
   readonly sweepIn: (transaction: Transaction) => void
 }
@@ -76,16 +76,16 @@ export function createKeys(options: {
   const { state, log, transact, clock, config, hashKey } = options
 
   /** The caller's word, which may be long, secret or both, is not kept. */
-  const hashOf = ({ principal, capability, key }: KeyUse): string =>
+  const hashOf = ({ principal, capability, key }: IdempotencyKeyUse): string =>
     keyedHash(hashKey, [principal, capability, key.toWellFormed()])
 
   /** Drops the oldest answers of whoever needs it; what is in flight or unknown stays, it protects the house. */
   function makeRoomIn({ nowMs, record }: Transaction, principal: string): boolean {
     // Most of the time nobody has to be counted.
     if (state.keys.size < Math.min(config.maxKeys, config.maxKeysPerPrincipal)) return true
-    const account = accountOf(principal)
-    const standing = [...state.keys.values()].filter((key) => stands(key, nowMs))
-    const own = standing.filter((key) => accountOf(key.principal) === account)
+    const account = readCallerAccount(principal)
+    const standing = [...state.keys.values()].filter((key) => isKeyStanding(key, nowMs))
+    const own = standing.filter((key) => readCallerAccount(key.principal) === account)
     const excess = own.length - config.maxKeysPerPrincipal + 1
     if (excess <= 0) return standing.length < config.maxKeys
     const answered = own
@@ -111,13 +111,13 @@ export function createKeys(options: {
     if (jumpMs >= JUMP_MS && state.keys.size > 0) record({ kind: 'clock.moved', by_ms: Math.round(jumpMs) })
   }
 
-  function standingOf(key: KeyRecord, use: KeyUse): KeyStanding {
+  function standingOf(key: KeyRecord, use: IdempotencyKeyUse): KeyStanding {
     if (key.argsHash !== use.argsHash) return { state: 'mismatch' }
     if (key.state === 'in-flight' || key.state === 'unknown') return { state: key.state }
-    return { state: 'replay', outcome: wordsOf(log, key.outcomeSeq)?.['outcome'] as Outcome | undefined }
+    return { state: 'replay', outcome: readEntryWords(log, key.outcomeSeq)?.['outcome'] as Outcome | undefined }
   }
 
-  const inFlight = (use: KeyUse): KeyRecord | undefined => {
+  const inFlight = (use: IdempotencyKeyUse): KeyRecord | undefined => {
     const key = state.keys.get(hashOf(use))
     return key?.state === 'in-flight' ? key : undefined
   }
@@ -126,16 +126,16 @@ export function createKeys(options: {
     standingIn: (transaction, use) => {
       followClockIn(transaction)
       // A key that the node used before it named its agents is not free because it names one now.
-      for (const principal of new Set([use.principal, accountOf(use.principal)])) {
+      for (const principal of new Set([use.principal, readCallerAccount(use.principal)])) {
         const key = state.keys.get(hashOf({ ...use, principal }))
-        if (key !== undefined && stands(key, transaction.nowMs)) return standingOf(key, use)
+        if (key !== undefined && isKeyStanding(key, transaction.nowMs)) return standingOf(key, use)
       }
       return makeRoomIn(transaction, use.principal) ? { state: 'fresh' } : { state: 'full' }
     },
 
     reserveIn: ({ nowMs, record }, use) => {
       const { principal, capability, argsHash } = use
-      const expires = { expires_at: isoOf(nowMs + config.ttlMs) }
+      const expires = { expires_at: entryTimeText(nowMs + config.ttlMs) }
       record({ kind: 'key.reserved', key: hashOf(use), principal, tool: capability, args_hash: argsHash, ...expires })
     },
 
@@ -152,8 +152,8 @@ export function createKeys(options: {
         followClockIn(transaction)
         const key = inFlight(use)?.hash
         if (key === undefined) return
-        const fate = keyFate(outcome)
-        const expires = { expires_at: isoOf(nowMs + config.ttlMs) }
+        const fate = decideKeyFate(outcome)
+        const expires = { expires_at: entryTimeText(nowMs + config.ttlMs) }
         if (fate === 'free') record({ kind: 'key.freed', key, because: 'nothing was tried' })
         else if (fate === 'unknown') record({ kind: 'key.unknown', key, ...expires })
         else record({ kind: 'key.done', key, ...expires }, keptOutcome(outcome, config.maxOutcomeBytes))
@@ -167,7 +167,8 @@ export function createKeys(options: {
 
     recoverIn: ({ nowMs, record }) => {
       const cutOff = [...state.keys.values()].filter((key) => key.state === 'in-flight')
-      for (const { hash } of cutOff) record({ kind: 'key.unknown', key: hash, expires_at: isoOf(nowMs + config.ttlMs) })
+      for (const { hash } of cutOff)
+        record({ kind: 'key.unknown', key: hash, expires_at: entryTimeText(nowMs + config.ttlMs) })
       return cutOff.length
     },
 

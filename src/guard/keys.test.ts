@@ -5,7 +5,7 @@ import { fail, ok } from '../core/result.ts'
 import type { JsonObject } from '../core/json.ts'
 import { actuator, APPROVER, assessedOffer, callOf, GUARD_CONFIG, openHouse, around } from '../../test/guard-house.ts'
 import type { Actuator, GuardHouse } from '../../test/guard-house.ts'
-import type { KeyUse } from './keys-store.ts'
+import type { IdempotencyKeyUse } from './keys-store.ts'
 
 function keyed(effect: 'records' | 'writes' | 'sensitive') {
   return assessedOffer(effect, ({ key, dryRun }) => ({
@@ -265,7 +265,12 @@ describe('idempotency key', () => {
   it('of a caller who uses many makes its own oldest answers go, and keeps what is unknown', async () => {
     using house = openHouse({ keys: { ...GUARD_CONFIG.keys, maxKeys: 5, maxKeysPerPrincipal: 3 } })
     const { keys } = house.guard.services
-    const use = (principal: string, key: string): KeyUse => ({ principal, capability: 't', key, argsHash: 'h' })
+    const use = (principal: string, key: string): IdempotencyKeyUse => ({
+      principal,
+      capability: 't',
+      key,
+      argsHash: 'h',
+    })
     const unknown = use('a', 'unknown')
     await keys.reserve(unknown)
     await keys.finish(unknown, fail({ kind: 'timed-out', message: 'x' }))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
-import { createLimits, isRest, actsOfDay, countAct, dayReliefMs } from './limits.ts'
+import { createGuardLimits, isActuatorRest, countDayActs, countAct, dayReliefMs } from './limits.ts'
 import type { LimitsConfig, DayCount } from './limits.ts'
 
 const config: LimitsConfig = {
@@ -20,8 +20,8 @@ describe('day count', () => {
     for (let minute = 0; minute < 60 * 48; minute++) day = countAct(day, minute * 60_000)
     expect(day.length).toBeLessThanOrEqual(25)
     const once = countAct([], 30 * 60_000)
-    expect(actsOfDay(once, 24 * HOUR_MS)).toBe(1)
-    expect(actsOfDay(once, 25 * HOUR_MS)).toBe(0)
+    expect(countDayActs(once, 24 * HOUR_MS)).toBe(1)
+    expect(countDayActs(once, 25 * HOUR_MS)).toBe(0)
     expect(dayReliefMs(once, 24 * HOUR_MS)).toBe(HOUR_MS)
   })
 })
@@ -29,7 +29,7 @@ describe('day count', () => {
 describe('limits', () => {
   it('count every call of a caller, and none of our own services', () => {
     const clock = manualClock()
-    const limits = createLimits(config, clock.monotonic)
+    const limits = createGuardLimits(config, clock.monotonic)
     expect([1, 2, 3].map(() => limits.arrive('a').ok)).toEqual([true, true, true])
     expect(limits.arrive('a')).toEqual({
       ok: false,
@@ -43,7 +43,7 @@ describe('limits', () => {
   })
 
   it('count acts per caller and effect; looking counts nothing', () => {
-    const limits = createLimits(config, manualClock().monotonic)
+    const limits = createGuardLimits(config, manualClock().monotonic)
     const act = { caller: 'a', effect: 'writes', target: undefined } as const
     for (let index = 0; index < 10; index++) expect(limits.peek(act).ok).toBe(true)
     limits.take(act)
@@ -55,7 +55,7 @@ describe('limits', () => {
 
   it('let a device rest between changes, whoever asks, and wear it out only so much a day', () => {
     const clock = manualClock()
-    const limits = createLimits(config, clock.monotonic)
+    const limits = createGuardLimits(config, clock.monotonic)
     const by = (caller: string) => ({ caller, effect: 'sensitive', target: 'lamp:1' }) as const
     limits.take(by('a'))
     expect(limits.peek(by('b'))).toMatchObject({ reasons: [{ rule: 'actuator-rest' }], retryAfterMs: 500 })
@@ -75,7 +75,7 @@ describe('limits', () => {
 
   it('give a device that is named its own limits', () => {
     const clock = manualClock()
-    const limits = createLimits(config, clock.monotonic)
+    const limits = createGuardLimits(config, clock.monotonic)
     const act = { caller: undefined, effect: 'writes', target: 'eeprom:7' } as const
     limits.take(act)
     clock.advance(9_999)
@@ -86,7 +86,7 @@ describe('limits', () => {
 
   it('refuse the first change of a device that may not be changed at all', () => {
     const never = { ...config, actuator: { minIntervalMs: 0, writesPerDay: 0 } }
-    const limits = createLimits(never, manualClock().monotonic)
+    const limits = createGuardLimits(never, manualClock().monotonic)
     expect(limits.peek({ caller: 'a', effect: 'sensitive', target: 'lamp:1' })).toMatchObject({
       reasons: [{ rule: 'actuator-day' }],
       retryAfterMs: 86_400_000,
@@ -95,7 +95,7 @@ describe('limits', () => {
 
   it('name the longer wait where two of them speak against an act', () => {
     const clock = manualClock()
-    const limits = createLimits(config, clock.monotonic)
+    const limits = createGuardLimits(config, clock.monotonic)
     const act = { caller: 'a', effect: 'writes', target: 'lamp:1' } as const
     limits.take(act)
     limits.take(act)
@@ -108,7 +108,7 @@ describe('limits', () => {
 
   it('forget first what was used longest ago, however often that was before', () => {
     const clock = manualClock()
-    const limits = createLimits({ ...config, maxTracked: 100 }, clock.monotonic)
+    const limits = createGuardLimits({ ...config, maxTracked: 100 }, clock.monotonic)
     const act = (index: number) => ({ caller: undefined, effect: 'sensitive', target: `lamp:${index}` }) as const
     for (let index = 0; index < 100; index++) limits.take(act(index))
     clock.advance(26 * HOUR_MS)
@@ -119,7 +119,7 @@ describe('limits', () => {
 
   it('look further than the first for what can be forgotten', () => {
     const clock = manualClock()
-    const limits = createLimits({ ...config, maxTracked: 2 }, clock.monotonic)
+    const limits = createGuardLimits({ ...config, maxTracked: 2 }, clock.monotonic)
     const write = { caller: 'a', effect: 'writes', target: undefined } as const
     limits.take(write)
     limits.take(write)
@@ -130,7 +130,7 @@ describe('limits', () => {
   })
 
   it('do not take a record of ours for a device', () => {
-    const limits = createLimits(config, manualClock().monotonic)
+    const limits = createGuardLimits(config, manualClock().monotonic)
     const act = { caller: 'a', effect: 'records', target: 'lamp:1' } as const
     limits.take(act)
     expect(limits.peek(act)).toEqual({ ok: true })
@@ -141,18 +141,13 @@ describe('limits', () => {
       { rule: 'actuator-rest', message: '' },
       { rule: 'rate-writes', message: '' },
     ] as const
-    expect([[rest], [rest, rest], [rest, rate], [rate], [], undefined].map((reasons) => isRest(reasons))).toEqual([
-      true,
-      true,
-      false,
-      false,
-      false,
-      false,
-    ])
+    expect(
+      [[rest], [rest, rest], [rest, rate], [rate], [], undefined].map((reasons) => isActuatorRest(reasons)),
+    ).toEqual([true, true, false, false, false, false])
   })
 
   it('never hold back what only reads a device', () => {
-    const limits = createLimits(config, manualClock().monotonic)
+    const limits = createGuardLimits(config, manualClock().monotonic)
     const act = { caller: 'a', effect: 'reads', target: 'eeprom:7' } as const
     for (let index = 0; index < 5; index++) limits.take(act)
     expect(limits.peek(act).ok).toBe(true)
@@ -160,7 +155,7 @@ describe('limits', () => {
 
   it('refuse a stranger rather than forget a busy caller, and forget an idle one', () => {
     const clock = manualClock()
-    const limits = createLimits(config, clock.monotonic)
+    const limits = createGuardLimits(config, clock.monotonic)
     for (const caller of ['a', 'b', 'c']) limits.arrive(caller)
     expect(limits.arrive('d')).toMatchObject({ ok: false, reasons: [{ rule: 'rate-calls' }] })
     clock.advance(60_000)
@@ -170,7 +165,7 @@ describe('limits', () => {
 
   it('refuse one more device rather than forget what another was put through', () => {
     const clock = manualClock()
-    const limits = createLimits(config, clock.monotonic)
+    const limits = createGuardLimits(config, clock.monotonic)
     const act = (target: string) => ({ caller: undefined, effect: 'writes', target }) as const
     for (const target of ['x:1', 'x:2', 'x:3']) limits.take(act(target))
     expect(limits.peek(act('x:4'))).toMatchObject({ ok: false, reasons: [{ rule: 'actuator' }] })

@@ -15,7 +15,7 @@ import type { Effect } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
 import { fullBucket, isBucketFull, msUntilToken, takeToken } from '../toolbox/token-bucket.ts'
 import type { TokenBucket, TokenRate } from '../toolbox/token-bucket.ts'
-import { matches } from './pattern.ts'
+import { matchesPattern } from './pattern.ts'
 
 export interface RateLimit {
   readonly perMinute: number
@@ -45,7 +45,7 @@ export type LimitVerdict =
   | { readonly ok: true }
   | { readonly ok: false; readonly reasons: readonly Reason[]; readonly retryAfterMs: number }
 
-export interface Act {
+export interface GuardedAct {
   /** `undefined` for our own services, which have no budget of their own. */
   readonly caller: string | undefined
   readonly effect: Effect
@@ -58,13 +58,13 @@ export interface Act {
   readonly label?: string | undefined
 }
 
-export interface Limits {
+export interface GuardLimits {
   /** Counts a call that came in. */
   readonly arrive: (caller: string | undefined) => LimitVerdict
   /** Whether the act would be let through now. Nothing is counted. */
-  readonly peek: (act: Act) => LimitVerdict
+  readonly peek: (act: GuardedAct) => LimitVerdict
   /** Counts an act that `peek` let through in the same turn of the event loop. */
-  readonly take: (act: Act) => void
+  readonly take: (act: GuardedAct) => void
 }
 
 /** What was done to an actuator so far, on the monotonic clock. */
@@ -87,11 +87,11 @@ const DEFAULT_RETRY_MS = 1_000
 const MAX_RETRY_MS = 86_400_000
 const OK: LimitVerdict = { ok: true }
 
-export function createLimits(
+export function createGuardLimits(
   config: LimitsConfig,
   monotonic: () => number,
   before: ReadonlyMap<string, ActuatorUsage> = new Map(),
-): Limits {
+): GuardLimits {
   const budgets = new Map<string, Budget>()
   const actuators = new Map<string, ActuatorUsage>(before)
 
@@ -122,12 +122,12 @@ export function createLimits(
     const actuator = actuators.get(driven)
     if (actuator === undefined) {
       if (writesPerDay < 1) return refuse('actuator-day', `${label}: the device may not be changed at all.`, Infinity)
-      if (hasRoom(actuators, config.maxTracked, (held) => actsOfDay(held.day, now) === 0)) return OK
+      if (hasRoom(actuators, config.maxTracked, (held) => countDayActs(held.day, now) === 0)) return OK
       return refuse('actuator', 'Too many devices at once.', DEFAULT_RETRY_MS)
     }
     const rest = actuator.lastMs + minIntervalMs - now
     if (rest > 0) return refuse(REST_RULE, restWords(label, minIntervalMs, rest), rest)
-    if (actsOfDay(actuator.day, now) < writesPerDay) return OK
+    if (countDayActs(actuator.day, now) < writesPerDay) return OK
     const relief = dayReliefMs(actuator.day, now)
     return refuse('actuator-day', `${label}: the device takes ${writesPerDay} changes a day.`, relief)
   }
@@ -144,7 +144,7 @@ export function createLimits(
       const rate = config.effects[effect]
       const key = caller === undefined || rate === undefined ? undefined : { name: `${effect} ${caller}`, rate }
       const budget = key === undefined ? OK : budgetVerdict(key.name, key.rate, `rate-${effect}`)
-      const { own, others } = drivenBy(act)
+      const { own, others } = actuatorDrivenBy(act)
       const { target, label = own } = act
       const named = own === undefined ? OK : actuatorVerdict(own, [own, target], label ?? own)
       return others.reduce(
@@ -161,7 +161,7 @@ export function createLimits(
       const rate = config.effects[effect]
       if (caller !== undefined && rate !== undefined) takeFrom(`${effect} ${caller}`, rate)
       const now = monotonic()
-      for (const driven of allDrivenBy(act))
+      for (const driven of actuatorsDrivenBy(act))
         touch(actuators, driven, { lastMs: now, day: countAct(actuators.get(driven)?.day ?? [], now) })
     },
   }
@@ -178,13 +178,13 @@ function bothVerdicts(left: LimitVerdict, right: LimitVerdict): LimitVerdict {
 }
 
 /** What an act wears out. Reading wears out nothing, and our own records are no actuator. */
-export function drivenBy({ effect, target, actuator = target, touches = [] }: Act): DrivenActuators {
+export function actuatorDrivenBy({ effect, target, actuator = target, touches = [] }: GuardedAct): DrivenActuators {
   if (effect === 'reads' || effect === 'records') return { own: undefined, others: [] }
   return { own: actuator, others: [...new Set(touches)].filter((driven) => driven !== actuator) }
 }
 
-export function allDrivenBy(act: Act): readonly string[] {
-  const { own, others } = drivenBy(act)
+export function actuatorsDrivenBy(act: GuardedAct): readonly string[] {
+  const { own, others } = actuatorDrivenBy(act)
   return own === undefined ? others : [own, ...others]
 }
 
@@ -196,7 +196,7 @@ export interface DrivenActuators {
 }
 
 /** Whether nothing but the rest of an actuator speaks against an act: it passes by itself, and soon. */
-export function isRest(reasons: readonly Reason[] = []): boolean {
+export function isActuatorRest(reasons: readonly Reason[] = []): boolean {
   return reasons.length > 0 && reasons.every(({ rule }) => rule === REST_RULE)
 }
 
@@ -205,7 +205,7 @@ const REST_RULE = 'actuator-rest'
 /** The owner's patterns name the target; one that names the actuator itself fits as well. */
 function limitOf(config: LimitsConfig, names: readonly (string | undefined)[]): ActuatorLimit {
   const named = config.actuators?.find(({ target }) =>
-    names.some((name) => name !== undefined && matches(target, name)),
+    names.some((name) => name !== undefined && matchesPattern(target, name)),
   )
   return named ?? config.actuator
 }
@@ -253,7 +253,7 @@ export const DAY_HOURS = 24
 export type DayCount = readonly (readonly [hour: number, acts: number])[]
 
 /** Counts the hour that is 24 hours ago as a whole: at most an hour too strict, never too lax. */
-export function actsOfDay(day: DayCount, nowMs: number): number {
+export function countDayActs(day: DayCount, nowMs: number): number {
   return recent(day, nowMs).reduce((sum, [, acts]) => sum + acts, 0)
 }
 
@@ -265,7 +265,7 @@ export function countAct(day: DayCount, nowMs: number): DayCount {
 }
 
 /** Acts that happened at these times, as one count. */
-export function joinedActs(acts: readonly (readonly [atMs: number, acts: number])[]): DayCount {
+export function joinActs(acts: readonly (readonly [atMs: number, acts: number])[]): DayCount {
   const hours = new Map<number, number>()
   for (const [atMs, number] of acts) {
     const hour = Math.floor(atMs / HOUR_MS)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ownerRuleFlaw, ownerWord } from './policy.ts'
+import { explainOwnerRuleFlaw, findOwnerWord } from './policy.ts'
 import type { OwnerRule } from './policy.ts'
 
 describe('owner rule', () => {
@@ -10,18 +10,18 @@ describe('owner rule', () => {
       { tool: 'a.b', says: 'ask' },
     ]
     const call = { tool: 'a.b', target: 'lock:1' }
-    expect(ownerWord(rules, call)).toBe('forbid')
-    expect(ownerWord(rules.toReversed(), call)).toBe('forbid')
-    expect(ownerWord(rules, { tool: 'a.b', target: 'lock:2' })).toBe('ask')
-    expect(ownerWord(rules, { tool: 'a.c', target: undefined })).toBe('trust')
-    expect(ownerWord(rules, { tool: 'b', target: undefined })).toBeUndefined()
+    expect(findOwnerWord(rules, call)).toBe('forbid')
+    expect(findOwnerWord(rules.toReversed(), call)).toBe('forbid')
+    expect(findOwnerWord(rules, { tool: 'a.b', target: 'lock:2' })).toBe('ask')
+    expect(findOwnerWord(rules, { tool: 'a.c', target: undefined })).toBe('trust')
+    expect(findOwnerWord(rules, { tool: 'b', target: undefined })).toBeUndefined()
   })
 
   it('needs both tool and target to fit where both are named', () => {
     const rules: OwnerRule[] = [{ tool: 'a', target: 'lock:1', says: 'trust' }]
-    expect(ownerWord(rules, { tool: 'a', target: 'lock:2' })).toBeUndefined()
-    expect(ownerWord(rules, { tool: 'a', target: undefined })).toBeUndefined()
-    expect(ownerWord(rules, { tool: 'a', target: 'lock:1' })).toBe('trust')
+    expect(findOwnerWord(rules, { tool: 'a', target: 'lock:2' })).toBeUndefined()
+    expect(findOwnerWord(rules, { tool: 'a', target: undefined })).toBeUndefined()
+    expect(findOwnerWord(rules, { tool: 'a', target: 'lock:1' })).toBe('trust')
   })
 
   it('holds for devices that a call reaches beside its target; trust in them does not', () => {
@@ -30,26 +30,26 @@ describe('owner rule', () => {
       { target: 'lamp:2', says: 'ask' },
       { target: 'lock:1', says: 'forbid' },
     ]
-    const running = (...touches: string[]) => ownerWord(rules, { tool: 'run', target: 'event:7', touches })
+    const running = (...touches: string[]) => findOwnerWord(rules, { tool: 'run', target: 'event:7', touches })
     expect(running('lamp:3')).toBeUndefined()
     expect(running('lamp:1')).toBeUndefined()
     expect(running('lamp:1', 'lamp:2')).toBe('ask')
     expect(running('lamp:2', 'lock:1')).toBe('forbid')
     const trusted: OwnerRule[] = [...rules, { target: 'event:7', says: 'trust' }]
-    expect(ownerWord(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:3'] })).toBe('trust')
-    expect(ownerWord(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:2'] })).toBe('ask')
+    expect(findOwnerWord(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:3'] })).toBe('trust')
+    expect(findOwnerWord(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:2'] })).toBe('ask')
   })
 
   it('counts a word that it does not know as a no', () => {
-    expect(ownerWord([{ tool: 'a', says: 'allow' as 'trust' }], { tool: 'a', target: undefined })).toBe('forbid')
+    expect(findOwnerWord([{ tool: 'a', says: 'allow' as 'trust' }], { tool: 'a', target: undefined })).toBe('forbid')
   })
 
   it('finds fault with rules that say nothing or give everything away', () => {
-    expect(ownerRuleFlaw({ says: 'ask' })).toMatch(/names a tool or a target/)
-    expect(ownerRuleFlaw({ tool: '*', says: 'trust' })).toMatch(/trusts everything/)
-    expect(ownerRuleFlaw({ tool: '*', target: '*', says: 'trust' })).toMatch(/trusts everything/)
-    expect(ownerRuleFlaw({ tool: 'a', says: 'allow' as 'trust' })).toMatch(/means nothing/)
-    expect(ownerRuleFlaw({ tool: '*', says: 'forbid' })).toBeUndefined()
-    expect(ownerRuleFlaw({ tool: '*', target: 'lock:1', says: 'trust' })).toBeUndefined()
+    expect(explainOwnerRuleFlaw({ says: 'ask' })).toMatch(/names a tool or a target/)
+    expect(explainOwnerRuleFlaw({ tool: '*', says: 'trust' })).toMatch(/trusts everything/)
+    expect(explainOwnerRuleFlaw({ tool: '*', target: '*', says: 'trust' })).toMatch(/trusts everything/)
+    expect(explainOwnerRuleFlaw({ tool: 'a', says: 'allow' as 'trust' })).toMatch(/means nothing/)
+    expect(explainOwnerRuleFlaw({ tool: '*', says: 'forbid' })).toBeUndefined()
+    expect(explainOwnerRuleFlaw({ tool: '*', target: 'lock:1', says: 'trust' })).toBeUndefined()
   })
 })

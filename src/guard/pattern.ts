@@ -4,10 +4,10 @@
  *
  * Pure.
  */
-export function matches(pattern: string, name: string): boolean {
+export function matchesPattern(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 }
 
-export function matchesAny(patterns: readonly string[], name: string): boolean {
-  return patterns.some((pattern) => matches(pattern, name))
+export function matchesAnyPattern(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) => matchesPattern(pattern, name))
 }

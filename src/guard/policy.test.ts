@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Caller } from '../bus/call.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { LimitVerdict } from './limits.ts'
-import type { Mode, ApprovalStanding, Decision, PolicyInput, OwnerRule } from './policy.ts'
-import { decide, effectOf } from './policy.ts'
+import type { GuardMode, ApprovalStanding, PolicyDecision, PolicyInput, OwnerRule } from './policy.ts'
+import { decidePolicy, resolveEffect } from './policy.ts'
 
 const agent: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
 
@@ -25,7 +25,7 @@ function input(effect: Effect, more: Partial<PolicyInput> = {}): PolicyInput {
   }
 }
 
-function rules(decision: Decision): readonly string[] {
+function rules(decision: PolicyDecision): readonly string[] {
   return decision.verdict === 'deny' || decision.verdict === 'approval-required'
     ? decision.reasons.map((reason) => reason.rule)
     : []
@@ -34,14 +34,14 @@ function rules(decision: Decision): readonly string[] {
 describe('policy', () => {
   it('allows an agent to read, record and write, and asks a person about what is sensitive', () => {
     const verdicts = (['reads', 'records', 'writes', 'sensitive', 'admin'] as const).map(
-      (effect) => decide(input(effect)).verdict,
+      (effect) => decidePolicy(input(effect)).verdict,
     )
     expect(verdicts).toEqual(['allow', 'allow', 'allow', 'approval-required', 'allow'])
   })
 
   it('takes for the name of a device only what a row and a ledger entry can hold', () => {
     const named = (target: string) =>
-      rules(decide(input('writes', { assessment: { effect: 'writes', target, reasons: [] } })))
+      rules(decidePolicy(input('writes', { assessment: { effect: 'writes', target, reasons: [] } })))
     expect(named('x'.repeat(512))).toEqual([])
     expect(named('x'.repeat(513))).toEqual(['target'])
     expect(named('lamp:\ud800')).toEqual(['target'])
@@ -50,14 +50,14 @@ describe('policy', () => {
   it('refuses what is neither a dry run nor none', () => {
     const dry = (dryRun: unknown) => {
       const assessment = { effect: 'writes', reasons: [], dryRun } as unknown as PolicyInput['assessment']
-      return decide(input('writes', { assessment }))
+      return decidePolicy(input('writes', { assessment }))
     }
     for (const unclear of ['yes', 'true', 1, 0, null, {}]) expect(rules(dry(unclear))).toEqual(['dry-run'])
     expect([dry(true).verdict, dry(false).verdict]).toEqual(['rehearse', 'allow'])
   })
 
   it('gives every reason at once', () => {
-    const decision = decide(
+    const decision = decidePolicy(
       input('writes', {
         assessment: {
           effect: 'writes',
@@ -101,7 +101,7 @@ describe('policy', () => {
       reasons: [{ rule: 'actuator-rest', message: 'rests' }],
       retryAfterMs: 250,
     }
-    expect(decide(input('writes', { limits }))).toEqual({
+    expect(decidePolicy(input('writes', { limits }))).toEqual({
       verdict: 'deny',
       reasons: [{ rule: 'actuator-rest', message: 'rests' }],
       retryAfterMs: 250,
@@ -111,22 +111,22 @@ describe('policy', () => {
   it('plans for a device that rests', () => {
     const limits: LimitVerdict = { ok: false, reasons: [{ rule: 'actuator-rest', message: 'm' }], retryAfterMs: 250 }
     const dry = { effect: 'writes', dryRun: true, reasons: [] } as const
-    expect(decide(input('writes', { limits, assessment: dry })).verdict).toBe('rehearse')
+    expect(decidePolicy(input('writes', { limits, assessment: dry })).verdict).toBe('rehearse')
   })
 
   it('plans in read-only mode and during an emergency stop, and changes nothing there', () => {
     const dry = { effect: 'writes', dryRun: true, reasons: [] } as const
-    expect(decide(input('writes', { mode: 'readonly', assessment: dry })).verdict).toBe('rehearse')
-    expect(decide(input('writes', { stopped: 'fire', assessment: dry })).verdict).toBe('rehearse')
-    expect(rules(decide(input('records', { mode: 'readonly' })))).toEqual(['mode'])
-    expect(rules(decide(input('records', { stopped: 'fire' })))).toEqual(['emergency-stop'])
+    expect(decidePolicy(input('writes', { mode: 'readonly', assessment: dry })).verdict).toBe('rehearse')
+    expect(decidePolicy(input('writes', { stopped: 'fire', assessment: dry })).verdict).toBe('rehearse')
+    expect(rules(decidePolicy(input('records', { mode: 'readonly' })))).toEqual(['mode'])
+    expect(rules(decidePolicy(input('records', { stopped: 'fire' })))).toEqual(['emergency-stop'])
   })
 
   it('refuses a rehearsal of what cannot be rehearsed', () => {
-    expect(rules(decide(input('writes', { rehearsal: true })))).toEqual(['rehearsal'])
+    expect(rules(decidePolicy(input('writes', { rehearsal: true })))).toEqual(['rehearsal'])
     const claim = { effect: 'reads', reasons: [] } as const
-    expect(rules(decide(input('admin', { rehearsal: true, assessment: claim })))).toEqual(['rehearsal'])
-    expect(decide(input('reads', { rehearsal: true })).verdict).toBe('allow')
+    expect(rules(decidePolicy(input('admin', { rehearsal: true, assessment: claim })))).toEqual(['rehearsal'])
+    expect(decidePolicy(input('reads', { rehearsal: true })).verdict).toBe('allow')
   })
 
   it('applies the family’s reasons to a dry run, too', () => {
@@ -135,24 +135,24 @@ describe('policy', () => {
       dryRun: true,
       reasons: [{ rule: 'allow-list', message: 'not on the list' }],
     } as const
-    expect(rules(decide(input('writes', { assessment })))).toEqual(['allow-list'])
+    expect(rules(decidePolicy(input('writes', { assessment })))).toEqual(['allow-list'])
   })
 
   it('lets neither an observer nor an approver act, not even for a plan', () => {
     for (const role of ['observer', 'approver'] as const) {
       const caller: Caller = { kind: 'principal', id: 'x', role }
-      expect(decide(input('reads', { caller })).verdict).toBe('allow')
+      expect(decidePolicy(input('reads', { caller })).verdict).toBe('allow')
       for (const effect of ['records', 'writes', 'sensitive', 'admin'] as const) {
-        expect(rules(decide(input(effect, { caller })))).toContain('role')
+        expect(rules(decidePolicy(input(effect, { caller })))).toContain('role')
         const dry = { effect, dryRun: true, reasons: [] }
-        expect(rules(decide(input(effect, { caller, assessment: dry })))).toEqual(['role'])
+        expect(rules(decidePolicy(input(effect, { caller, assessment: dry })))).toEqual(['role'])
       }
     }
   })
 
   it('asks of a peer what the capability asks, and never less than its effect does', () => {
     const verdict = (level: 'unknown' | 'member' | 'trusted' | 'anchor', effect: Effect, trustRequired = 'member') =>
-      decide(
+      decidePolicy(
         input(effect, {
           caller: { kind: 'peer', id: 'attic', level },
           offer: { name: 't', effect, trustRequired: trustRequired as 'member' },
@@ -171,20 +171,20 @@ describe('policy', () => {
   })
 
   it('keeps an admin tool an admin tool and a reading tool a reading one, whatever a call claims', () => {
-    expect(effectOf('admin', 'reads')).toBe('admin')
-    expect(effectOf('admin', 'writes')).toBe('admin')
-    expect(effectOf('admin', 'sensitive')).toBe('sensitive')
-    expect(effectOf('reads', 'writes')).toBeUndefined()
-    expect(effectOf('writes', 'reads')).toBe('reads')
-    expect(effectOf('writes', 'sensitive')).toBe('sensitive')
+    expect(resolveEffect('admin', 'reads')).toBe('admin')
+    expect(resolveEffect('admin', 'writes')).toBe('admin')
+    expect(resolveEffect('admin', 'sensitive')).toBe('sensitive')
+    expect(resolveEffect('reads', 'writes')).toBeUndefined()
+    expect(resolveEffect('writes', 'reads')).toBe('reads')
+    expect(resolveEffect('writes', 'sensitive')).toBe('sensitive')
     const assessment = { effect: 'writes', reasons: [] } as const
     const offer = { name: 't', effect: 'reads', trustRequired: 'member' } as const
-    expect(rules(decide(input('reads', { offer, assessment })))).toEqual(['effect'])
+    expect(rules(decidePolicy(input('reads', { offer, assessment })))).toEqual(['effect'])
   })
 
   it('lets the owner lower, raise and forbid', () => {
     const verdict = (effect: Effect, ownerRules: readonly OwnerRule[], target = 'lock:1') =>
-      decide(input(effect, { ownerRules, assessment: { effect, target, reasons: [] } })).verdict
+      decidePolicy(input(effect, { ownerRules, assessment: { effect, target, reasons: [] } })).verdict
     expect(verdict('sensitive', [{ target: 'lock:1', says: 'trust' }])).toBe('allow')
     expect(verdict('sensitive', [{ target: 'lock:2', says: 'trust' }])).toBe('approval-required')
     expect(verdict('sensitive', [{ tool: 'test.*', says: 'trust' }])).toBe('allow')
@@ -201,7 +201,7 @@ describe('policy', () => {
 
   it('takes a no for a no until it lapses', () => {
     const approval: ApprovalStanding = { state: 'denied', id: 'a', why: 'not at night' }
-    expect(decide(input('sensitive', { approval }))).toEqual({
+    expect(decidePolicy(input('sensitive', { approval }))).toEqual({
       verdict: 'deny',
       reasons: [{ rule: 'approval-denied', message: 'A person said no to this call: not at night' }],
     })
@@ -209,7 +209,7 @@ describe('policy', () => {
 
   it('asks a repeat for neither approval nor budget', () => {
     const limits: LimitVerdict = { ok: false, reasons: [{ rule: 'rate-writes', message: 'x' }], retryAfterMs: 1 }
-    expect(decide(input('sensitive', { repeat: true, limits }))).toEqual({
+    expect(decidePolicy(input('sensitive', { repeat: true, limits }))).toEqual({
       verdict: 'allow',
       effect: 'sensitive',
       needsApproval: false,
@@ -270,7 +270,7 @@ const strange: fc.Arbitrary<PolicyInput> = fc.record({
     { requiredKeys: ['effect', 'reasons'] },
   ),
   caller: callers,
-  mode: mostly(fc.constantFrom<Mode>('full', 'full', 'readonly')),
+  mode: mostly(fc.constantFrom<GuardMode>('full', 'full', 'readonly')),
   stopped: fc.constantFrom(undefined, undefined, undefined, 'stop'),
   rehearsal: fc.constantFrom(false, false, true),
   ownerRules: fc.array(
@@ -313,9 +313,9 @@ const inputs: fc.Arbitrary<PolicyInput> = fc
 const RUNS = { numRuns: 3_000 }
 
 /** An input for which the claim about its decision is wrong. */
-function counterexample(holds: (given: PolicyInput, decision: Decision) => boolean): unknown {
+function counterexample(holds: (given: PolicyInput, decision: PolicyDecision) => boolean): unknown {
   const found = fc.check(
-    fc.property(inputs, (given) => holds(given, decide(given))),
+    fc.property(inputs, (given) => holds(given, decidePolicy(given))),
     RUNS,
   )
   return found.failed ? found.counterexample : undefined
@@ -327,7 +327,7 @@ function allowedWrongly(holds: (given: PolicyInput, effect: Effect) => boolean):
 
 describe('policy, whatever it is given', () => {
   it('is given inputs that reach every verdict often', () => {
-    const verdicts = fc.sample(inputs, { ...RUNS, seed: 1 }).map((given) => decide(given).verdict)
+    const verdicts = fc.sample(inputs, { ...RUNS, seed: 1 }).map((given) => decidePolicy(given).verdict)
     const count = (wanted: string) => verdicts.filter((verdict) => verdict === wanted).length
     for (const verdict of ['allow', 'rehearse', 'deny', 'approval-required']) expect(count(verdict)).toBeGreaterThan(50)
   })

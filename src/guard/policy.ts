@@ -15,20 +15,20 @@ import type { Caller } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'
 import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
-import { callerReasons, isEffect } from './caller-rights.ts'
+import { explainCallerRefusal, isEffect } from './caller-rights.ts'
 import type { LimitVerdict } from './limits.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { matches } from './pattern.ts'
-import { defaultNeed } from './round.ts'
+import { matchesPattern } from './pattern.ts'
+import { defaultQuorum } from './round.ts'
 import type { QuorumRequest } from './rounds-store.ts'
 
 /** Whether this node changes anything at all. The owner sets it in the configuration; no argument does. */
-export type Mode = 'full' | 'readonly'
+export type GuardMode = 'full' | 'readonly'
 
-const MODES: readonly Mode[] = ['full', 'readonly']
+const MODES: readonly GuardMode[] = ['full', 'readonly']
 
-export function isMode(value: unknown): value is Mode {
+export function isGuardMode(value: unknown): value is GuardMode {
   return MODES.some((mode) => mode === value)
 }
 
@@ -36,7 +36,7 @@ export interface PolicyInput {
   readonly offer: Pick<Offer, 'name' | 'effect' | 'trustRequired' | 'forApprovers'>
   readonly assessment: Assessment
   readonly caller: Caller
-  readonly mode: Mode
+  readonly mode: GuardMode
   /** Why everything was stopped, or `undefined` while it is not. */
   readonly stopped: string | undefined
   /** The call came in as part of a rehearsal: it must not act, whatever its own arguments say. */
@@ -63,7 +63,7 @@ export type ApprovalStanding =
   | { readonly state: 'granted'; readonly id: string }
   | { readonly state: 'denied'; readonly id: string; readonly why: string }
 
-export type Decision =
+export type PolicyDecision =
   | { readonly verdict: 'allow'; readonly effect: Effect; readonly needsApproval: boolean }
   | { readonly verdict: 'rehearse' }
   | {
@@ -76,12 +76,12 @@ export type Decision =
 
 const MAX_TARGET = 512
 
-export function decide(input: PolicyInput): Decision {
+export function decidePolicy(input: PolicyInput): PolicyDecision {
   const { offer, assessment } = input
-  const effect = effectOf(offer.effect, assessment.effect)
+  const effect = resolveEffect(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
   const { target, touches, mayTouch } = assessment
-  const word = ownerWord(input.ownerRules, { tool: offer.name, target, touches, mayTouch, body: input.body })
+  const word = findOwnerWord(input.ownerRules, { tool: offer.name, target, touches, mayTouch, body: input.body })
   const standing = {
     effect,
     trustRequired: offer.trustRequired,
@@ -92,7 +92,7 @@ export function decide(input: PolicyInput): Decision {
   }
   const reasons = [
     ...assessmentReasons(input, effect),
-    ...callerReasons(input.caller, standing),
+    ...explainCallerRefusal(input.caller, standing),
     ...modeReasons(input, effect),
     ...ownerReasons(word),
     ...assessment.reasons,
@@ -100,7 +100,7 @@ export function decide(input: PolicyInput): Decision {
   const dryRun = assessment.dryRun === true
   // A plan wears nothing out, so a device that rests may be planned for.
   const limited = input.repeat || dryRun || input.limits.ok ? [] : input.limits.reasons
-  const isAsked = approvalNeeded(effect, word, input.isDistrusted) || input.proposed === true
+  const isAsked = isApprovalNeeded(effect, word, input.isDistrusted) || input.proposed === true
   const needsApproval = !dryRun && !input.repeat && isAsked
   if (needsApproval) reasons.push(...approvalReasons(input.approval))
   if (reasons.length > 0) return { verdict: 'deny', reasons: [...reasons, ...limited] }
@@ -123,7 +123,7 @@ function whoApproves(word: OwnerWord | undefined, { proposed }: PolicyInput): st
  * The effect that counts: what the family says this very call would do. Two limits hold. What is declared to read was
  * shown to models as harmless and may do nothing else; what is declared admin stays so, whatever the arguments claim.
  */
-export function effectOf(declared: Effect, assessed: Effect): Effect | undefined {
+export function resolveEffect(declared: Effect, assessed: Effect): Effect | undefined {
   if (!isEffect(declared) || !isEffect(assessed)) return undefined
   if (declared === 'reads' && assessed !== 'reads') return undefined
   if (declared === 'admin' && EFFECTS.indexOf(assessed) < EFFECTS.indexOf('sensitive')) return 'admin'
@@ -131,7 +131,7 @@ export function effectOf(declared: Effect, assessed: Effect): Effect | undefined
 }
 
 /** Distrust only adds a question: it opens nothing, and not even the owner's trust in a tool answers it. */
-export function approvalNeeded(effect: Effect, word: OwnerWord | undefined, isDistrusted = false): boolean {
+export function isApprovalNeeded(effect: Effect, word: OwnerWord | undefined, isDistrusted = false): boolean {
   if (effect === 'reads' || effect === 'records') return false
   if (isDistrusted) return true
   if (word === 'ask' || word === 'quorum') return true
@@ -158,7 +158,7 @@ function assessmentReasons({ assessment, rehearsal }: PolicyInput, effect: Effec
 }
 
 function modeReasons({ mode, stopped, assessment }: PolicyInput, effect: Effect): readonly Reason[] {
-  if (!isMode(mode)) return [{ rule: 'mode', message: 'This node does not know its mode.' }]
+  if (!isGuardMode(mode)) return [{ rule: 'mode', message: 'This node does not know its mode.' }]
   // A plan changes nothing, so it may be made at any time.
   if (effect === 'reads' || assessment.dryRun === true) return []
   const reasons: Reason[] = []
@@ -226,7 +226,7 @@ export interface RuledCall {
 }
 
 /** `undefined`: the owner said nothing about this. A word that nobody knows counts as `forbid`. */
-export function ownerWord(
+export function findOwnerWord(
   rules: readonly OwnerRule[],
   { tool, target, touches = [], mayTouch = [], body = {} }: RuledCall,
 ): OwnerWord | undefined {
@@ -242,7 +242,7 @@ export function ownerWord(
 }
 
 /** Who has to agree, where a rule says `quorum`. Where several rules do, everybody whom they name. */
-export function ownerQuorum(
+export function findOwnerQuorum(
   rules: readonly OwnerRule[],
   { tool, target, touches = [], mayTouch = [], body = {} }: RuledCall,
 ): QuorumRequest | undefined {
@@ -269,10 +269,10 @@ function wordsAbout(rules: readonly OwnerRule[], call: NamedCall): readonly Owne
 }
 
 /** What is wrong with a rule, or `undefined`. The node refuses to start with such a rule. */
-export function ownerRuleFlaw(rule: OwnerRule): string | undefined {
+export function explainOwnerRuleFlaw(rule: OwnerRule): string | undefined {
   if (!STRICTEST_FIRST.includes(rule.says)) return `the owner's word ${rule.says} means nothing`
   if (rule.tool === undefined && rule.target === undefined) return 'an owner rule names a tool or a target'
-  const { voters = [], need = defaultNeed(voters.length) } = rule
+  const { voters = [], need = defaultQuorum(voters.length) } = rule
   if (rule.says === 'quorum' && (new Set(voters).size < voters.length || need < 1 || need > voters.length))
     return `a rule that says quorum names its voters once each, and needs 1 to ${voters.length} of them`
   if (rule.says === 'trust' && rule.arguments !== undefined) return 'trust depends on no argument'
@@ -284,8 +284,8 @@ export function ownerRuleFlaw(rule: OwnerRule): string | undefined {
 function applies(rule: OwnerRule, { tool, target, body }: NamedCall): boolean {
   if (rule.tool === undefined && rule.target === undefined) return false
   if (!Object.entries(rule.arguments ?? {}).every(([name, wanted]) => hasArgument(body, name, wanted))) return false
-  if (rule.tool !== undefined && !matches(rule.tool, tool)) return false
-  return rule.target === undefined || (target !== undefined && matches(rule.target, target))
+  if (rule.tool !== undefined && !matchesPattern(rule.tool, tool)) return false
+  return rule.target === undefined || (target !== undefined && matchesPattern(rule.target, target))
 }
 
 /**
@@ -297,5 +297,5 @@ function hasArgument(value: Json, name: string, wanted: string | number | boolea
   if (isJsonObject(value))
     return Object.entries(value).some(([key, each]) => hasArgument(each, name, wanted, isNamed || key === name))
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return isNamed && matches(String(wanted).toLowerCase(), text.trim().toLowerCase())
+  return isNamed && matchesPattern(String(wanted).toLowerCase(), text.trim().toLowerCase())
 }

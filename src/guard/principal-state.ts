@@ -6,10 +6,10 @@
  * Pure, but for the state that it is given.
  */
 import { ROLES } from '../bus/call.ts'
-import type { Role } from '../bus/call.ts'
+import type { PrincipalRole } from '../bus/call.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, textField, timeField } from '../ledger/entry.ts'
+import { entryTime, entryText, entryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import type { TokenRecord } from './token.ts'
@@ -29,13 +29,13 @@ const OTHER_CALLERS = /^(?:service|peer):/
 
 export const principalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'token.created': (state, entry) => {
-    const [name, hash, role] = [textField(entry, 'name'), textField(entry, 'token_hash'), roleField(entry)]
+    const [name, hash, role] = [entryText(entry, 'name'), entryText(entry, 'token_hash'), roleField(entry)]
     if (name === undefined || hash === undefined || role === undefined) return 'it lacks what such an entry says'
     const unlawful = refuseAdmin(state, entry)
     if (unlawful !== undefined) return unlawful
     const atMs = entryTime(entry)
     if (state.tokens.has(hash)) return 'there was this token before'
-    const before = tokenNamed(state, name)
+    const before = findTokenNamed(state, name)
     if (before !== undefined && isGood(before, atMs)) return `there was a token named ${name}`
     // An expired token gives its name back.
     if (before !== undefined) state.tokens.set(before.hash, { ...before, revokedAtMs: atMs })
@@ -47,8 +47,8 @@ export const principalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> 
       role,
       restrictions: isJsonObject(restrictions) ? restrictions : undefined,
       createdAtMs: atMs,
-      createdBy: textField(entry, 'by') ?? '',
-      expiresAtMs: timeField(entry, 'expires_at'),
+      createdBy: entryText(entry, 'by') ?? '',
+      expiresAtMs: entryTimeField(entry, 'expires_at'),
       revokedAtMs: undefined,
     })
     state.tokenNames.set(name, hash)
@@ -56,8 +56,8 @@ export const principalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> 
   },
 
   'token.revoked': (state, entry) => {
-    const name = textField(entry, 'name')
-    const token = name === undefined ? undefined : tokenNamed(state, name)
+    const name = entryText(entry, 'name')
+    const token = name === undefined ? undefined : findTokenNamed(state, name)
     if (token === undefined) return 'there is no such token'
     // Taking a token away holds, whoever did it.
     state.tokens.set(token.hash, { ...token, revokedAtMs: entryTime(entry) })
@@ -77,38 +77,43 @@ export const principalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> 
   },
 
   'console.signed-in': (state, entry) => {
-    const [principal, role] = [textField(entry, 'principal'), roleField(entry)]
+    const [principal, role] = [entryText(entry, 'principal'), roleField(entry)]
     if (principal === undefined || role === undefined) return 'it lacks what such an entry says'
     const isByLink = principal === consoleName(role)
     if (isByLink && !state.consoleRoles.has(role)) return `nobody made a link for the role ${role}`
-    if (!isByLink && roleAt(state, principal, entryTime(entry)) !== role) return `${principal} was no ${role}`
+    if (!isByLink && roleOfPrincipalAt(state, principal, entryTime(entry)) !== role)
+      return `${principal} was no ${role}`
     return undefined
   },
 }
 
 export const principalChecks: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'call.enter': (state, entry) => {
-    const principal = textField(entry, 'principal')
+    const principal = entryText(entry, 'principal')
     if (principal === undefined) return 'it does not say who called'
     const atMs = entryTime(entry)
-    if (principal === 'local' || OTHER_CALLERS.test(principal) || roleAt(state, principal, atMs) !== undefined)
+    if (
+      principal === 'local' ||
+      OTHER_CALLERS.test(principal) ||
+      roleOfPrincipalAt(state, principal, atMs) !== undefined
+    )
       return undefined
-    const token = tokenNamed(state, principal)
+    const token = findTokenNamed(state, principal)
     const endedMs = Math.min(token?.revokedAtMs ?? Infinity, token?.expiresAtMs ?? Infinity)
     return token !== undefined && atMs - endedMs < CALL_SLACK_MS ? undefined : `nobody let ${principal} in`
   },
 }
 
 /** What somebody was allowed at a time; `undefined`: the name was not let in, or no longer. */
-export function roleAt(state: GuardState, name: string, atMs: number): Role | undefined {
+export function roleOfPrincipalAt(state: GuardState, name: string, atMs: number): PrincipalRole | undefined {
   if (name === 'owner') return 'admin'
   const console = ROLES.find((role) => name === consoleName(role))
   if (console !== undefined) return state.consoleRoles.has(console) ? console : undefined
-  const token = tokenNamed(state, name)
+  const token = findTokenNamed(state, name)
   return token !== undefined && isGood(token, atMs) ? token.role : undefined
 }
 
-export function tokenNamed({ tokenNames, tokens }: GuardState, name: string): TokenState | undefined {
+export function findTokenNamed({ tokenNames, tokens }: GuardState, name: string): TokenState | undefined {
   const hash = tokenNames.get(name)
   const token = hash === undefined ? undefined : tokens.get(hash)
   return token
@@ -119,17 +124,17 @@ function isGood({ revokedAtMs, expiresAtMs }: TokenState, atMs: number): boolean
 }
 
 export function refuseAdmin(state: GuardState, entry: LedgerEntry): string | undefined {
-  const by = textField(entry, 'by')
+  const by = entryText(entry, 'by')
   if (by === undefined) return 'it does not say who did it'
-  return roleAt(state, by, entryTime(entry)) === 'admin' ? undefined : `${by} was not an admin at that time`
+  return roleOfPrincipalAt(state, by, entryTime(entry)) === 'admin' ? undefined : `${by} was not an admin at that time`
 }
 
 /** As `web/sessions.ts` names who comes with a link. */
-function consoleName(role: Role): string {
+function consoleName(role: PrincipalRole): string {
   return role === 'admin' ? 'console' : `console-${role}`
 }
 
-function roleField(entry: LedgerEntry): Role | undefined {
-  const role = textField(entry, 'role')
+function roleField(entry: LedgerEntry): PrincipalRole | undefined {
+  const role = entryText(entry, 'role')
   return ROLES.find((known) => known === role)
 }

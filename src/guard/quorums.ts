@@ -8,13 +8,13 @@ import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { bindingOf, openCall, shownCall } from './approval-request.ts'
+import { createBinding, openCall, toShownCall } from './approval-request.ts'
 import type { Approval } from './approval.ts'
-import { argumentsHash, leafHashes } from './binding.ts'
+import { argumentsHash, hashLeaves } from './binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { assessCall, decideOn, quorumAsked } from './decision.ts'
+import { assessCall, decideOnCall, findAskedQuorum } from './decision.ts'
 import type { AssessedCall } from './decision.ts'
-import { denied } from './refusal.ts'
+import { deniedFault } from './refusal.ts'
 import type { ReserveParts } from './reserve.ts'
 import type { RoundRecord, RoundVoter } from './round.ts'
 import { voteFault } from './rounds-store.ts'
@@ -22,15 +22,15 @@ import type { ForeignRound, QuorumRequest } from './rounds-store.ts'
 import type { Transaction } from './transaction-store.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 
-export interface Proposal extends QuorumRequest {
+export interface QuorumProposal extends QuorumRequest {
   readonly target?: string | undefined
   /** How long it stays open. */
   readonly openMs?: number | undefined
 }
 
-export interface Quorums {
+export interface QuorumRounds {
   /** Puts one exact call to voters. The same call again is the same round while that is open. */
-  readonly propose: (call: Call, offer: Offer, proposal: Proposal) => Promise<Result<Approval, Fault>>
+  readonly propose: (call: Call, offer: Offer, proposal: QuorumProposal) => Promise<Result<Approval, Fault>>
   readonly vote: (
     id: string,
     vote: { readonly by: Caller; readonly decision: VoteDecision; readonly reason: string; readonly digest: string },
@@ -56,7 +56,7 @@ export interface Quorums {
 export function createQuorums(
   parts: ReserveParts,
   { state, disputeMs }: { readonly state: GuardState; readonly disputeMs: number },
-): Quorums {
+): QuorumRounds {
   const { rounds, approvals, transact } = parts
 
   function proposeIn(
@@ -65,11 +65,11 @@ export function createQuorums(
       assessed,
       argsHash,
       proposal,
-    }: { readonly assessed: AssessedCall; readonly argsHash: string; readonly proposal: Proposal },
+    }: { readonly assessed: AssessedCall; readonly argsHash: string; readonly proposal: QuorumProposal },
   ): Result<Approval, Fault> {
-    const binding = bindingOf(assessed, argsHash, parts)
-    const leaves = leafHashes(parts.hashKey, assessed.call.body)
-    const rule = quorumAsked(assessed, parts)
+    const binding = createBinding(assessed, argsHash, parts)
+    const leaves = hashLeaves(parts.hashKey, assessed.call.body)
+    const rule = findAskedQuorum(assessed, parts)
     if (rule !== undefined && !isSameRequest(rule, proposal))
       return fail({
         kind: 'not-permitted',
@@ -90,7 +90,7 @@ export function createQuorums(
     return approvals.requestIn(transaction, {
       binding,
       leaves,
-      shown: shownCall(assessed),
+      shown: toShownCall(assessed),
       open: openCall(assessed),
       terms: terms.value,
       openMs: proposal.openMs,
@@ -104,9 +104,9 @@ export function createQuorums(
       const assessed = await assessCall(call, offer, parts)
       if (!assessed.ok) return assessed
       const { assessment, effect, mistake } = assessed.value
-      const decision = decideOn(assessed.value, { approval: { state: 'none' }, repeat: false }, parts)
+      const decision = decideOnCall(assessed.value, { approval: { state: 'none' }, repeat: false }, parts)
       // Nobody votes about what may not happen anyway; waiting is another matter.
-      if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(denied(decision))
+      if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(deniedFault(decision))
       if (mistake !== undefined) return fail(mistake)
       if (effect === undefined || effect === 'reads' || effect === 'records' || assessment.dryRun === true)
         return fail({ kind: 'invalid-arguments', message: `tool: ${offer.name} with these arguments changes nothing` })
@@ -159,7 +159,7 @@ export function createQuorums(
 }
 
 /** What a proposer says may be left out, or be what the rule says. */
-function isSameRequest(rule: QuorumRequest, { need, voters }: Proposal): boolean {
+function isSameRequest(rule: QuorumRequest, { need, voters }: QuorumProposal): boolean {
   const isSameNeed = need === undefined || need === rule.need
   const named = new Set(rule.voters)
   return (

@@ -14,13 +14,13 @@ import {
   isSecretName,
   isNamedSecret,
   isNamelessPart,
-  neighboursAmong,
+  findNeighbours,
   LONGEST_CREDENTIAL,
   REDACTED,
   redactForApprover,
   redactText,
 } from './secrets.ts'
-import type { Neighbours } from './secrets.ts'
+import type { MemberNeighbours } from './secrets.ts'
 
 /** How far a schema is followed. */
 const MAX_DEPTH = 16
@@ -32,7 +32,7 @@ const MAX_SCHEMA_STEPS = 5_000
  * Who reads it. A record is read by whoever may look, for years. An approver reads once: passwords are hidden from them,
  * too, but code and arguments by position are not, or they would not know what they allow.
  */
-export type Reader = 'record' | 'approver'
+export type RecordReader = 'record' | 'approver'
 
 interface Bounds {
   readonly depth: number
@@ -48,7 +48,7 @@ const WHOLE: Bounds = { depth: 128, entries: Infinity, text: Infinity, total: In
 
 interface Walk {
   readonly bounds: Bounds
-  readonly reader: Reader
+  readonly reader: RecordReader
   readonly secrets: ReadonlySet<string>
   readonly root: JsonSchema | undefined
   /** Among arguments a bare `code` mostly opens something; in a result it is mostly an error's. */
@@ -61,7 +61,7 @@ interface Walk {
 export function redactArguments(
   body: JsonObject,
   offer?: Pick<Offer, 'requestSchema' | 'secrets'>,
-  reader: Reader = 'record',
+  reader: RecordReader = 'record',
 ): JsonObject {
   const schema = offer === undefined || !marksSecrets(offer.requestSchema) ? undefined : offer.requestSchema
   const walk = newWalk({ bounds: KEPT, reader, secrets: lowerCase(offer?.secrets), root: schema, bareCode: true })
@@ -69,12 +69,12 @@ export function redactArguments(
 }
 
 /** Anything else that is kept: results, previews, details. What is secret going in is secret coming back. */
-export function redactData(data: Json, secretNames: readonly string[] = [], reader: Reader = 'record'): Json {
+export function redactData(data: Json, secretNames: readonly string[] = [], reader: RecordReader = 'record'): Json {
   return redactValue(data, undefined, newWalk({ ...PLAIN, reader, secrets: lowerCase(secretNames), bounds: KEPT }), 0)
 }
 
 /** Hides secrets and cuts nothing: for answers that are told again later. */
-export function hideSecrets(data: Json, secretNames: readonly string[] = [], reader: Reader = 'record'): Json {
+export function hideSecrets(data: Json, secretNames: readonly string[] = [], reader: RecordReader = 'record'): Json {
   return redactValue(data, undefined, newWalk({ ...PLAIN, reader, secrets: lowerCase(secretNames), bounds: WHOLE }), 0)
 }
 
@@ -100,7 +100,7 @@ function redactValue(value: Json, schema: JsonSchema | undefined, walk: Walk, de
 function redactObject(object: JsonObject, schema: JsonSchema | undefined, walk: Walk, depth: number): JsonObject {
   const kept: [string, Json][] = []
   const entries = Object.entries(object)
-  const neighbours = neighboursAmong(entries)
+  const neighbours = findNeighbours(entries)
   for (const [name, value] of entries.slice(0, walk.bounds.entries)) {
     if (walk.left <= 0) break
     const safeName = redactText(name.slice(0, walk.bounds.text)).toWellFormed()
@@ -147,7 +147,7 @@ function isSecret(name: string, walk: Walk): boolean {
 function isHiddenBeside(
   name: string,
   value: Json,
-  { neighbours, walk }: { readonly neighbours: Neighbours; readonly walk: Walk },
+  { neighbours, walk }: { readonly neighbours: MemberNeighbours; readonly walk: Walk },
 ): boolean {
   return isNamedSecret(name, value, neighbours) || (walk.reader === 'record' && isNamelessPart(name, value, neighbours))
 }

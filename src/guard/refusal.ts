@@ -8,15 +8,15 @@ import type { Fault, Reason } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Approval } from './approval.ts'
 import type { KeyStanding } from './keys-store.ts'
-import type { Decision } from './policy.ts'
+import type { PolicyDecision } from './policy.ts'
 
-export function denied({ reasons, retryAfterMs }: Decision & { readonly verdict: 'deny' }): Fault {
+export function deniedFault({ reasons, retryAfterMs }: PolicyDecision & { readonly verdict: 'deny' }): Fault {
   const message = reasons.map((reason) => reason.message).join(' ')
   if (retryAfterMs !== undefined) return { kind: 'busy', message, reasons, retryAfterMs }
   return { kind: 'not-permitted', message, reasons }
 }
 
-export function approvalRequired(approval: Approval, reasons: readonly Reason[]): Fault {
+export function approvalRequiredFault(approval: Approval, reasons: readonly Reason[]): Fault {
   const { id, binding, shown, expiresAtMs } = approval
   const expiresAt = new Date(expiresAtMs).toISOString()
   const why = reasons.map((reason) => reason.message).join(' ')
@@ -36,14 +36,14 @@ export function approvalRequired(approval: Approval, reasons: readonly Reason[])
 }
 
 /** For a call whose caller left, or whose time was over, before anything was tried. */
-export function withdrawn({ deadlineMs }: Pick<Call, 'deadlineMs'>, nowMs: number): Fault {
+export function withdrawnCallFault({ deadlineMs }: Pick<Call, 'deadlineMs'>, nowMs: number): Fault {
   return nowMs >= deadlineMs
     ? { kind: 'timed-out', message: 'The time was over before anything was tried.' }
     : { kind: 'cancelled', message: 'The call was withdrawn before anything was tried.' }
 }
 
 /** What a repeated key gets instead of a second act. */
-export function repeated(standing: Exclude<KeyStanding, { readonly state: 'fresh' }>): Outcome {
+export function repeatedKeyFault(standing: Exclude<KeyStanding, { readonly state: 'fresh' }>): Outcome {
   switch (standing.state) {
     case 'replay':
       return standing.outcome === undefined ? fail(answerNotKept()) : asReplay(standing.outcome)

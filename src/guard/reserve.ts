@@ -13,18 +13,27 @@
  */
 import { accountKey, callerKey } from '../bus/caller.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
-import type { KeyedLock } from '../core/turns.ts'
+import type { KeyedLock } from '../core/fair-queue.ts'
 import { LedgerRefuses, ledgerFaultBrief } from '../ledger/fork.ts'
 import type { ActuatorStore } from './actuator-store.ts'
-import { approvalRequestIn, fileRequestIn } from './approval-request.ts'
+import { createApprovalRequest, fileApprovalRequest } from './approval-request.ts'
 import type { ApprovalRequestParts } from './approval-request.ts'
-import { answer, asksPerson, authorise, decideOn, isKeyed, planCall, refuse, withFamilyDetails } from './decision.ts'
-import type { Authorization, UsedYes, AssessedCall, PlanParts } from './decision.ts'
+import {
+  answerWithFault,
+  asksPerson,
+  authoriseCall,
+  decideOnCall,
+  isKeyed,
+  planCall,
+  refuseByDecision,
+  withFamilyDetails,
+} from './decision.ts'
+import type { Authorization, UsedApproval, AssessedCall, PlanParts } from './decision.ts'
 import { argumentsHash, keyedHash } from './binding.ts'
-import type { KeyStore, KeyUse } from './keys-store.ts'
-import { allDrivenBy, isRest } from './limits.ts'
-import type { ApprovalStanding, Decision } from './policy.ts'
-import { approvalRequired, repeated, withdrawn } from './refusal.ts'
+import type { KeyStore, IdempotencyKeyUse } from './keys-store.ts'
+import { actuatorsDrivenBy, isActuatorRest } from './limits.ts'
+import type { ApprovalStanding, PolicyDecision } from './policy.ts'
+import { approvalRequiredFault, repeatedKeyFault, withdrawnCallFault } from './refusal.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Effect, Offer } from '../bus/capability.ts'
@@ -53,31 +62,31 @@ const NOT_ASKED = { state: 'none' } as const
 export interface DecisionSteps {
   readonly plan: (call: Call, offer: Offer) => Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>>
   readonly authorise: (assessed: AssessedCall) => Authorization
-  readonly reserve: (assessed: AssessedCall, decision: Decision) => Authorization | Promise<Authorization>
-  readonly settle: (outcome: Outcome, reserved: Reserved) => Promise<Outcome>
+  readonly reserve: (assessed: AssessedCall, decision: PolicyDecision) => Authorization | Promise<Authorization>
+  readonly settle: (outcome: Outcome, reserved: ReservedCall) => Promise<Outcome>
 }
 
 export function createDecisionSteps(parts: ReserveParts): DecisionSteps {
   return {
     plan: (call, offer) => planCall(call, offer, parts),
-    authorise: (assessed) => authorise(assessed, parts),
-    reserve: (assessed, decision) => reserve(assessed, decision, parts),
+    authorise: (assessed) => authoriseCall(assessed, parts),
+    reserve: (assessed, decision) => reserveCall(assessed, decision, parts),
     settle: (outcome, reserved) => settleCall(outcome, reserved, parts),
   }
 }
 
 /** Most calls use up nothing that is on record: their budget is taken from memory, in the same turn as the decision. */
-export function reserve(
+export function reserveCall(
   assessed: AssessedCall,
-  decision: Decision,
+  decision: PolicyDecision,
   parts: ReserveParts,
 ): Authorization | Promise<Authorization> {
   const { act } = assessed
   const isProposed = parts.approvals.isProposed(callerKey(assessed.call.caller), assessed.offer.name)
   const isRecorded =
-    isProposed || isKeyed(assessed) || allDrivenBy(act).length > 0 || decision.verdict === 'approval-required'
+    isProposed || isKeyed(assessed) || actuatorsDrivenBy(act).length > 0 || decision.verdict === 'approval-required'
   if (isRecorded) return reserveRecorded(assessed, parts)
-  if (decision.verdict !== 'allow') return refuse(assessed, decision)
+  if (decision.verdict !== 'allow') return refuseByDecision(assessed, decision)
   parts.limits.take(act)
   return { kind: 'granted', effect: decision.effect, key: undefined, yes: undefined }
 }
@@ -85,19 +94,20 @@ export function reserve(
 async function reserveRecorded(assessed: AssessedCall, parts: ReserveParts): Promise<Authorization> {
   const { call, assessment } = assessed
   const argsHash = argumentsHash(parts.hashKey, call.body)
-  if (argsHash === undefined) return answer(invalid('The arguments hold text that is not valid Unicode.'))
+  if (argsHash === undefined) return answerWithFault(invalid('The arguments hold text that is not valid Unicode.'))
   const key = assessment.idempotencyKey
   if (key !== undefined && (key === '' || key.length > MAX_KEY))
-    return answer(invalid(`An idempotency key has 1 to ${MAX_KEY} characters.`))
+    return answerWithFault(invalid(`An idempotency key has 1 to ${MAX_KEY} characters.`))
   // One turn is enough for an order among callers: whether the others rest is decided in the transaction.
-  const [driven] = allDrivenBy(assessed.act)
+  const [driven] = actuatorsDrivenBy(assessed.act)
   const reservation = { assessed, argsHash }
   if (driven === undefined) return transacted(reservation, parts)
   // Most find nobody before them, and the actuator at rest long enough.
   const atOnce = parts.turns.isHeld(driven) ? undefined : await transacted(reservation, parts)
   if (atOnce !== undefined && restOf(atOnce) === undefined) return atOnce
   const turn = await parts.turns.acquire(driven, accountKey(call.caller), call.signal)
-  if (!turn.ok) return answer(turn.fault === 'aborted' ? withdrawn(call, parts.monotonic()) : crowded(assessed))
+  if (!turn.ok)
+    return answerWithFault(turn.fault === 'aborted' ? withdrawnCallFault(call, parts.monotonic()) : crowded(assessed))
   try {
     return await afterItsRest(reservation, parts)
   } finally {
@@ -126,7 +136,7 @@ async function afterItsRest(reservation: Reservation, parts: ReserveParts): Prom
 function restOf(authorization: Authorization): number | undefined {
   if (authorization.kind !== 'answered' || authorization.outcome.ok) return undefined
   const { fault } = authorization.outcome
-  return isRest(fault.reasons) ? fault.retryAfterMs : undefined
+  return isActuatorRest(fault.reasons) ? fault.retryAfterMs : undefined
 }
 
 async function transacted(reservation: Reservation, parts: ReserveParts): Promise<Authorization> {
@@ -139,7 +149,7 @@ async function transacted(reservation: Reservation, parts: ReserveParts): Promis
       error instanceof LedgerRefuses
         ? ledgerFaultBrief(error.fault)
         : 'This call cannot be recorded (is the disk full?).'
-    return answer({ kind: 'internal', message: `${cause} Nothing was tried. \`hearthbus doctor\` says more.` })
+    return answerWithFault({ kind: 'internal', message: `${cause} Nothing was tried. \`hearthbus doctor\` says more.` })
   }
 }
 
@@ -148,40 +158,46 @@ function reserveIn(transaction: Transaction, { assessed, argsHash }: Reservation
   const { call, act } = assessed
   const { keys, approvals, grants, limits, actuators } = parts
   // While the step waited for its turn, the caller may have left: then nothing is used up.
-  if (call.signal.aborted) return answer(withdrawn(call, parts.monotonic()))
+  if (call.signal.aborted) return answerWithFault(withdrawnCallFault(call, parts.monotonic()))
 
   const key = isKeyed(assessed) ? keyUse(assessed, argsHash, parts.hashKey) : undefined
   const keyStanding = key === undefined ? FRESH : keys.standingIn(transaction, key)
   const isAsked = asksPerson(assessed, parts)
   const isProposed = parts.approvals.isProposed(callerKey(call.caller), assessed.offer.name)
-  const asked = isAsked || isProposed ? approvalRequestIn(transaction, { assessed, argsHash }, parts) : undefined
-  if (asked?.ok === false) return answer(withFamilyDetails(asked.fault, assessed))
+  const asked = isAsked || isProposed ? createApprovalRequest(transaction, { assessed, argsHash }, parts) : undefined
+  if (asked?.ok === false) return answerWithFault(withFamilyDetails(asked.fault, assessed))
   // Another call of the same tool is before voters: this one is not.
   const request = isAsked || (asked !== undefined && asked.value.standing.state !== 'none') ? asked?.value : undefined
   const approval = request?.standing ?? NOT_ASKED
   const proposed = !isAsked && request !== undefined
-  const decision = decideOn(assessed, { approval, proposed, repeat: keyStanding.state !== 'fresh' }, parts)
+  const decision = decideOnCall(assessed, { approval, proposed, repeat: keyStanding.state !== 'fresh' }, parts)
   if (decision.verdict === 'approval-required' && request !== undefined) {
-    const filed = fileRequestIn(transaction, { assessed, request }, parts)
-    if (!filed.ok) return answer(filed.fault)
-    return answer(withFamilyDetails(approvalRequired(filed.value, [...decision.reasons, ...request.notes]), assessed))
+    const filed = fileApprovalRequest(transaction, { assessed, request }, parts)
+    if (!filed.ok) return answerWithFault(filed.fault)
+    return answerWithFault(
+      withFamilyDetails(approvalRequiredFault(filed.value, [...decision.reasons, ...request.notes]), assessed),
+    )
   }
-  if (decision.verdict !== 'allow') return refuse(assessed, decision)
-  if (keyStanding.state !== 'fresh') return { kind: 'answered', outcome: repeated(keyStanding) }
+  if (decision.verdict !== 'allow') return refuseByDecision(assessed, decision)
+  if (keyStanding.state !== 'fresh') return { kind: 'answered', outcome: repeatedKeyFault(keyStanding) }
 
   if (key !== undefined) keys.reserveIn(transaction, key)
   const yes = decision.needsApproval ? yesOf(approval) : undefined
   if (yes !== undefined) (yes.state === 'approved' ? approvals : grants).useIn(transaction, yes.id, call)
   limits.take(act)
-  actuators.countIn(transaction, allDrivenBy(act))
+  actuators.countIn(transaction, actuatorsDrivenBy(act))
   return { kind: 'granted', effect: decision.effect, key, yes }
 }
 
-function yesOf(standing: ApprovalStanding): UsedYes | undefined {
+function yesOf(standing: ApprovalStanding): UsedApproval | undefined {
   return standing.state === 'approved' || standing.state === 'granted' ? standing : undefined
 }
 
-function keyUse({ call, offer, assessment }: AssessedCall, argsHash: string, hashKey: Uint8Array): KeyUse | undefined {
+function keyUse(
+  { call, offer, assessment }: AssessedCall,
+  argsHash: string,
+  hashKey: Uint8Array,
+): IdempotencyKeyUse | undefined {
   const { idempotencyKey: key, keyedChange: change } = assessment
   if (key === undefined) return undefined
   return {
@@ -221,10 +237,10 @@ export interface SettleParts {
 /** What was reserved is closed with what became of it. */
 export async function settleCall(
   outcome: Outcome,
-  { call, key, yes, effect, isBegun }: Reserved,
+  { call, key, yes, effect, isBegun }: ReservedCall,
   parts: SettleParts,
 ): Promise<Outcome> {
-  const settled = isBegun ? settle(outcome, effect) : outcome
+  const settled = isBegun ? settleOutcome(outcome, effect) : outcome
   // Another node, or a call made by this one, asks a person of its own, and nothing was tried: this yes is kept until
   // that one is given.
   if (yes !== undefined && !settled.ok && settled.fault.kind === 'approval-required') await giveBack(yes, call, parts)
@@ -232,17 +248,21 @@ export async function settleCall(
   return settled
 }
 
-export interface Reserved {
+export interface ReservedCall {
   readonly call: Call
   readonly effect: Effect
-  readonly key: KeyUse | undefined
-  readonly yes: UsedYes | undefined
+  readonly key: IdempotencyKeyUse | undefined
+  readonly yes: UsedApproval | undefined
   /** False: the caller left, or the time was over, before anything was tried. */
   readonly isBegun: boolean
 }
 
 /** `undefined`: nothing was tried, so the key is free again. */
-async function closeKey(key: KeyUse, outcome: Outcome | undefined, { keys, report }: SettleParts): Promise<void> {
+async function closeKey(
+  key: IdempotencyKeyUse,
+  outcome: Outcome | undefined,
+  { keys, report }: SettleParts,
+): Promise<void> {
   try {
     await (outcome === undefined ? keys.release(key) : keys.finish(key, outcome))
   } catch (error) {
@@ -251,7 +271,7 @@ async function closeKey(key: KeyUse, outcome: Outcome | undefined, { keys, repor
   }
 }
 
-async function giveBack(yes: UsedYes, call: Call, parts: SettleParts): Promise<void> {
+async function giveBack(yes: UsedApproval, call: Call, parts: SettleParts): Promise<void> {
   const store = yes.state === 'approved' ? parts.approvals : parts.grants
   try {
     await parts.transact((transaction) => store.giveBackIn(transaction, yes.id, call))
@@ -265,12 +285,12 @@ async function giveBack(yes: UsedYes, call: Call, parts: SettleParts): Promise<v
  * The outcome as the caller may hear it, for a call that was let through to act. Our own records are exempt: they are
  * written whole or not at all, and reading them tells which.
  */
-export function settle(outcome: Outcome, effect: Effect): Outcome {
+export function settleOutcome(outcome: Outcome, effect: Effect): Outcome {
   if (outcome.ok || effect === 'reads' || effect === 'records' || !OPEN.has(outcome.fault.kind)) return outcome
   return fail(unknownOutcome(outcome.fault))
 }
 
-export function keyFate(outcome: Outcome): 'done' | 'free' | 'unknown' {
+export function decideKeyFate(outcome: Outcome): 'done' | 'free' | 'unknown' {
   if (outcome.ok) return 'done'
   // The same key may try again.
   if (isUntried(outcome.fault)) return 'free'

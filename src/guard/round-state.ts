@@ -9,19 +9,19 @@
  *
  * Pure, but for the state that it is given.
  */
-import { accountOf } from '../bus/caller.ts'
+import { readCallerAccount } from '../bus/caller.ts'
 import { EFFECTS } from '../bus/capability.ts'
-import { fromBase64url, hex } from '../core/bytes.ts'
+import { fromBase64url, toHex } from '../core/bytes.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, numberField, textField } from '../ledger/entry.ts'
+import { entryTime, entryNumber, entryText } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
-import { approverFlaw, CLOCK_SLACK_MS } from './approval.ts'
+import { refuseApprover, APPROVAL_CLOCK_SLACK_MS } from './approval.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import type { GuardState } from './guard-state.ts'
-import { roleAt, tokenNamed } from './principal-state.ts'
-import { certificateHash, FINALITY_LEVELS, isEquivocator, raised, roundDigest } from './round.ts'
+import { roleOfPrincipalAt, findTokenNamed } from './principal-state.ts'
+import { certificateHash, FINALITY_LEVELS, isEquivocator, raiseLevel, roundDigest } from './round.ts'
 import type { CastVote, RoundRecord, RoundTerms, RoundVoter } from './round.ts'
 import { FIRST_VOTE, isVoterKey, isVoteSigned, readVote, voteHash, voterKeyId } from './vote.ts'
 import type { SignedVote, VoteBody } from './vote.ts'
@@ -40,24 +40,24 @@ export const roundEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'consensus.voted': (state, entry) => {
     const round = roundNamed(state, entry)
     const vote = signedVoteIn(entry)
-    const voter = textField(entry, 'voter')
+    const voter = entryText(entry, 'voter')
     if (round === undefined) return 'there is no such round'
     if (vote === undefined || voter === undefined) return 'it lacks what such an entry says'
-    const flaw = voteFlaw(state, round, { vote, voter, atMs: entryTime(entry) })
+    const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: entryTime(entry) })
     if (flaw !== undefined) return flaw
     const body = readVote(vote) as VoteBody
     const cast: CastVote = { ...vote, voter, decision: body.decision, atMs: entryTime(entry), seq: entry.seq }
-    state.rounds.set(round.id, { ...round, votes: [...round.votes, cast], level: raised(round.level, 'SOFT') })
+    state.rounds.set(round.id, { ...round, votes: [...round.votes, cast], level: raiseLevel(round.level, 'SOFT') })
     state.voteHeads.set(keyOf(round, voter), { seq: body.seq, hash: voteHash(vote) })
     return undefined
   },
 
   'consensus.equivocated': (state, entry) => {
     const round = roundNamed(state, entry)
-    const [voter, votes] = [textField(entry, 'voter'), votesIn(entry['votes'])]
+    const [voter, votes] = [entryText(entry, 'voter'), votesIn(entry['votes'])]
     if (round === undefined) return 'there is no such round'
     if (voter === undefined || votes.length !== 2) return 'it lacks what such an entry says'
-    const flaw = conflictFlaw(round, voter, votes)
+    const flaw = explainConflictFlaw(round, voter, votes)
     if (flaw !== undefined) return flaw
     state.rounds.set(round.id, { ...round, conflicts: [...round.conflicts, { voter, votes }] })
     return undefined
@@ -65,17 +65,17 @@ export const roundEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 
   'consensus.final': (state, entry) => {
     const round = roundNamed(state, entry)
-    const level = FINALITY_LEVELS.find((each) => each === textField(entry, 'level'))
+    const level = FINALITY_LEVELS.find((each) => each === entryText(entry, 'level'))
     if (round === undefined) return 'there is no such round'
     const atMs = entryTime(entry)
     if (level === 'HARD') {
       if (round.level !== 'QUORUM' || round.quorumSeq === undefined) return `the round is ${round.level}`
-      if ((numberField(entry, 'size') ?? 0) <= round.quorumSeq) return 'that checkpoint does not cover the quorum'
+      if ((entryNumber(entry, 'size') ?? 0) <= round.quorumSeq) return 'that checkpoint does not cover the quorum'
       state.rounds.set(round.id, { ...round, level, hardAtMs: atMs })
       return undefined
     }
     if (level !== 'ABSOLUTE') return 'there is no such level'
-    const windowMs = numberField(entry, 'window_ms')
+    const windowMs = entryNumber(entry, 'window_ms')
     if (round.level !== 'HARD' || round.hardAtMs === undefined || windowMs === undefined)
       return `the round is ${round.level}`
     if (round.conflicts.length > 0) return 'there is a conflict in the round'
@@ -107,7 +107,7 @@ export function openRound(state: GuardState, approval: ApprovalRecord, entry: Le
     if (flaw !== undefined) return flaw
   }
   for (const { voter, key } of voters) {
-    const credential = credentialOf(state, voter)
+    const credential = findVoterCredential(state, voter)
     if (credential !== undefined && !voter.startsWith(NODE_VOTER)) state.voterKeys.set(credential, key)
   }
   state.rounds.dropOldest(MAX_ROUNDS, ({ id }) => !state.approvals.has(id))
@@ -125,7 +125,7 @@ export function openRound(state: GuardState, approval: ApprovalRecord, entry: Le
 }
 
 /** Yeses that count at a time: of voters who may still vote and have not said two things. */
-export function countedYeses(state: GuardState, round: RoundRecord, atMs: number): readonly CastVote[] {
+export function countYesVotes(state: GuardState, round: RoundRecord, atMs: number): readonly CastVote[] {
   return round.votes.filter(
     ({ voter, decision }) =>
       decision === 'allow' && !isEquivocator(round, voter) && voterFlawIn(state, round, voter, atMs) === undefined,
@@ -133,7 +133,7 @@ export function countedYeses(state: GuardState, round: RoundRecord, atMs: number
 }
 
 /** Why the round comes to nothing, in a few words; `undefined`: it may still. */
-export function roundDenial(state: GuardState, round: RoundRecord, atMs: number): string | undefined {
+export function explainRoundDenial(state: GuardState, round: RoundRecord, atMs: number): string | undefined {
   const { need, voters, votes, conflicts, veto } = round
   const noes = votes.filter(({ decision }) => decision === 'deny').map(({ voter }) => voter)
   // A no takes power away, also of somebody who said two things.
@@ -152,13 +152,13 @@ export function roundDenial(state: GuardState, round: RoundRecord, atMs: number)
 }
 
 /** Of an `approval.approved` or `approval.used` of a round: why it is not lawful. */
-export function quorumFlaw(state: GuardState, round: RoundRecord, entry: LedgerEntry): string | undefined {
+export function explainQuorumFlaw(state: GuardState, round: RoundRecord, entry: LedgerEntry): string | undefined {
   const atMs = entryTime(entry)
-  const yeses = countedYeses(state, round, atMs)
+  const yeses = countYesVotes(state, round, atMs)
   if (yeses.length < round.need) return `${yeses.length} of ${round.need} said yes`
-  const denial = roundDenial(state, round, atMs)
+  const denial = explainRoundDenial(state, round, atMs)
   if (denial !== undefined) return denial
-  const certificate = textField(entry, 'certificate')
+  const certificate = entryText(entry, 'certificate')
   return certificate !== undefined && certificate !== certificateHash(yeses)
     ? 'its certificate is not that of the votes'
     : undefined
@@ -171,7 +171,7 @@ export interface OfferedVote {
 }
 
 /** What is wrong with a vote for this round, or `undefined`. */
-export function voteFlaw(
+export function explainVoteFlaw(
   state: GuardState,
   round: RoundRecord,
   { vote, voter, atMs }: OfferedVote,
@@ -190,7 +190,7 @@ export function voteFlaw(
   if (body.expires !== Math.floor(round.expiresAtMs / 1_000)) return 'the vote has another end than the round'
   if (atMs >= round.expiresAtMs) return 'the round had lapsed'
   const issuedMs = body.issued * 1_000
-  if (issuedMs > atMs + CLOCK_SLACK_MS || issuedMs < approval.requestedAtMs - CLOCK_SLACK_MS)
+  if (issuedMs > atMs + APPROVAL_CLOCK_SLACK_MS || issuedMs < approval.requestedAtMs - APPROVAL_CLOCK_SLACK_MS)
     return 'the vote is not of the time of the round'
   if (!isVoteSigned(vote, named.key)) return 'the voter did not sign it'
   const head = state.voteHeads.get(named.key)
@@ -203,7 +203,11 @@ export function voteFlaw(
 }
 
 /** Whether two signed votes show that their voter said two things. */
-export function conflictFlaw(round: RoundRecord, voter: string, votes: readonly SignedVote[]): string | undefined {
+export function explainConflictFlaw(
+  round: RoundRecord,
+  voter: string,
+  votes: readonly SignedVote[],
+): string | undefined {
   const key = round.voters.find((each) => each.voter === voter)?.key
   const [one, other] = votes.map(readVote)
   if (key === undefined || one === undefined || other === undefined) return 'they are no votes of a voter'
@@ -242,36 +246,36 @@ function voterFlaw(
     const nodeId = voter.slice(NODE_VOTER.length)
     if (nodeKey(nodeId) !== key) return `${voter} has another key`
     if (state.revokedNodes.has(nodeId)) return `${voter} was revoked`
-    return accountOf(principal) === `peer:${nodeId}` ? `${voter} asked for it` : undefined
+    return readCallerAccount(principal) === `peer:${nodeId}` ? `${voter} asked for it` : undefined
   }
-  const role = roleAt(state, voter, atMs)
+  const role = roleOfPrincipalAt(state, voter, atMs)
   if (role !== 'approver' && role !== 'admin') return `${voter} is no approver`
-  const credential = credentialOf(state, voter)
+  const credential = findVoterCredential(state, voter)
   // One key per credential, from its first round on.
   if (credential === undefined || (state.voterKeys.get(credential) ?? key) !== key) return `${voter} has another key`
-  const restrictions = tokenNamed(state, voter)?.restrictions
+  const restrictions = findTokenNamed(state, voter)?.restrictions
   const caller = {
     kind: 'principal' as const,
     id: voter,
     role,
     ...(restrictions === undefined ? {} : { restrictions }),
   }
-  return approverFlaw(caller, { principal, target, effect })?.message
+  return refuseApprover(caller, { principal, target, effect })?.message
 }
 
 /** Links to the console are nobody's own: who votes has a token, or is the owner. */
-export function credentialOf(state: GuardState, voter: string): string | undefined {
-  return voter === 'owner' ? OWNER_CREDENTIAL : tokenNamed(state, voter)?.hash
+export function findVoterCredential(state: GuardState, voter: string): string | undefined {
+  return voter === 'owner' ? OWNER_CREDENTIAL : findTokenNamed(state, voter)?.hash
 }
 
 /** The key inside a node's id, in hexadecimal. */
 export function nodeKey(nodeId: string): string | undefined {
   const bytes = nodeId.startsWith('ed25519:') ? fromBase64url(nodeId.slice('ed25519:'.length)) : undefined
-  return bytes?.length === 32 ? hex(bytes) : undefined
+  return bytes?.length === 32 ? toHex(bytes) : undefined
 }
 
 function roundNamed({ rounds }: GuardState, entry: LedgerEntry): RoundRecord | undefined {
-  return rounds.get(textField(entry, 'approval') ?? '')
+  return rounds.get(entryText(entry, 'approval') ?? '')
 }
 
 function keyOf({ voters }: RoundRecord, voter: string): string {

@@ -8,8 +8,8 @@
  * Pure.
  */
 import type { Effect } from '../bus/capability.ts'
-import { sha256 } from './binding.ts'
-import type { Binding } from './binding.ts'
+import { sha256OfJson } from './binding.ts'
+import type { CallBinding } from './binding.ts'
 import { voteHash } from './vote.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 
@@ -64,21 +64,21 @@ export interface RoundRecord extends RoundTerms {
 }
 
 /** Facts 3.3: ⌊2n/3⌋ + 1. */
-export function defaultNeed(voters: number): number {
+export function defaultQuorum(voters: number): number {
   return Math.floor((2 * voters) / 3) + 1
 }
 
 /** What votes are about: everything that an approval is bound to. */
-export function roundDigest(binding: Binding): string {
-  return sha256({ type: 'hearthbus/consensus/v1', ...binding, target: binding.target ?? null })
+export function roundDigest(binding: CallBinding): string {
+  return sha256OfJson({ type: 'hearthbus/consensus/v1', ...binding, target: binding.target ?? null })
 }
 
 /** Over the votes that made the quorum, whoever came first. */
 export function certificateHash(votes: readonly SignedVote[]): string {
-  return sha256(votes.map((vote) => `${voteHash(vote)} ${vote.signature}`).toSorted())
+  return sha256OfJson(votes.map((vote) => `${voteHash(vote)} ${vote.signature}`).toSorted())
 }
 
-export function raised(level: FinalityLevel, to: FinalityLevel): FinalityLevel {
+export function raiseLevel(level: FinalityLevel, to: FinalityLevel): FinalityLevel {
   return FINALITY_LEVELS.indexOf(to) > FINALITY_LEVELS.indexOf(level) ? to : level
 }
 

@@ -6,23 +6,31 @@
  * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
-import { accountOf, callerKey } from '../bus/caller.ts'
+import { readCallerAccount, callerKey } from '../bus/caller.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { GuardState } from './guard-state.ts'
-import { roleAt } from './principal-state.ts'
-import { defaultNeed } from './round.ts'
+import { roleOfPrincipalAt } from './principal-state.ts'
+import { defaultQuorum } from './round.ts'
 import type { RoundRecord, RoundTerms, RoundVoter } from './round.ts'
-import { conflictFlaw, countedYeses, credentialOf, NODE_VOTER, nodeKey, roundDenial, voteFlaw } from './round-state.ts'
+import {
+  explainConflictFlaw,
+  countYesVotes,
+  findVoterCredential,
+  NODE_VOTER,
+  nodeKey,
+  explainRoundDenial,
+  explainVoteFlaw,
+} from './round-state.ts'
 import { redactText } from './secrets.ts'
 import type { Transaction } from './transaction-store.ts'
 import { FIRST_VOTE, readVote, signVote, voterKeyId, voterPublicKey } from './vote.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 
 /** Who this node is among voters, and the keys that it keeps for them. */
-export interface Voting {
+export interface NodeVoter {
   /** Where votes count: this node's id. */
   readonly house: string
   /** How many records about members there are. */
@@ -103,7 +111,13 @@ export type RoundOutcome =
   /** It was a quorum, and is none any more. */
   | { readonly kind: 'lost' }
 
-export function createRounds({ state, voting }: { readonly state: GuardState; readonly voting: Voting }): RoundsStore {
+export function createRounds({
+  state,
+  voting,
+}: {
+  readonly state: GuardState
+  readonly voting: NodeVoter
+}): RoundsStore {
   const self: RoundVoter = { voter: NODE_VOTER + voting.house, key: voterPublicKey(voting.nodeSeed) }
 
   function resolveVoter(name: string): RoundVoter | undefined {
@@ -112,7 +126,7 @@ export function createRounds({ state, voting }: { readonly state: GuardState; re
       const key = nodeId === undefined ? undefined : nodeKey(nodeId)
       return nodeId === undefined || key === undefined ? undefined : { voter: NODE_VOTER + nodeId, key }
     }
-    const credential = credentialOf(state, name)
+    const credential = findVoterCredential(state, name)
     return credential === undefined ? undefined : { voter: name, key: voterPublicKey(voting.personSeed(credential)) }
   }
 
@@ -121,14 +135,14 @@ export function createRounds({ state, voting }: { readonly state: GuardState; re
     const people = [...state.tokens.values()]
       .filter(({ name, restrictions }) => restrictions === undefined && name !== principal)
       .map(({ name }) => name)
-      .filter((name) => ['approver', 'admin'].includes(roleAt(state, name, nowMs) ?? ''))
+      .filter((name) => ['approver', 'admin'].includes(roleOfPrincipalAt(state, name, nowMs) ?? ''))
     return people.length > 0 ? [...new Set(people)] : ['owner']
   }
 
   /** Which voter of the round speaks here, and with which key. */
   function speaker(round: RoundRecord, by: Caller): { readonly voter: string; readonly seed: Uint8Array } | undefined {
     if (by.kind !== 'principal' || (by.role !== 'approver' && by.role !== 'admin')) return undefined
-    const credential = credentialOf(state, by.id)
+    const credential = findVoterCredential(state, by.id)
     const isPerson = round.voters.some(({ voter }) => voter === by.id)
     if (isPerson && credential !== undefined) return { voter: by.id, seed: voting.personSeed(credential) }
     // A node speaks through whoever runs it.
@@ -156,7 +170,7 @@ export function createRounds({ state, voting }: { readonly state: GuardState; re
   }
 
   function conflictIn(transaction: Transaction, round: RoundRecord, voter: string, votes: readonly SignedVote[]): void {
-    if (conflictFlaw(round, voter, votes) !== undefined) return
+    if (explainConflictFlaw(round, voter, votes) !== undefined) return
     transaction.record({
       kind: 'consensus.equivocated',
       approval: round.id,
@@ -173,10 +187,11 @@ export function createRounds({ state, voting }: { readonly state: GuardState; re
       const voters: RoundVoter[] = []
       for (const name of names) {
         // Nobody votes about a call of their own.
-        const isOwn = name === principal || accountOf(principal) === `peer:${name.slice(NODE_VOTER.length)}`
+        const isOwn = name === principal || readCallerAccount(principal) === `peer:${name.slice(NODE_VOTER.length)}`
         if (isOwn && isRule) continue
         const voter = isOwn ? undefined : resolveVoter(name)
-        const role = voter === undefined || name.startsWith(NODE_VOTER) ? 'approver' : roleAt(state, name, nowMs)
+        const role =
+          voter === undefined || name.startsWith(NODE_VOTER) ? 'approver' : roleOfPrincipalAt(state, name, nowMs)
         if (voter === undefined || (role !== 'approver' && role !== 'admin')) {
           // A rule names who is asked; one whose credential ended is not, and the number stays.
           if (isRule && !isOwn) continue
@@ -186,7 +201,7 @@ export function createRounds({ state, voting }: { readonly state: GuardState; re
           return fail(voteFault('NOT_A_VOTER', `${name} is named twice.`))
         voters.push(voter)
       }
-      const need = request.need ?? defaultNeed(names.length)
+      const need = request.need ?? defaultQuorum(names.length)
       const nodes = voters.filter(({ voter }) => voter.startsWith(NODE_VOTER)).length
       if (need > voters.length || need < 1)
         return fail({ kind: 'conflict', message: `It takes ${need} voters, and ${voters.length} can be asked.` })
@@ -233,7 +248,7 @@ export function createRounds({ state, voting }: { readonly state: GuardState; re
       }
       if (approval.state !== 'requested' && approval.state !== 'approved')
         return fail(voteFault('ROUND_CLOSED', `The round is ${approval.state}.`))
-      const flaw = voteFlaw(state, round, { vote, voter, atMs: transaction.nowMs })
+      const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: transaction.nowMs })
       if (flaw !== undefined) return fail(voteFault(closingCode(round, transaction.nowMs), `${flaw}.`))
       recordIn(transaction, round, { voter, vote, reason })
       return ok(vote)
@@ -245,11 +260,11 @@ export function createRounds({ state, voting }: { readonly state: GuardState; re
       const before = round.votes.find((cast) => cast.voter === voter)
       if (before !== undefined && before.body === vote.body)
         return fail(voteFault('ALREADY_VOTED', `${voter} has voted before.`))
-      if (before !== undefined && conflictFlaw(round, voter, [before, vote]) === undefined) {
+      if (before !== undefined && explainConflictFlaw(round, voter, [before, vote]) === undefined) {
         conflictIn(transaction, round, voter, [before, vote])
         return fail(voteFault('EQUIVOCATION', `${voter} has said both; both votes are kept, and neither counts.`))
       }
-      const flaw = voteFlaw(state, round, { vote, voter, atMs: transaction.nowMs })
+      const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: transaction.nowMs })
       if (flaw !== undefined) return fail(voteFault(closingCode(round, transaction.nowMs), `${flaw}.`))
       recordIn(transaction, round, { voter, vote })
       return ok(vote)
@@ -265,9 +280,9 @@ export function createRounds({ state, voting }: { readonly state: GuardState; re
       const approval = state.approvals.get(round.id)
       const isOpen = approval?.state === 'requested' || approval?.state === 'approved'
       if (!isOpen) return { kind: 'open' }
-      const why = roundDenial(state, round, nowMs)
+      const why = explainRoundDenial(state, round, nowMs)
       if (why !== undefined) return { kind: 'denied', why }
-      const yeses = countedYeses(state, round, nowMs)
+      const yeses = countYesVotes(state, round, nowMs)
       if (yeses.length >= round.need)
         return approval.state === 'approved' ? { kind: 'open' } : { kind: 'quorum', yeses }
       return approval.state === 'approved' ? { kind: 'lost' } : { kind: 'open' }

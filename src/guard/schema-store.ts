@@ -6,12 +6,12 @@
  */
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Migrations } from '../core/database-store.ts'
+import type { ModuleMigrations } from '../core/database-store.ts'
 import type { ContentAudit } from '../ledger/projection.ts'
 import { GUARD_SECRET, guardProjection } from './guard-state.ts'
 import type { GuardState } from './guard-state.ts'
 
-export const guardMigrations: Migrations = {
+export const guardMigrations: ModuleMigrations = {
   room: 'guard',
   steps: [
     `
@@ -42,7 +42,7 @@ export function readHashKey(sql: DatabaseSync, { secrets }: GuardState): Uint8Ar
 }
 
 /** The secret that is stored against what the log commits to. */
-export function auditSecret(sql: DatabaseSync): ContentAudit {
+export function auditGuardSecret(sql: DatabaseSync): ContentAudit {
   return (state) => {
     try {
       readHashKey(sql, state(guardProjection))

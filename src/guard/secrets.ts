@@ -37,7 +37,7 @@ const MAX_NAME = 200
 export function isSecretName(name: string): boolean {
   const cached = knownNames.get(name)
   if (cached !== undefined) return cached
-  const secret = isSecretByWords(wordsOf(name.slice(0, MAX_NAME)))
+  const secret = isSecretByWords(splitNameWords(name.slice(0, MAX_NAME)))
   if (knownNames.size < KNOWN_LIMIT && name.length <= MAX_NAME) knownNames.set(name, secret)
   return secret
 }
@@ -50,7 +50,7 @@ const MAY_BE_SECRET = /pass|pw|psk|kennwort|secret|credential|auth|cookie|otp|pi
  * themselves.
  */
 export function namesSecret(value: string): boolean {
-  return value.length <= MAX_NAME && MAY_BE_SECRET.test(value) && isSecretByWords(wordsOf(value))
+  return value.length <= MAX_NAME && MAY_BE_SECRET.test(value) && isSecretByWords(splitNameWords(value))
 }
 
 function isSecretByWords(words: readonly string[]): boolean {
@@ -68,7 +68,7 @@ function pairs(last: string, firsts: string): readonly string[] {
 }
 
 /** `setUserPIN2` → set, user, pin. */
-export function wordsOf(name: string): readonly string[] {
+export function splitNameWords(name: string): readonly string[] {
   return name
     .normalize('NFKC')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -83,7 +83,7 @@ export function wordsOf(name: string): readonly string[] {
 //   {key: 'gSMTPPassword', value: '…'}               the name is told as a value: what stands beside it is the secret
 //   {functionName: 'SetUserCode', params: [1, '…']}  told by position: nothing says which of them is one
 
-export interface Neighbours {
+export interface MemberNeighbours {
   /** One of them is the name of a secret. */
   readonly nameSecret: boolean
   /** They are a call by position. */
@@ -107,7 +107,7 @@ const RETURNED = new Set('raw returned'.split(' '))
 
 type Part = 'naming' | 'named' | 'called' | 'positional' | 'returned' | 'other'
 
-export function neighboursAmong(members: readonly (readonly [name: string, value: Json])[]): Neighbours {
+export function findNeighbours(members: readonly (readonly [name: string, value: Json])[]): MemberNeighbours {
   let nameSecret = false
   let called = false
   let listed = false
@@ -121,12 +121,12 @@ export function neighboursAmong(members: readonly (readonly [name: string, value
 }
 
 /** Yes, no and nothing are no secrets: HomeSeer has a switch that is called `gNoPW192`. */
-export function isNamedSecret(name: string, value: Json, { nameSecret }: Neighbours): boolean {
+export function isNamedSecret(name: string, value: Json, { nameSecret }: MemberNeighbours): boolean {
   return nameSecret && typeof value !== 'boolean' && value !== null && partOf(name) === 'named'
 }
 
 /** An empty list hides nothing, and says that there was nothing. */
-export function isNamelessPart(name: string, value: Json, { callByPosition }: Neighbours): boolean {
+export function isNamelessPart(name: string, value: Json, { callByPosition }: MemberNeighbours): boolean {
   if (!callByPosition) return false
   const part = partOf(name)
   return part === 'returned' || (part === 'positional' && Array.isArray(value) && value.length > 0)
@@ -139,7 +139,7 @@ const MAX_PART_NAME = 64
 function partOf(name: string): Part {
   const cached = knownParts.get(name)
   if (cached !== undefined) return cached
-  const part = name.length > MAX_PART_NAME ? 'other' : partByWords(wordsOf(name))
+  const part = name.length > MAX_PART_NAME ? 'other' : partByWords(splitNameWords(name))
   if (knownParts.size < KNOWN_LIMIT && name.length <= MAX_PART_NAME) knownParts.set(name, part)
   return part
 }

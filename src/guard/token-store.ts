@@ -5,25 +5,25 @@
  *
  * Does I/O.
  */
-import type { Caller, Restrictions } from '../bus/call.ts'
+import type { Caller, CredentialRestrictions } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'
-import { hex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { tokenAuthorityFlaw } from './authority.ts'
+import { refuseTokenAuthority } from './authority.ts'
 import type { GuardState } from './guard-state.ts'
-import { tokenNamed } from './principal-state.ts'
+import { findTokenNamed } from './principal-state.ts'
 import type { TokenState } from './principal-state.ts'
-import { hashToken, isLive, mintToken, tokenFlaw } from './token.ts'
+import { hashToken, isLiveToken, mintToken, explainTokenFlaw } from './token.ts'
 import type { NewToken, TokenRecord } from './token.ts'
-import { isoOf } from '../ledger/state-log.ts'
+import { entryTimeText } from '../ledger/state-log.ts'
 import type { Transact, Transaction } from './transaction-store.ts'
 
-export interface Tokens {
+export interface AccessTokens {
   /** Only an admin makes or revokes tokens, and none that may do more than the admin's own. */
   readonly create: (
     by: Caller,
@@ -43,18 +43,18 @@ export interface Tokens {
 
 const MAX_TOKENS = 1_000
 /** Narrowed to nothing: what any admin that handles tokens at all may handle. */
-const NOTHING: Restrictions = { effects: [], profiles: [], devices: [] }
+const NOTHING: CredentialRestrictions = { effects: [], profiles: [], devices: [] }
 /** A write per request would wear out the card of a small computer. */
 const FLUSH_EVERY_MS = 60_000
 
-export function createTokens(options: {
+export function createAccessTokens(options: {
   readonly database: Database
   readonly state: GuardState
   readonly transact: Transact
   readonly clock: Clock
   /** What else ends with a credential. */
   readonly forgetIn: (transaction: Transaction, principal: string) => void
-}): Tokens {
+}): AccessTokens {
   const { database, state, transact, clock, forgetIn } = options
   /** By hash. Says nothing about what a token is good for. */
   const lastUsed = new Map<string, number>(
@@ -78,7 +78,7 @@ export function createTokens(options: {
 
   /** A name may come back with another credential, which must not inherit what the first was allowed. */
   function retireIn(transaction: Transaction, name: string): boolean {
-    const token = tokenNamed(state, name)
+    const token = findTokenNamed(state, name)
     if (token === undefined || token.revokedAtMs !== undefined) return false
     forgetIn(transaction, name)
     transaction.afterwards(() => end(name))
@@ -96,7 +96,7 @@ export function createTokens(options: {
     const kept = unrevoked()
     if (kept.length < MAX_TOKENS) return true
     const [over] = kept
-      .filter((token) => !isLive(token, transaction.nowMs))
+      .filter((token) => !isLiveToken(token, transaction.nowMs))
       .toSorted((left, right) => (left.expiresAtMs ?? 0) - (right.expiresAtMs ?? 0))
     return over !== undefined && revokeIn(transaction, over.name, author)
   }
@@ -104,15 +104,15 @@ export function createTokens(options: {
   return {
     create: async (by, request) => {
       const { name, role, restrictions, ttlMs } = request
-      const refusal = tokenAuthorityFlaw(by, restrictions) ?? flawOf(tokenFlaw(request))
+      const refusal = refuseTokenAuthority(by, restrictions) ?? flawOf(explainTokenFlaw(request))
       if (refusal !== undefined) return fail(refusal)
       const token = mintToken()
-      const hash = hex(hashToken(token))
+      const hash = toHex(hashToken(token))
       return transact((transaction): Result<{ token: string; record: TokenRecord }, Fault> => {
         const { nowMs, record } = transaction
         const author = callerKey(by)
-        const taken = tokenNamed(state, name)
-        if (taken !== undefined && isLive(taken, nowMs))
+        const taken = findTokenNamed(state, name)
+        if (taken !== undefined && isLiveToken(taken, nowMs))
           return fail({ kind: 'conflict', message: `There is a token named ${name}; revoke it first.` })
         if (!makeRoomIn(transaction, author))
           return fail({ kind: 'busy', message: `This node keeps ${MAX_TOKENS} tokens.` })
@@ -125,7 +125,7 @@ export function createTokens(options: {
           role,
           by: author,
           restrictions: restrictions as JsonObject | undefined,
-          expires_at: ttlMs === undefined ? undefined : isoOf(nowMs + ttlMs),
+          expires_at: ttlMs === undefined ? undefined : entryTimeText(nowMs + ttlMs),
         })
         const made = state.tokens.get(hash)
         if (made === undefined) throw new Error('a token was recorded and is not there')
@@ -133,11 +133,11 @@ export function createTokens(options: {
       })
     },
     revoke: async (by, name) => {
-      const roleFlaw = tokenAuthorityFlaw(by, NOTHING)
+      const roleFlaw = refuseTokenAuthority(by, NOTHING)
       if (roleFlaw !== undefined) return fail(roleFlaw)
       return transact((transaction): Result<void, Fault> => {
-        const flaw = tokenAuthorityFlaw(by, tokenNamed(state, name)?.restrictions)
-        if (tokenNamed(state, name) !== undefined && flaw !== undefined) return fail(flaw)
+        const flaw = refuseTokenAuthority(by, findTokenNamed(state, name)?.restrictions)
+        if (findTokenNamed(state, name) !== undefined && flaw !== undefined) return fail(flaw)
         if (!revokeIn(transaction, name, callerKey(by)))
           return fail({ kind: 'not-found', message: `There is no token named ${name}.` })
         return ok(undefined)
@@ -151,8 +151,8 @@ export function createTokens(options: {
         .map(shown),
     find: (token) => {
       // Looked up by its hash: how long that takes says nothing about any other token.
-      const known = state.tokens.get(hex(hashToken(token)))
-      if (known === undefined || !isLive(known, clock.now())) return undefined
+      const known = state.tokens.get(toHex(hashToken(token)))
+      if (known === undefined || !isLiveToken(known, clock.now())) return undefined
       lastUsed.set(known.hash, clock.now())
       unsaved.add(known.hash)
       return shown(known)

@@ -7,16 +7,16 @@
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { ROLES } from '../bus/call.ts'
-import type { Restrictions, Role } from '../bus/call.ts'
-import { base64url } from '../core/bytes.ts'
+import type { CredentialRestrictions, PrincipalRole } from '../bus/call.ts'
+import { toBase64url } from '../core/bytes.ts'
 import { TARGET_FORM, TARGET_PATTERN } from '../core/target.ts'
 import { isEffect } from './caller-rights.ts'
 
 export interface TokenRecord {
   /** The principal's id. One live token has it at a time. */
   readonly name: string
-  readonly role: Role
-  readonly restrictions: Restrictions | undefined
+  readonly role: PrincipalRole
+  readonly restrictions: CredentialRestrictions | undefined
   readonly createdAtMs: number
   readonly createdBy: string
   readonly expiresAtMs: number | undefined
@@ -26,8 +26,8 @@ export interface TokenRecord {
 
 export interface NewToken {
   readonly name: string
-  readonly role: Role
-  readonly restrictions?: Restrictions
+  readonly role: PrincipalRole
+  readonly restrictions?: CredentialRestrictions
   /** Absent: until revoked. */
   readonly ttlMs?: number
 }
@@ -45,7 +45,7 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const RESERVED = /^(?:local|owner|console(?:-\w+)?)$/
 
 export function mintToken(): string {
-  return `hb_${base64url(randomBytes(RANDOM_BYTES))}`
+  return `hb_${toBase64url(randomBytes(RANDOM_BYTES))}`
 }
 
 export function isToken(text: string): boolean {
@@ -62,7 +62,7 @@ export function sameHash(left: Uint8Array, right: Uint8Array): boolean {
 }
 
 /** What is wrong with a token that somebody wants to make, or `undefined`. */
-export function tokenFlaw({ name, role, restrictions, ttlMs }: NewToken): string | undefined {
+export function explainTokenFlaw({ name, role, restrictions, ttlMs }: NewToken): string | undefined {
   if (!ROLES.includes(role)) return 'the role is observer, agent, approver or admin'
   if (ttlMs !== undefined && !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
     return 'it lasts for more than nothing and ten years at most'
@@ -77,7 +77,7 @@ export function tokenFlaw({ name, role, restrictions, ttlMs }: NewToken): string
 }
 
 /** The same about profiles, by those who know which there are. One that nobody has would be a key to nothing. */
-export function profileFlaw({ restrictions }: NewToken, known: readonly string[]): string | undefined {
+export function explainProfileFlaw({ restrictions }: NewToken, known: readonly string[]): string | undefined {
   const stranger = restrictions?.profiles?.find((profile) => !known.includes(profile))
   if (stranger === undefined) return undefined
   return `There is no profile ${JSON.stringify(stranger)}. There are: ${known.join(', ')}.`
@@ -90,7 +90,7 @@ function nameFlaw(name: string): string | undefined {
   return undefined
 }
 
-export function isLive(record: Pick<TokenRecord, 'revokedAtMs' | 'expiresAtMs'>, nowMs: number): boolean {
+export function isLiveToken(record: Pick<TokenRecord, 'revokedAtMs' | 'expiresAtMs'>, nowMs: number): boolean {
   if (record.revokedAtMs !== undefined) return false
   return record.expiresAtMs === undefined || nowMs < record.expiresAtMs
 }

@@ -12,7 +12,7 @@ import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:cryp
 import type { KeyObject } from 'node:crypto'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { z } from 'zod'
-import { base64url, concat, fromHex, hex, utf8 } from '../core/bytes.ts'
+import { toBase64url, concatBytes, fromHex, toHex, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson } from '../core/json.ts'
 
 export type VoteDecision = 'allow' | 'deny'
@@ -48,7 +48,7 @@ export interface SignedVote {
 
 export function signVote(body: VoteBody, seed: Uint8Array): SignedVote {
   const text = canonicalJson(voteBody.parse(body))
-  return { body: text, signature: hex(sign(null, encodedVote(text), privateKey(seed))) }
+  return { body: text, signature: toHex(sign(null, encodedVote(text), privateKey(seed))) }
 }
 
 /** `undefined` for anything but the one spelling of a vote: unknown fields and another order are refused. */
@@ -107,22 +107,22 @@ export function voterKeyId(key: string): string {
 }
 
 export function voterPublicKey(seed: Uint8Array): string {
-  return hex(ed25519.getPublicKey(seed))
+  return toHex(ed25519.getPublicKey(seed))
 }
 
 /** PKCS #8 of an Ed25519 seed (RFC 8410). */
 const PKCS8 = fromHex('302e020100300506032b657004220420')
 
 function privateKey(seed: Uint8Array): KeyObject {
-  return createPrivateKey({ key: Buffer.from(concat(PKCS8, seed)), format: 'der', type: 'pkcs8' })
+  return createPrivateKey({ key: Buffer.from(concatBytes(PKCS8, seed)), format: 'der', type: 'pkcs8' })
 }
 
 function publicKey(key: string): KeyObject {
-  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url(fromHex(key)) }, format: 'jwk' })
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: toBase64url(fromHex(key)) }, format: 'jwk' })
 }
 
 /** DSSE's pre-authentication encoding. */
 function encodedVote(text: string): Uint8Array {
-  const bytes = utf8(text)
-  return concat(utf8(`DSSEv1 ${VOTE_TYPE.length} ${VOTE_TYPE} ${bytes.length} `), bytes)
+  const bytes = toUtf8(text)
+  return concatBytes(toUtf8(`DSSEv1 ${VOTE_TYPE.length} ${VOTE_TYPE} ${bytes.length} `), bytes)
 }

@@ -12,8 +12,8 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { denied } from '../guard/refusal.ts'
-import { say } from './dependencies.ts'
+import { deniedFault } from '../guard/refusal.ts'
+import { sayAnswer } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import type { ThingCall } from './thing.ts'
 
@@ -35,7 +35,7 @@ export async function previewCall(
   if (!preview.ok) return preview
   const { decision, mistake } = preview.value
   // A limit passes with time, so it says nothing about a call that is made later.
-  if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(denied(decision))
+  if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(deniedFault(decision))
   if (mistake !== undefined) return fail(mistake)
   return ok({ asksPerson: decision.verdict === 'approval-required' })
 }
@@ -43,7 +43,7 @@ export async function previewCall(
 /** What a preview answers: that nothing was done, and whether a person would be asked. */
 export function sayPreview(sentence: string, { asksPerson }: CallPreview, more: JsonObject = {}): Outcome {
   const asking = asksPerson ? ' A person would be asked first.' : ''
-  return say(`${sentence}${asking} Nothing was done.`, {
+  return sayAnswer(`${sentence}${asking} Nothing was done.`, {
     preview: true,
     ...(asksPerson ? { asks_a_person: true } : {}),
     ...more,

@@ -10,12 +10,12 @@ import { EFFECTS } from '../bus/capability.ts'
 import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import { meantBy } from '../core/spelling.ts'
+import { resolveSpelling } from '../core/spelling.ts'
 import { visibleText } from '../core/stranger-text.ts'
-import { HOME_TOOL, say } from './dependencies.ts'
+import { HOME_TOOL, sayAnswer } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { ToolIndex } from './tool-index.ts'
-import { quote, quoteLong, sayCount } from './say.ts'
+import { quoteText, quoteLong, sayCount } from './say.ts'
 
 const MAX_FOUND = 8
 const MAX_DESCRIPTION = 300
@@ -35,7 +35,7 @@ const toolsFind = defineTool({
   effect: 'reads',
 })
 
-export function callTools(parts: HomeParts): readonly Capability[] {
+export function createHomeCallTools(parts: HomeParts): readonly Capability[] {
   const index = new ToolIndex()
   return [
     toolsFind.handledBy(async ({ query, effect, limit }, { caller }) => {
@@ -45,8 +45,8 @@ export function callTools(parts: HomeParts): readonly Capability[] {
           (offer) => offer.face.kind === 'tool' && offer.family.name !== 'home' && parts.guard.visible(caller, offer),
         )
       const found = index.search(query, offers).filter((offer) => effect === undefined || offer.effect === effect)
-      if (found.length === 0) return say(`No tool fits ${quote(query)}.`)
-      return say(`${sayCount(Math.min(found.length, limit), 'tool')}. Call one with tools_call.`, {
+      if (found.length === 0) return sayAnswer(`No tool fits ${quoteText(query)}.`)
+      return sayAnswer(`${sayCount(Math.min(found.length, limit), 'tool')}. Call one with tools_call.`, {
         tools: found.slice(0, limit).map(toolJson),
       })
     }),
@@ -67,16 +67,16 @@ export function callTools(parts: HomeParts): readonly Capability[] {
       secrets: ['arguments', 'quoted'],
       act: async (_, { name: given, arguments: body }, context) => {
         const names = parts.bus.offers().map(({ name }) => name)
-        const name = names.includes(given) ? given : meantBy(given, names)
+        const name = names.includes(given) ? given : resolveSpelling(given, names)
         const offer = name === undefined ? undefined : parts.bus.offer(name)
         if (name === undefined || offer === undefined || offer.family.name === 'home')
-          return say(`There is no tool ${quote(given)} to call from here. tools_find names them.`)
+          return sayAnswer(`There is no tool ${quoteText(given)} to call from here. tools_find names them.`)
         const outcome = await context.call(name, body)
         if (!outcome.ok) return fail(outcome.fault)
         const { data, ...rest } = outcome.value
         const text = JSON.stringify(data)
         if (text.length <= MAX_ANSWER_LENGTH) return ok({ ...rest, data: { say: `${name} answered.`, quoted: data } })
-        return say(
+        return sayAnswer(
           `${name} answered with ${text.length} characters, of which these are the first. Ask for less with its own arguments.`,
           { quoted: text.slice(0, MAX_ANSWER_LENGTH).toWellFormed() },
         )

@@ -28,10 +28,10 @@ export interface HomeParts {
 /** What every tool of the home has in common. */
 export const HOME_TOOL = { family: homeFamily, output: z.looseObject({ say: z.string() }) } as const
 
-export const why = z.string().min(3).max(300).describe('Why, for the record.')
-export const preview = z.boolean().default(false).describe('Only say what would happen.')
-export const thing = z.string().min(1).max(120).describe('A handle, or what people call it.')
+export const whyArgument = z.string().min(3).max(300).describe('Why, for the record.')
+export const previewArgument = z.boolean().default(false).describe('Only say what would happen.')
+export const thingArgument = z.string().min(1).max(120).describe('A handle, or what people call it.')
 
-export function say(sentence: string, more: JsonObject = {}): Outcome {
+export function sayAnswer(sentence: string, more: JsonObject = {}): Outcome {
   return ok({ data: { say: sentence, ...more } })
 }

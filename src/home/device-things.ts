@@ -7,11 +7,11 @@
 import type { Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
-import { receivedJson } from '../core/json.ts'
+import { parseReceivedJson } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import type { HomeParts } from './dependencies.ts'
 import type { ThingKind } from './home-words.ts'
-import { at, objectsAt, textAt } from './json-path.ts'
+import { valueAt, objectsAt, textAt } from './json-path.ts'
 import type { Rooms } from './room.ts'
 import type { Thing, ThingCall, ThingControl } from './thing.ts'
 
@@ -48,7 +48,7 @@ const PARTS: readonly Part[] = [
 ]
 
 /** `devices`: the data of `devices.list`; `offers`: what is on the bus. */
-export function deviceThings(devices: Json | undefined, offers: readonly Offer[], rooms: Rooms): readonly Thing[] {
+export function thingsFromDevices(devices: Json | undefined, offers: readonly Offer[], rooms: Rooms): readonly Thing[] {
   const tools = new Set(offers.filter(({ name }) => name.startsWith('device.')).map(({ name }) => name))
   return objectsAt(devices, 'devices').flatMap((device) => {
     const slug = textAt(device, 'device') ?? ''
@@ -101,7 +101,7 @@ export async function deviceRestore(
   if (asked === undefined || bus.offer(`device.${slug}.${asked.tool}`) === undefined) return undefined
   const outcome = await context.call(`device.${slug}.${asked.tool}`, {})
   if (!outcome.ok) return undefined
-  const value = at(statusIn(outcome.value), ...asked.path)
+  const value = valueAt(statusIn(outcome.value), ...asked.path)
   const argument = ARGUMENT[own]
   if (argument !== undefined) return value === undefined ? undefined : { tool, arguments: { [argument]: value } }
   if (typeof value !== 'boolean') return undefined
@@ -111,7 +111,7 @@ export async function deviceRestore(
 /** Firmware answers with a text that is JSON. */
 function statusIn({ data, content }: Reply): Json | undefined {
   const text = content?.map((block) => block['text']).find((each) => typeof each === 'string')
-  return (typeof text === 'string' ? receivedJson(text) : undefined) ?? data
+  return (typeof text === 'string' ? parseReceivedJson(text) : undefined) ?? data
 }
 
 /** A device has no room of its own: `Kitchen speaker` is in the kitchen if there is one. */

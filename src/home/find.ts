@@ -8,11 +8,11 @@
  */
 import {
   COMMON_WORDS,
-  fold,
+  foldText,
   isExcluding,
-  kindOfWord,
-  knownRoom,
-  meaningfulWords,
+  findThingKind,
+  findRoomName,
+  splitMeaningfulWords,
   ROOM_WORD_LIST,
 } from './home-words.ts'
 import type { ThingKind } from './home-words.ts'
@@ -21,7 +21,7 @@ import { correctWord } from './spelling-correction.ts'
 import { isKnownSynonym, isSynonym, SYNONYM_WORDS } from './synonyms.ts'
 import type { Thing } from './thing.ts'
 
-export interface Match {
+export interface ThingMatch {
   readonly thing: Thing
   /** Every part was accounted for. */
   readonly isWhole: boolean
@@ -33,13 +33,13 @@ export interface Match {
   readonly isPlaceOnly: boolean
 }
 
-export type Found =
+export type FoundThing =
   | { readonly kind: 'one'; readonly thing: Thing }
   /** Several fit as well, or none fits wholly: best first, to be asked about. `whole`: those that fit wholly. */
   | { readonly kind: 'question'; readonly candidates: readonly Thing[]; readonly whole: readonly Thing[] }
   | { readonly kind: 'none' }
 
-export interface Directory {
+export interface ThingDirectory {
   readonly things: readonly Thing[]
   readonly room: (key: string) => Room | undefined
   /** Every room, for what is said about places. */
@@ -57,7 +57,7 @@ const MAX_PLACE_WORDS = 4
 /** With less of what was said accounted for, a candidate is not worth asking about. */
 const WORTH_ASKING = 0.34
 
-export function findThing(text: string, directory: Directory, { kind, isAble }: FindOptions = {}): Found {
+export function findThing(text: string, directory: ThingDirectory, { kind, isAble }: FindOptions = {}): FoundThing {
   const said = text.trim()
   const byHandle = directory.things.find(({ handle }) => handle === said)
   if (byHandle !== undefined) return { kind: 'one', thing: byHandle }
@@ -81,12 +81,12 @@ export function findThing(text: string, directory: Directory, { kind, isAble }: 
 }
 
 /** Best first; what can be told something before what only tells. */
-export function matchThings(text: string, directory: Directory, kind?: ThingKind): readonly Match[] {
+export function matchThings(text: string, directory: ThingDirectory, kind?: ThingKind): readonly ThingMatch[] {
   return match(text, directory, kind).matches
 }
 
-function unmistakable(text: string, whole: readonly Match[]): Thing | undefined {
-  const named = whole.filter(({ thing }) => fold(thing.name) === fold(text))
+function unmistakable(text: string, whole: readonly ThingMatch[]): Thing | undefined {
+  const named = whole.filter(({ thing }) => foldText(thing.name) === foldText(text))
   if (named.length === 1) return named[0]?.thing
   const meant = whole.filter(({ isPlaceOnly }) => !isPlaceOnly)
   // Where something is does not say which of the things there is meant, even if there is only one.
@@ -98,11 +98,11 @@ function unmistakable(text: string, whole: readonly Match[]): Thing | undefined 
 
 function match(
   text: string,
-  directory: Directory,
+  directory: ThingDirectory,
   kind: ThingKind | undefined,
-): { readonly matches: readonly Match[]; readonly isCorrected: boolean } {
+): { readonly matches: readonly ThingMatch[]; readonly isCorrected: boolean } {
   const rooms = directory.rooms ?? roomsOf(directory)
-  const said = meaningfulWords(text)
+  const said = splitMeaningfulWords(text)
   if (said.length === 0) return { matches: [], isCorrected: false }
   const names = new Map(directory.things.map((thing) => [thing, namesOf(thing)]))
   const words = corrected(said, rooms, names)
@@ -120,7 +120,7 @@ function match(
   return { matches, isCorrected: words.some((word, index) => word !== said[index]) }
 }
 
-function byMerit(left: Match, right: Match): number {
+function byMerit(left: ThingMatch, right: ThingMatch): number {
   return (
     Number(right.isWhole) - Number(left.isWhole) ||
     right.parts - left.parts ||
@@ -129,14 +129,14 @@ function byMerit(left: Match, right: Match): number {
   )
 }
 
-function roomsOf({ things, room }: Directory): readonly Room[] {
+function roomsOf({ things, room }: ThingDirectory): readonly Room[] {
   const keys = new Set(things.flatMap(({ room: key }) => key ?? []))
   return [...keys].flatMap((key) => room(key) ?? [])
 }
 
 /** The words of each of its names: its own, and what people taught. */
 function namesOf({ name, aliases }: Thing): readonly (readonly string[])[] {
-  return [name, ...(aliases ?? [])].map((each) => meaningfulWords(each))
+  return [name, ...(aliases ?? [])].map((each) => splitMeaningfulWords(each))
 }
 
 /** Only words that mean nothing here are taken for slips. */
@@ -146,12 +146,12 @@ function corrected(
   names: ReadonlyMap<Thing, readonly (readonly string[])[]>,
 ): readonly string[] {
   const isKnown = (word: string): boolean =>
-    kindOfWord(word) !== undefined || knownRoom(word) !== undefined || isKnownSynonym(word)
+    findThingKind(word) !== undefined || findRoomName(word) !== undefined || isKnownSynonym(word)
   if (said.every(isKnown)) return said
   const ours = new Set([
     ...[...names.values()].flat(2),
-    ...[...names.keys()].flatMap(({ floor }) => meaningfulWords(floor ?? '')),
-    ...rooms.flatMap(({ aliases }) => aliases.flatMap(meaningfulWords)),
+    ...[...names.keys()].flatMap(({ floor }) => splitMeaningfulWords(floor ?? '')),
+    ...rooms.flatMap(({ aliases }) => aliases.flatMap(splitMeaningfulWords)),
   ])
   return said.map((word) => {
     if (isKnown(word) || ours.has(word) || COMMON_WORDS.has(word)) return word
@@ -185,7 +185,7 @@ function partsOf(words: readonly string[], rooms: readonly Room[]): readonly Sai
 function placeAt(ahead: readonly string[], rooms: readonly Room[]): SaidPart | undefined {
   for (let length = ahead.length; length > 0; length--) {
     const words = ahead.slice(0, length)
-    const place = knownRoom(words.join(' '))
+    const place = findRoomName(words.join(' '))
     const keys = rooms.filter((room) => isRoomNamed(room, words, place)).map(({ key }) => key)
     if (keys.length > 0 || place !== undefined) return { words, rooms: new Set(keys), place }
   }
@@ -194,23 +194,24 @@ function placeAt(ahead: readonly string[], rooms: readonly Room[]): SaidPart | u
 
 /** Also for tools that take a room by name. */
 export function roomsNamed(text: string, rooms: readonly Room[]): readonly Room[] {
-  const words = meaningfulWords(text)
-  const known = words.length === 0 ? [] : rooms.filter((room) => isRoomNamed(room, words, knownRoom(words.join(' '))))
+  const words = splitMeaningfulWords(text)
+  const known =
+    words.length === 0 ? [] : rooms.filter((room) => isRoomNamed(room, words, findRoomName(words.join(' '))))
   if (known.length > 0 || words.length === 0) return known
-  const ours = new Set(rooms.flatMap(({ aliases }) => aliases.flatMap(meaningfulWords)))
+  const ours = new Set(rooms.flatMap(({ aliases }) => aliases.flatMap(splitMeaningfulWords)))
   const fixed = words.map((word) =>
     ours.has(word) || COMMON_WORDS.has(word)
       ? word
       : (correctWord(word, ours) ?? correctWord(word, ROOM_WORD_LIST) ?? word),
   )
-  return rooms.filter((room) => isRoomNamed(room, fixed, knownRoom(fixed.join(' '))))
+  return rooms.filter((room) => isRoomNamed(room, fixed, findRoomName(fixed.join(' '))))
 }
 
 function isRoomNamed({ key, aliases }: Room, words: readonly string[], place: string | undefined): boolean {
-  if (place !== undefined && (key === place || aliases.some((alias) => knownRoom(alias) === place))) return true
+  if (place !== undefined && (key === place || aliases.some((alias) => findRoomName(alias) === place))) return true
   const said = withoutGeneric(words)
   return aliases.some((alias) => {
-    const own = withoutGeneric(meaningfulWords(alias))
+    const own = withoutGeneric(splitMeaningfulWords(alias))
     return own.length === said.length && own.every((word, index) => isSameWord(word, said[index] ?? ''))
   })
 }
@@ -226,12 +227,12 @@ interface SaidAbout {
   readonly room: Room | undefined
 }
 
-function bestMatch(thing: Thing, names: readonly (readonly string[])[], about: SaidAbout): Match {
+function bestMatch(thing: Thing, names: readonly (readonly string[])[], about: SaidAbout): ThingMatch {
   const [best] = names.map((name) => matchOf(thing, name, about)).toSorted(byMerit)
   return best ?? matchOf(thing, [], about)
 }
 
-function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbout): Match {
+function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbout): ThingMatch {
   const hit = new Set<string>()
   let [count, places] = [0, 0]
   let kindSaid = false
@@ -239,15 +240,15 @@ function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbo
     const named = words.map((word) => name.find((own) => isSameWord(own, word)))
     const isNamed = named.every((own) => own !== undefined)
     const isHere = (thing.room !== undefined && rooms?.has(thing.room) === true) || isOnFloor(words, place, thing)
-    const isKind = words.length === 1 && kindOfWord(words[0] ?? '') === thing.kind
+    const isKind = words.length === 1 && findThingKind(words[0] ?? '') === thing.kind
     if (isNamed) for (const own of named) hit.add(own ?? '')
     if (isKind) kindSaid = true
     if (isNamed || isHere || isKind || (place !== undefined && isNamedPlace(name, place))) count++
     if (isHere && !isKind) places++
   }
-  const roomWords = new Set((room?.aliases ?? []).flatMap(meaningfulWords))
+  const roomWords = new Set((room?.aliases ?? []).flatMap(splitMeaningfulWords))
   const unsaid = name.filter(
-    (word) => !hit.has(word) && !roomWords.has(word) && !(kindSaid && kindOfWord(word) === thing.kind),
+    (word) => !hit.has(word) && !roomWords.has(word) && !(kindSaid && findThingKind(word) === thing.kind),
   )
   return {
     thing,
@@ -260,19 +261,19 @@ function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbo
 
 /** `Kitchen speaker` is in the kitchen by its name. */
 function isNamedPlace(name: readonly string[], place: string): boolean {
-  return name.some((word) => knownRoom(word) === place)
+  return name.some((word) => findRoomName(word) === place)
 }
 
 /** For tools that take a floor by name. */
 export function isOnFloorNamed(text: string, thing: Thing): boolean {
-  const words = meaningfulWords(text)
-  return isOnFloor(words, knownRoom(words.join(' ')) ?? knownRoom(text), thing)
+  const words = splitMeaningfulWords(text)
+  return isOnFloor(words, findRoomName(words.join(' ')) ?? findRoomName(text), thing)
 }
 
 function isOnFloor(words: readonly string[], place: string | undefined, { floor }: Thing): boolean {
   if (floor === undefined) return false
-  if (place !== undefined && knownRoom(floor) === place) return true
-  const own = meaningfulWords(floor)
+  if (place !== undefined && findRoomName(floor) === place) return true
+  const own = splitMeaningfulWords(floor)
   return (
     own.length > 0 && words.length === own.length && own.every((word, index) => isSameWord(word, words[index] ?? ''))
   )
@@ -280,6 +281,6 @@ function isOnFloor(words: readonly string[], place: string | undefined, { floor 
 
 function isSameWord(left: string, right: string): boolean {
   if (left === right || isSynonym(left, right)) return true
-  const kind = kindOfWord(left)
-  return kind !== undefined && kind === kindOfWord(right)
+  const kind = findThingKind(left)
+  return kind !== undefined && kind === findThingKind(right)
 }

@@ -12,18 +12,18 @@ import type { HandlerContext } from '../bus/call-options.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL, preview, say, why } from './dependencies.ts'
+import { HOME_TOOL, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
-import type { Zone } from './heating.ts'
+import type { HomeZone } from './heating.ts'
 import { roomsNamed } from './find.ts'
-import { fold } from './home-words.ts'
-import { at } from './json-path.ts'
+import { foldText } from './home-words.ts'
+import { valueAt } from './json-path.ts'
 import { takePicture } from './picture.ts'
-import type { Picture } from './picture.ts'
-import { capitalise, quote, sayDegrees, sayList } from './say.ts'
+import type { HomePicture } from './picture.ts'
+import { capitalise, quoteText, sayDegrees, sayList } from './say.ts'
 import { isReadBack, withClaims } from './set-outcome.ts'
 import type { Thing } from './thing.ts'
-import { chooseControl } from './wish.ts'
+import { chooseThingControl } from './wish.ts'
 
 const SET = 'ebus.v1.settings.set'
 const zone = z.string().min(1).max(60).exactOptional().describe('The room or zone; can be left out where there is one.')
@@ -52,8 +52,8 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
           .regex(/^\d{1,2}:\d{2}$/, 'such as 22:30')
           .exactOptional(),
         mode: z.enum(['off', 'auto', 'manual']).exactOptional(),
-        why,
-        preview,
+        why: whyArgument,
+        preview: previewArgument,
       }),
       act: async (_, wish, context) => {
         const picture = await takePicture(parts, context)
@@ -66,12 +66,12 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
           return setHeating(
             parts,
             { setting: 'mode', zone: one.name, value: wish.mode },
-            { wish, context, what: `${quote(one.name)} to ${wish.mode}` },
+            { wish, context, what: `${quoteText(one.name)} to ${wish.mode}` },
           )
         const celsius =
           wish.to ?? (wish.by === undefined || one.wanted === undefined ? undefined : one.wanted + wish.by)
         if (celsius === undefined)
-          return say(
+          return sayAnswer(
             'Say how warm it shall be: `to` in °C, or `by` where it is known how warm it shall be now. Nothing was done.',
           )
         const timed = {
@@ -80,7 +80,7 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
         }
         const span =
           wish.hours === undefined ? (wish.until === undefined ? '' : ` until ${wish.until}`) : ` for ${wish.hours} h`
-        const what = `${quote(one.name)} to ${sayDegrees(celsius)}${span}`
+        const what = `${quoteText(one.name)} to ${sayDegrees(celsius)}${span}`
         return setHeating(
           parts,
           { setting: 'room_temperature', zone: one.name, value: celsius, ...timed },
@@ -107,14 +107,14 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
           )
           .max(12)
           .describe('Such as {from: "06:00", to: "22:00"}.'),
-        why,
-        preview,
+        why: whyArgument,
+        preview: previewArgument,
       }),
       act: async (_, wish, context) => {
         const chosen = chooseZone(await takePicture(parts, context), wish.zone)
         if (!('zone' in chosen)) return chosen.answer
         const value = { weekdays: wish.days, slots: wish.times }
-        const what = `the program of ${quote(chosen.zone.name)} on ${sayList(wish.days.map(quote))}`
+        const what = `the program of ${quoteText(chosen.zone.name)} on ${sayList(wish.days.map(quoteText))}`
         return setHeating(parts, { setting: 'schedule', zone: chosen.zone.name, value }, { wish, context, what })
       },
     }),
@@ -129,19 +129,19 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
         to: z.iso.date().exactOptional(),
         temperature: z.number().min(5).max(30).exactOptional(),
         cancel: z.boolean().default(false),
-        why,
-        preview,
+        why: whyArgument,
+        preview: previewArgument,
       }),
       act: async (_, wish, context) => {
         const chosen = chooseZone(await takePicture(parts, context), wish.zone)
         if (!('zone' in chosen)) return chosen.answer
         const { from, to, temperature, cancel } = wish
         if (!cancel && (from === undefined || to === undefined))
-          return say('Say `from` and `to` as dates, or `cancel`. Nothing was done.')
+          return sayAnswer('Say `from` and `to` as dates, or `cancel`. Nothing was done.')
         const value = cancel
           ? 'none'
           : { from: from ?? '', to: to ?? '', ...(temperature === undefined ? {} : { temperature_c: temperature }) }
-        const what = `the holiday of ${quote(chosen.zone.name)}${cancel ? ' to none' : ` to ${from} until ${to}`}`
+        const what = `the holiday of ${quoteText(chosen.zone.name)}${cancel ? ' to none' : ` to ${from} until ${to}`}`
         return setHeating(parts, { setting: 'holiday', zone: chosen.zone.name, value }, { wish, context, what })
       },
     }),
@@ -153,11 +153,12 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
       input: z.strictObject({
         now: z.boolean().default(false),
         target: z.number().min(30).max(70).exactOptional(),
-        why,
-        preview,
+        why: whyArgument,
+        preview: previewArgument,
       }),
       act: async (_, wish, context) => {
-        if (!wish.now && wish.target === undefined) return say('Say `now`, or a `target` in °C. Nothing was done.')
+        if (!wish.now && wish.target === undefined)
+          return sayAnswer('Say `now`, or a `target` in °C. Nothing was done.')
         const body: JsonObject = wish.now
           ? { setting: 'hot_water', value: 'now' }
           : { setting: 'hot_water_temperature', value: wish.target ?? 0 }
@@ -169,28 +170,32 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
 }
 
 function chooseZone(
-  picture: Picture,
+  picture: HomePicture,
   name: string | undefined,
-): { readonly zone: Zone } | { readonly answer: Outcome } {
+): { readonly zone: HomeZone } | { readonly answer: Outcome } {
   const { heating, rooms } = picture
   const zones = heating?.zones ?? []
   const [first] = zones
-  const named = [...zones.map((each) => quote(each.name)), ...thermostatRooms(picture).map(quote)].slice(0, MAX_ZONES)
-  if (first === undefined && named.length === 0) return { answer: say(NO_HEATING) }
+  const named = [...zones.map((each) => quoteText(each.name)), ...thermostatRooms(picture).map(quoteText)].slice(
+    0,
+    MAX_ZONES,
+  )
+  if (first === undefined && named.length === 0) return { answer: sayAnswer(NO_HEATING) }
   if (name === undefined && first !== undefined && named.length === 1) return { zone: first }
-  if (name === undefined) return { answer: say('Which room? Nothing was done.', { ask: 'Which room?', zones: named }) }
+  if (name === undefined)
+    return { answer: sayAnswer('Which room? Nothing was done.', { ask: 'Which room?', zones: named }) }
   const keys = new Set(roomsNamed(name, rooms.all()).map(({ key }) => key))
   const meant = zones.filter(
     (each) =>
       each.id === name ||
       `zone:${each.id}` === name ||
-      fold(each.name) === fold(name) ||
+      foldText(each.name) === foldText(name) ||
       (each.room !== undefined && keys.has(each.room)),
   )
   const [only] = meant
   if (meant.length === 1 && only !== undefined) return { zone: only }
   return {
-    answer: say(`No zone of the heating is called ${quote(name)}. Nothing was done.`, {
+    answer: sayAnswer(`No zone of the heating is called ${quoteText(name)}. Nothing was done.`, {
       ask: 'Which zone?',
       zones: named,
     }),
@@ -199,19 +204,19 @@ function chooseZone(
 
 const MAX_ZONES = 30
 
-function thermostats({ things }: Picture): readonly Thing[] {
+function thermostats({ things }: HomePicture): readonly Thing[] {
   return things.filter(
     ({ kind, controls }) => kind === 'thermostat' && controls.some(({ wish }) => wish === 'temperature'),
   )
 }
 
 /** Rooms that are heated by a thermostat of another family than the heating's own. */
-function thermostatRooms(picture: Picture): readonly string[] {
+function thermostatRooms(picture: HomePicture): readonly string[] {
   return thermostats(picture).flatMap(({ room }) => (room === undefined ? [] : (picture.rooms.get(room)?.name ?? [])))
 }
 
 /** A thermostat where no zone of the heating is meant. */
-function chooseThermostat(picture: Picture, name: string | undefined): Thing | undefined {
+function chooseThermostat(picture: HomePicture, name: string | undefined): Thing | undefined {
   const able = thermostats(picture)
   if (name === undefined) return able.length === 1 && (picture.heating?.zones ?? []).length === 0 ? able[0] : undefined
   const keys = new Set(roomsNamed(name, picture.rooms.all()).map(({ key }) => key))
@@ -235,28 +240,33 @@ interface ThermostatChange {
 
 async function setThermostat(parts: HomeParts, one: Thing, { wish, context }: ThermostatChange): Promise<Outcome> {
   if (wish.hours !== undefined || wish.until !== undefined || wish.mode !== undefined)
-    return say(
-      `${quote(one.name)} can only be set for good: set it now, and with \`later\` set it back. Nothing was done.`,
+    return sayAnswer(
+      `${quoteText(one.name)} can only be set for good: set it now, and with \`later\` set it back. Nothing was done.`,
       { next: { tool: 'home_state', arguments: { of: [one.handle], detail: true } } },
     )
   const celsius = wish.to ?? (wish.by === undefined || one.level === undefined ? undefined : one.level + wish.by)
-  if (celsius === undefined) return say('Say how warm it shall be: `to` in °C, or `by`. Nothing was done.')
-  const control = chooseControl(one, celsius)
+  if (celsius === undefined) return sayAnswer('Say how warm it shall be: `to` in °C, or `by`. Nothing was done.')
+  const control = chooseThingControl(one, celsius)
   if (!control.ok)
-    return say(`${quote(one.name)} takes ${sayList(control.fault.slice(0, 4).map(quote))}. Nothing was done.`)
+    return sayAnswer(
+      `${quoteText(one.name)} takes ${sayList(control.fault.slice(0, 4).map(quoteText))}. Nothing was done.`,
+    )
   const call = withClaims(control.value.call, wish)
   if (wish.preview) {
     const preview = await previewCall(parts, call, context)
     return preview.ok
-      ? sayPreview(`This would set ${quote(one.name)} to ${sayDegrees(celsius)}.`, preview.value)
+      ? sayPreview(`This would set ${quoteText(one.name)} to ${sayDegrees(celsius)}.`, preview.value)
       : fail(preview.fault)
   }
   const outcome = await context.call(call.tool, call.arguments)
   if (!outcome.ok) return fail(outcome.fault)
   const isSeen = isReadBack(outcome.value.data)
-  return say(`${isSeen ? 'Set' : 'Told'} ${quote(one.name)} to ${sayDegrees(celsius)}${isSeen ? ', read back' : ''}.`, {
-    id: context.traceId,
-  })
+  return sayAnswer(
+    `${isSeen ? 'Set' : 'Told'} ${quoteText(one.name)} to ${sayDegrees(celsius)}${isSeen ? ', read back' : ''}.`,
+    {
+      id: context.traceId,
+    },
+  )
 }
 
 interface HeatingChange {
@@ -271,16 +281,19 @@ async function setHeating(
   body: JsonObject,
   { wish, context, what }: HeatingChange,
 ): Promise<Outcome> {
-  if (parts.bus.offer(SET) === undefined) return say(NO_HEATING)
+  if (parts.bus.offer(SET) === undefined) return sayAnswer(NO_HEATING)
   if (wish.preview) {
     const preview = await previewCall(parts, { tool: SET, arguments: body }, context)
     return preview.ok ? sayPreview(`This would set ${what}.`, preview.value) : fail(preview.fault)
   }
   const outcome = await context.call(SET, body)
   if (!outcome.ok) return fail(outcome.fault)
-  const data = at(outcome.value.data, 'data')
-  const isConfirmed = at(data, 'confirmed') === true
-  return say(capitalise(isConfirmed ? `set ${what}, read back.` : `told ${what}, but it does not read back so.`), {
-    id: context.traceId,
-  })
+  const data = valueAt(outcome.value.data, 'data')
+  const isConfirmed = valueAt(data, 'confirmed') === true
+  return sayAnswer(
+    capitalise(isConfirmed ? `set ${what}, read back.` : `told ${what}, but it does not read back so.`),
+    {
+      id: context.traceId,
+    },
+  )
 }

@@ -4,11 +4,11 @@
  * Pure.
  */
 import type { Json } from '../core/json.ts'
-import { at, numberAt, objectsAt, textAt } from './json-path.ts'
+import { valueAt, numberAt, objectsAt, textAt } from './json-path.ts'
 import type { Rooms } from './room.ts'
 import { sayDegrees } from './say.ts'
 
-export interface Zone {
+export interface HomeZone {
   readonly id: string
   readonly name: string
   readonly room: string | undefined
@@ -27,16 +27,16 @@ export interface HotWater {
   readonly mode: string | undefined
 }
 
-export interface HeatSource {
+export interface HomeHeatSource {
   readonly isBurning: boolean | undefined
   readonly flowCelsius: number | undefined
   readonly pressureBar: number | undefined
 }
 
-export interface Heating {
-  readonly zones: readonly Zone[]
+export interface HomeHeating {
+  readonly zones: readonly HomeZone[]
   readonly hotWater: HotWater | undefined
-  readonly source: HeatSource | undefined
+  readonly source: HomeHeatSource | undefined
   readonly outsideCelsius: number | undefined
 }
 
@@ -56,8 +56,8 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** `planes`: the data of `ebus.v1.semantic.snapshot.get`. */
-export function heatingOf(planes: Json | undefined, rooms: Rooms): Heating | undefined {
-  const zones = objectsAt(planes, 'zones').map((zone): Zone => {
+export function readHeating(planes: Json | undefined, rooms: Rooms): HomeHeating | undefined {
+  const zones = objectsAt(planes, 'zones').map((zone): HomeZone => {
     const name = textAt(zone, 'name') ?? ''
     const reason = textAt(zone, 'state', 'wanted_now_reason') ?? textAt(zone, 'state', 'wanted_reason')
     return {
@@ -72,10 +72,10 @@ export function heatingOf(planes: Json | undefined, rooms: Rooms): Heating | und
       isHeating: textAt(zone, 'state', 'hvac_action') === 'heating',
     }
   })
-  const water = at(planes, 'dhw')
-  const boiler = at(planes, 'boiler_status')
+  const water = valueAt(planes, 'dhw')
+  const boiler = valueAt(planes, 'boiler_status')
   if (zones.length === 0 && water === undefined && boiler === undefined) return undefined
-  const flame = at(boiler, 'state', 'flame_active')
+  const flame = valueAt(boiler, 'state', 'flame_active')
   return {
     zones,
     hotWater:
@@ -101,7 +101,7 @@ export function heatingOf(planes: Json | undefined, rooms: Rooms): Heating | und
   }
 }
 
-export function sayZone({ celsius, wanted, because }: Zone): string {
+export function sayZone({ celsius, wanted, because }: HomeZone): string {
   if (celsius === undefined && wanted === undefined) return 'nothing is known of its temperature yet'
   const now = celsius === undefined ? 'its temperature is not known' : `it is ${sayDegrees(celsius)}`
   const target =

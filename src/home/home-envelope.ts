@@ -11,7 +11,7 @@ import type { Family } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import { quote, quoteLong } from './say.ts'
+import { quoteText, quoteLong } from './say.ts'
 
 export const homeFamily: Family = {
   name: 'home',
@@ -27,8 +27,8 @@ export const homeFamily: Family = {
 function waitingIn({ kind, details }: Fault): JsonObject | undefined {
   const id = details?.['approval_id']
   if (kind !== 'approval-required' || typeof id !== 'string') return undefined
-  const label = typeof details?.['label'] === 'string' ? ` ${quote(details['label'])}` : ''
-  const node = typeof details?.['node_name'] === 'string' ? ` on ${quote(details['node_name'])}` : ''
+  const label = typeof details?.['label'] === 'string' ? ` ${quoteText(details['label'])}` : ''
+  const node = typeof details?.['node_name'] === 'string' ? ` on ${quoteText(details['node_name'])}` : ''
   const expires = details?.['expires_at']
   return {
     say: `I have asked a person to confirm this${label}${node}. Nothing was done yet. Once they agree, ask for the same again and it is done.`,

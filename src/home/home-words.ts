@@ -193,8 +193,8 @@ const WISH_WORDS: Readonly<Record<WishWord, readonly string[]>> = {
   stop: ['stop', 'stopp', 'halt', 'pause'],
 }
 
-export function wishWord(text: string): WishWord | undefined {
-  const folded = fold(text)
+export function readWishWord(text: string): WishWord | undefined {
+  const folded = foldText(text)
   return entriesOf(WISH_WORDS).find(([, words]) => words.includes(folded))?.[0]
 }
 
@@ -204,7 +204,7 @@ export const ROOM_WORD_LIST: readonly string[] = Object.values(ROOM_WORDS)
   .filter((word) => !word.includes(' '))
 
 /** Lower case, umlauts written out, accents and punctuation gone. */
-export function fold(text: string): string {
+export function foldText(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/['’]s\b/g, ' ')
@@ -219,8 +219,8 @@ export function fold(text: string): string {
 }
 
 /** The words that mean something, plurals cut, compounds taken apart. */
-export function meaningfulWords(text: string): readonly string[] {
-  return fold(text)
+export function splitMeaningfulWords(text: string): readonly string[] {
+  return foldText(text)
     .split(' ')
     .filter((word) => word !== '' && !STOP_WORDS.has(word))
     .flatMap(parts)
@@ -228,15 +228,15 @@ export function meaningfulWords(text: string): readonly string[] {
 
 /** Whether several are meant: `lights`, `alle Lampen`, `every lamp`. */
 export function isPlural(text: string): boolean {
-  const words = fold(text).split(' ')
+  const words = foldText(text).split(' ')
   return words.some(
-    (word) => ALL_WORDS.has(word) || (kindOfWord(word) === undefined && kindOfWord(singular(word)) !== undefined),
+    (word) => ALL_WORDS.has(word) || (findThingKind(word) === undefined && findThingKind(singular(word)) !== undefined),
   )
 }
 
 /** Whether something is left out or denied: `all but the hall lamp`, `nicht die Küche`. */
 export function isExcluding(text: string): boolean {
-  return fold(text)
+  return foldText(text)
     .split(' ')
     .some((word) => EXCLUDING_WORDS.has(word))
 }
@@ -257,12 +257,12 @@ export const COMMON_WORDS: ReadonlySet<string> = new Set(
 const ALL_WORDS = new Set('all every each both alle alles jede jeder jedes beide saemtliche'.split(' '))
 
 /** Which room is meant by these words in a row; `undefined`: none that has a name in both languages. */
-export function knownRoom(name: string): string | undefined {
-  const folded = fold(name)
+export function findRoomName(name: string): string | undefined {
+  const folded = foldText(name)
   return Object.entries(ROOM_WORDS).find(([, words]) => words.includes(folded))?.[0]
 }
 
-export function kindOfWord(word: string): ThingKind | undefined {
+export function findThingKind(word: string): ThingKind | undefined {
   return entriesOf(KIND_WORDS).find(([, words]) => words.includes(word))?.[0]
 }
 
@@ -274,13 +274,15 @@ const KIND_ENDINGS = entriesOf(KIND_WORDS)
 /** `kuechenlampe` ▸ `kueche` `lampe`; `lamps` ▸ `lamp`. */
 function parts(word: string): readonly string[] {
   const single = singular(word)
-  if (kindOfWord(single) !== undefined || knownRoom(single) !== undefined) return [single]
+  if (findThingKind(single) !== undefined || findRoomName(single) !== undefined) return [single]
   for (const form of [single, ...plurals(single)]) {
     const ending = KIND_ENDINGS.find((kind) => form.length > kind.length + 2 && form.endsWith(kind))
     if (ending === undefined) continue
     const first = form.slice(0, -ending.length)
     // The letters that German puts between the halves of a compound.
-    const head = [first, first.replace(/n$/, ''), first.replace(/s$/, '')].find((each) => knownRoom(each) !== undefined)
+    const head = [first, first.replace(/n$/, ''), first.replace(/s$/, '')].find(
+      (each) => findRoomName(each) !== undefined,
+    )
     return [head ?? first, ending]
   }
   return [single]
@@ -288,7 +290,7 @@ function parts(word: string): readonly string[] {
 
 function singular(word: string): string {
   for (const form of [word, ...plurals(word)])
-    if (kindOfWord(form) !== undefined || knownRoom(form) !== undefined) return form
+    if (findThingKind(form) !== undefined || findRoomName(form) !== undefined) return form
   return word
 }
 

@@ -5,8 +5,8 @@
  * Reads and writes through the families' own tools.
  */
 import type { Service } from '../bus/capability.ts'
-import { announceTools } from './announce-tools.ts'
-import { callTools } from './call-tools.ts'
+import { createHomeAnnounceTools } from './announce-tools.ts'
+import { createHomeCallTools } from './call-tools.ts'
 import type { HomeParts } from './dependencies.ts'
 import { heatingTools } from './heating-tools.ts'
 import { LaterRunner } from './later-runner.ts'
@@ -24,11 +24,11 @@ export function createHome(parts: HomeParts): Service {
     ...setTools(parts),
     ...sceneTools(parts),
     ...heatingTools(parts),
-    ...announceTools(parts),
+    ...createHomeAnnounceTools(parts),
     ...laterTools(parts),
     ...recordTools(parts),
     ...undoTools(parts),
-    ...callTools(parts),
+    ...createHomeCallTools(parts),
   ]
   return {
     name: 'home',

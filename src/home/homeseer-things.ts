@@ -5,7 +5,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { fold, wishWord } from './home-words.ts'
+import { foldText, readWishWord } from './home-words.ts'
 import type { ThingKind, WishWord } from './home-words.ts'
 import { arrayAt, numberAt, objectsAt, textAt, textsAt } from './json-path.ts'
 import type { Rooms } from './room.ts'
@@ -41,7 +41,7 @@ const UNLOCKED_WORDS = new Set(['unlocked', 'unlock', 'unsecured', 'entriegelt',
 /** Roots of a device with parts, whose own state says nothing. */
 const GROUP = 'group'
 
-export function homeseerThings(items: readonly Json[], rooms: Rooms): readonly Thing[] {
+export function thingsFromHomeseer(items: readonly Json[], rooms: Rooms): readonly Thing[] {
   const devices = items.filter(isJsonObject)
   const parents = new Map(devices.map((device) => [numberAt(device, 'ref'), device]))
   return devices.filter(isShown).map((device) => thingOf(device, parents, rooms))
@@ -56,7 +56,7 @@ function isShown(device: JsonObject): boolean {
 function thingOf(device: JsonObject, all: ReadonlyMap<number | undefined, JsonObject>, rooms: Rooms): Thing {
   const ref = numberAt(device, 'ref') ?? 0
   const status = textAt(device, 'status')
-  const words = status === undefined ? '' : fold(status)
+  const words = status === undefined ? '' : foldText(status)
   const kind = kindOf(device)
   const ageMs = numberAt(device, 'ageMs')
   const floor = textAt(device, 'location2')
@@ -84,8 +84,8 @@ function thingOf(device: JsonObject, all: ReadonlyMap<number | undefined, JsonOb
 function nameOf(device: JsonObject, all: ReadonlyMap<number | undefined, JsonObject>): string {
   const name = textAt(device, 'name') ?? ''
   const parent = textAt(all.get(numberAt(device, 'parentRef')) ?? {}, 'name')
-  if (parent === undefined || fold(name).includes(fold(parent)) || fold(parent) === '') return name
-  return fold(parent).includes(fold(name)) ? parent : `${parent} ${name}`
+  if (parent === undefined || foldText(name).includes(foldText(parent)) || foldText(parent) === '') return name
+  return foldText(parent).includes(foldText(name)) ? parent : `${parent} ${name}`
 }
 
 function kindOf(device: JsonObject): ThingKind {
@@ -103,7 +103,7 @@ function kindOf(device: JsonObject): ThingKind {
 }
 
 function contactKind(name: string): ThingKind {
-  return /door|tuer|gate/.test(fold(name)) ? 'door' : 'window'
+  return /door|tuer|gate/.test(foldText(name)) ? 'door' : 'window'
 }
 
 function isOnBy(words: string, device: JsonObject): boolean | undefined {
@@ -131,7 +131,7 @@ function controlOf(ref: number, pair: JsonObject, opens: boolean): readonly Thin
   const label = textAt(pair, 'label') ?? ''
   const value = numberAt(pair, 'value')
   const range = isJsonObject(pair['range']) ? pair['range'] : undefined
-  const [byUse, byLabel] = [BY_USE[textAt(pair, 'controlUse') ?? ''], wishWord(label)]
+  const [byUse, byLabel] = [BY_USE[textAt(pair, 'controlUse') ?? ''], readWishWord(label)]
   // A garage door says On and Off of itself, and shows Open and Closed.
   const wish = (opens ? (byLabel ?? byUse) : (byUse ?? byLabel)) ?? (range === undefined ? 'label' : 'level')
   const [minimum, maximum] = [numberAt(range ?? {}, 'from'), numberAt(range ?? {}, 'to')]

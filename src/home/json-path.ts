@@ -6,22 +6,22 @@
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 
-export function at(value: Json | undefined, ...path: readonly string[]): Json | undefined {
+export function valueAt(value: Json | undefined, ...path: readonly string[]): Json | undefined {
   return path.reduce<Json | undefined>((inner, step) => (isJsonObject(inner) ? inner[step] : undefined), value)
 }
 
 export function textAt(value: Json | undefined, ...path: readonly string[]): string | undefined {
-  const found = at(value, ...path)
+  const found = valueAt(value, ...path)
   return typeof found === 'string' ? found : undefined
 }
 
 export function numberAt(value: Json | undefined, ...path: readonly string[]): number | undefined {
-  const found = at(value, ...path)
+  const found = valueAt(value, ...path)
   return typeof found === 'number' && Number.isFinite(found) ? found : undefined
 }
 
 export function arrayAt(value: Json | undefined, ...path: readonly string[]): readonly Json[] {
-  const found = at(value, ...path)
+  const found = valueAt(value, ...path)
   return Array.isArray(found) ? (found as readonly Json[]) : []
 }
 

@@ -9,12 +9,12 @@ import type { Caller } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { isUntried } from '../core/fault.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { ApprovalEvent } from '../guard/approvals.ts'
 import { EntryUnlawful } from '../ledger/projection.ts'
-import { wordsOf } from '../ledger/state-log.ts'
+import { readEntryWords } from '../ledger/state-log.ts'
 import type { HomeParts } from './dependencies.ts'
 import { textAt } from './json-path.ts'
 import { GRACE_MS, laterProjection } from './later-state.ts'
@@ -90,10 +90,10 @@ export class LaterRunner {
 
   async #run(call: LaterCall): Promise<void> {
     const caller = this.#parts.principalNow(call.principal, call.plannedAtMs)
-    const words = wordsOf(this.#parts.ledger, call.plannedSeq)
+    const words = readEntryWords(this.#parts.ledger, call.plannedSeq)
     const body = words?.['arguments']
     if (caller === undefined || !isJsonObject(body)) return this.#end(call, 'refused')
-    const traceId = ulid(this.#parts.clock.now())
+    const traceId = newUlid(this.#parts.clock.now())
     try {
       await this.#parts.ledger.append({ kind: 'later.begun', later: call.id, trace_id: traceId })
     } catch (error) {
@@ -149,11 +149,11 @@ function withClient(caller: Caller, { client }: LaterCall): Caller {
   return caller.kind === 'principal' && client !== undefined ? { ...caller, client } : caller
 }
 
-export function laterWords(
+export function describeLaterCall(
   { ledger }: Pick<HomeParts, 'ledger'>,
   { plannedSeq }: LaterCall,
 ): { readonly arguments: JsonObject; readonly why: string } {
-  const words = wordsOf(ledger, plannedSeq)
+  const words = readEntryWords(ledger, plannedSeq)
   const body = words?.['arguments']
   return { arguments: isJsonObject(body) ? body : {}, why: textAt(words, 'why') ?? '' }
 }

@@ -11,7 +11,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, textField, timeField } from '../ledger/entry.ts'
+import { entryTime, entryText, entryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 
@@ -52,11 +52,11 @@ const CLOCK_SLACK_MS = 60_000
 const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
   'later.planned': ({ calls }, entry) => {
     const [id, principal, tool] = [
-      textField(entry, 'later'),
-      textField(entry, 'principal'),
-      textField(entry, 'capability'),
+      entryText(entry, 'later'),
+      entryText(entry, 'principal'),
+      entryText(entry, 'capability'),
     ]
-    const dueAtMs = timeField(entry, 'due_at')
+    const dueAtMs = entryTimeField(entry, 'due_at')
     if (id === undefined || principal === undefined || tool === undefined || dueAtMs === undefined)
       return 'it lacks what such an entry says'
     if (calls.has(id)) return `there was a call ${id} before`
@@ -70,7 +70,7 @@ const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
     calls.set(id, {
       id,
       principal,
-      client: textField(entry, 'client'),
+      client: entryText(entry, 'client'),
       tool,
       plannedAtMs,
       dueAtMs,
@@ -89,7 +89,7 @@ const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
     const call = openCall(state, entry)
     if (call === undefined) return NOT_OPEN
     if (call.state === 'begun') return `call ${call.id} was begun before`
-    const traceId = textField(entry, 'trace_id')
+    const traceId = entryText(entry, 'trace_id')
     if (traceId === undefined) return 'it does not say under which trace the call is made'
     const atMs = entryTime(entry)
     if (call.state === 'planned' && atMs < call.dueAtMs - CLOCK_SLACK_MS) return `call ${call.id} was not due`
@@ -100,7 +100,7 @@ const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
 
   'later.asked': (state, entry) => {
     const call = openCall(state, entry)
-    const approval = textField(entry, 'approval')
+    const approval = entryText(entry, 'approval')
     if (call?.state !== 'begun') return 'there is no such call under way'
     if (approval === undefined) return 'it does not say what a person was asked'
     if (call.wasAsked) return `a person was asked about call ${call.id} before`
@@ -131,7 +131,7 @@ export const laterProjection: Projection<LaterState> = {
 }
 
 function openCall({ calls }: LaterState, entry: LedgerEntry): LaterCall | undefined {
-  const call = calls.get(textField(entry, 'later') ?? '')
+  const call = calls.get(entryText(entry, 'later') ?? '')
   return call?.state === 'ended' ? undefined : call
 }
 

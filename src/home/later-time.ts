@@ -14,7 +14,7 @@ const DATE_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+
 const MINUTE_MS = 60_000
 
 /** A text says what is wrong. */
-export function dueTime(
+export function parseDueTime(
   { in_minutes: minutes, at }: { readonly in_minutes?: number; readonly at?: string },
   nowMs: number,
 ): number | string {

@@ -11,24 +11,24 @@ import type { Assessment, Capability, Offer } from '../bus/capability.ts'
 import { defineChange } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Fault } from '../core/fault.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { meantBy } from '../core/spelling.ts'
+import { resolveSpelling } from '../core/spelling.ts'
 import { redactArguments } from '../guard/redact.ts'
 import { EntryUnlawful } from '../ledger/projection.ts'
-import { isoOf } from '../ledger/state-log.ts'
+import { entryTimeText } from '../ledger/state-log.ts'
 import { previewCall } from './call-preview.ts'
-import { HOME_TOOL, say } from './dependencies.ts'
+import { HOME_TOOL, sayAnswer } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
-import { at, textAt } from './json-path.ts'
-import { didNothing, isOwnLater, laterWords } from './later-runner.ts'
+import { valueAt, textAt } from './json-path.ts'
+import { didNothing, isOwnLater, describeLaterCall } from './later-runner.ts'
 import { GRACE_MS, laterProjection } from './later-state.ts'
 import type { LaterCall, LaterEnd } from './later-state.ts'
-import { dueTime } from './later-time.ts'
-import { quote, sayCount } from './say.ts'
+import { parseDueTime } from './later-time.ts'
+import { quoteText, sayCount } from './say.ts'
 import type { ThingCall } from './thing.ts'
 
 const MAX_LISTED = 20
@@ -81,19 +81,20 @@ export function laterTools(parts: HomeParts): readonly Capability[] {
 
 async function planLater(parts: HomeParts, wish: LaterWish, context: HandlerContext): Promise<Outcome> {
   const { caller } = context
-  if (caller.kind !== 'principal') return say('Only principals of this node can plan a call here. Nothing was planned.')
+  if (caller.kind !== 'principal')
+    return sayAnswer('Only principals of this node can plan a call here. Nothing was planned.')
   if (wish.why === undefined) return fail(missing('why', wish))
   const nowMs = parts.clock.now()
-  const dueMs = dueTime(wish, nowMs)
+  const dueMs = parseDueTime(wish, nowMs)
   if (typeof dueMs === 'string') return fail({ kind: 'invalid-arguments', message: `${dueMs} Nothing was planned.` })
   const found = plannedCall(parts, wish, context)
-  if (typeof found === 'string') return say(`${found} Nothing was planned.`)
+  if (typeof found === 'string') return sayAnswer(`${found} Nothing was planned.`)
   const { offer, call } = found
   const again = sameCall(parts, { call, dueMs }, context)
-  if (again !== undefined) return say(`That is planned already for ${when(again.dueAtMs)}.`, { id: again.id })
+  if (again !== undefined) return sayAnswer(`That is planned already for ${when(again.dueAtMs)}.`, { id: again.id })
   const preview = await previewLater(parts, found, context)
   if ('answer' in preview) return preview.answer
-  const id = ulid(nowMs)
+  const id = newUlid(nowMs)
   try {
     await parts.ledger.append(
       {
@@ -102,7 +103,7 @@ async function planLater(parts: HomeParts, wish: LaterWish, context: HandlerCont
         principal: callerKey(caller),
         ...(caller.client === undefined ? {} : { client: caller.client.slice(0, 200).toWellFormed() }),
         capability: offer.name,
-        due_at: isoOf(dueMs),
+        due_at: entryTimeText(dueMs),
         trace_id: context.traceId,
       },
       { arguments: call.arguments, why: wish.why },
@@ -111,9 +112,9 @@ async function planLater(parts: HomeParts, wish: LaterWish, context: HandlerCont
     if (!(error instanceof EntryUnlawful)) throw error
     return fail({ kind: 'busy', message: 'Too many calls are planned. Cancel some first; nothing was planned.' })
   }
-  return say(
+  return sayAnswer(
     `Planned for ${when(dueMs)}.${preview.asksPerson ? ' When it is due it waits for a person to agree, and is then done.' : ''}${preview.note} If this gateway is down then, it is still done up to ${GRACE_MS / 60_000} minutes late.`,
-    { id, due_at: isoOf(dueMs), ...(preview.asksPerson ? { asks_a_person: true } : {}) },
+    { id, due_at: entryTimeText(dueMs), ...(preview.asksPerson ? { asks_a_person: true } : {}) },
   )
 }
 
@@ -130,9 +131,9 @@ function plannedCall(
   const body = call.tool === 'tools_call' ? call.arguments['arguments'] : call.arguments
   const tools = bus.offers().filter((each) => each.face.kind === 'tool' && guard.visible(caller, each))
   const names = tools.map(({ name }) => name)
-  const name = names.includes(given) ? given : meantBy(given, names)
+  const name = names.includes(given) ? given : resolveSpelling(given, names)
   const offer = tools.find((each) => each.name === name)
-  if (offer === undefined) return `There is no tool ${quote(given)}.`
+  if (offer === undefined) return `There is no tool ${quoteText(given)}.`
   if (offer.name === 'later') return 'A planned call cannot plan another.'
   if (offer.effect === 'reads') return `${offer.name} only reads: call it when you want to know.`
   const args = isJsonObject(body ?? {}) ? ((body ?? {}) as JsonObject) : {}
@@ -160,9 +161,9 @@ async function previewLater(
   const outcome = await context.call(offer.name, { ...call.arguments, preview: true })
   if (!outcome.ok) return PASSING.has(outcome.fault.kind) ? UNCHECKED : { answer: fail(outcome.fault) }
   const { data } = outcome.value
-  if (didNothing(data) && at(data, 'preview') !== true)
-    return { answer: say(`${textAt(data, 'say') ?? ''} Nothing was planned.`, rest(data)) }
-  return { asksPerson: at(data, 'asks_a_person') === true, note: '' }
+  if (didNothing(data) && valueAt(data, 'preview') !== true)
+    return { answer: sayAnswer(`${textAt(data, 'say') ?? ''} Nothing was planned.`, rest(data)) }
+  return { asksPerson: valueAt(data, 'asks_a_person') === true, note: '' }
 }
 
 const UNCHECKED: LaterPreview = { asksPerson: false, note: ' Whether it can be done could not be checked now.' }
@@ -184,7 +185,7 @@ function sameCall(
       isOwnLater(planned, caller) &&
       planned.tool === call.tool &&
       Math.abs(planned.dueAtMs - dueMs) < SAME_DUE_MS &&
-      canonicalJson(laterWords(parts, planned).arguments) === canonicalJson(call.arguments),
+      canonicalJson(describeLaterCall(parts, planned).arguments) === canonicalJson(call.arguments),
   )
 }
 
@@ -200,9 +201,9 @@ function shownCalls(parts: HomeParts, { caller }: Pick<HandlerContext, 'caller'>
 
 async function cancelLater(parts: HomeParts, id: string, context: HandlerContext): Promise<Outcome> {
   const call = shownCalls(parts, context).find((each) => each.id === id)
-  if (call === undefined) return say(`There is no planned call ${quote(id)} of yours.`)
-  if (call.state === 'ended') return say(`${ENDS[call.end ?? 'unknown']} Nothing was cancelled.`)
-  if (call.state === 'begun') return say('It is being done right now and cannot be cancelled any more.')
+  if (call === undefined) return sayAnswer(`There is no planned call ${quoteText(id)} of yours.`)
+  if (call.state === 'ended') return sayAnswer(`${ENDS[call.end ?? 'unknown']} Nothing was cancelled.`)
+  if (call.state === 'begun') return sayAnswer('It is being done right now and cannot be cancelled any more.')
   try {
     await parts.ledger.append({
       kind: 'later.ended',
@@ -215,9 +216,9 @@ async function cancelLater(parts: HomeParts, id: string, context: HandlerContext
     })
   } catch (error) {
     if (!(error instanceof EntryUnlawful)) throw error
-    return say('It was begun or ended in this very moment. Nothing was cancelled.')
+    return sayAnswer('It was begun or ended in this very moment. Nothing was cancelled.')
   }
-  return say(`Cancelled what was planned for ${when(call.dueAtMs)}. Nothing of it was done.`)
+  return sayAnswer(`Cancelled what was planned for ${when(call.dueAtMs)}. Nothing of it was done.`)
 }
 
 const ENDS: Readonly<Record<LaterEnd, string>> = {
@@ -236,7 +237,7 @@ function listLater(parts: HomeParts, context: HandlerContext): Outcome {
   const open = calls.filter(({ state }) => state !== 'ended').toSorted((left, right) => left.dueAtMs - right.dueAtMs)
   const recent = calls.filter(({ endedAtMs }) => (endedAtMs ?? 0) > parts.clock.now() - RECENT_MS)
   const [next] = open
-  return say(
+  return sayAnswer(
     next === undefined
       ? 'Nothing is planned.'
       : `${sayCount(open.length, 'call is', 'calls are')} planned; the next for ${when(next.dueAtMs)}.`,
@@ -248,14 +249,14 @@ function listLater(parts: HomeParts, context: HandlerContext): Outcome {
 }
 
 function laterJson(parts: HomeParts, call: LaterCall): JsonObject {
-  const { arguments: body, why } = laterWords(parts, call)
+  const { arguments: body, why } = describeLaterCall(parts, call)
   return {
     id: call.id,
     due: when(call.dueAtMs),
     tool: call.tool,
-    quoted: quote(JSON.stringify(body)),
-    why: quote(why),
-    by: quote(call.principal),
+    quoted: quoteText(JSON.stringify(body)),
+    why: quoteText(why),
+    by: quoteText(call.principal),
     ...(call.state === 'asked' ? { waits_for_a_person: call.approval ?? '' } : {}),
     ...(call.end === undefined ? {} : { state: ENDS[call.end] }),
   }

@@ -7,15 +7,15 @@ import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { HOME_TOOL, say, thing } from './dependencies.ts'
+import { HOME_TOOL, sayAnswer, thingArgument } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { findThing, matchThings } from './find.ts'
 import { sayZone } from './heating.ts'
 import { THING_KINDS } from './home-words.ts'
 import { laterSummary } from './later-tools.ts'
 import { takePicture } from './picture.ts'
-import type { Picture } from './picture.ts'
-import { capitalise, quote, sayAge, sayCount, sayDegrees, sayList } from './say.ts'
+import type { HomePicture } from './picture.ts'
+import { capitalise, quoteText, sayAge, sayCount, sayDegrees, sayList } from './say.ts'
 import type { Thing } from './thing.ts'
 import { describeControl } from './wish.ts'
 
@@ -46,7 +46,7 @@ const homeState = defineTool({
   name: 'home_state',
   title: 'How things are',
   description: 'The state of things, with its age; with `detail` also what each can be told.',
-  input: z.strictObject({ of: z.array(thing).min(1).max(20), detail: z.boolean().default(false) }),
+  input: z.strictObject({ of: z.array(thingArgument).min(1).max(20), detail: z.boolean().default(false) }),
   effect: 'reads',
 })
 
@@ -56,7 +56,7 @@ export function lookTools(parts: HomeParts): readonly Capability[] {
       const picture = await takePicture(parts, context)
       const waiting = parts.guard.approvals.list({ state: 'requested' }).length
       const { planned, troubles } = laterSummary(parts, context)
-      return say(overviewSentence(picture, waiting), {
+      return sayAnswer(overviewSentence(picture, waiting), {
         ...overviewJson(picture, waiting),
         ...(planned === 0 ? {} : { planned_for_later: planned }),
         ...(troubles.length === 0 ? {} : { later_troubles: troubles.slice(0, 3) }),
@@ -64,26 +64,26 @@ export function lookTools(parts: HomeParts): readonly Capability[] {
     }),
     homeFind.handledBy(async ({ text, kind }, context) => {
       const picture = await takePicture(parts, context)
-      const directory = directoryOf(picture)
+      const directory = listThingNames(picture)
       const found = findThing(text, directory, { kind })
       if (found.kind === 'one')
-        return say(sayState(found.thing, picture), { things: [thingJson(found.thing, picture)] })
+        return sayAnswer(sayState(found.thing, picture), { things: [thingJson(found.thing, picture)] })
       const things = matchThings(text, directory, kind)
         .slice(0, MAX_FOUND)
         .map((match) => match.thing)
-      if (things.length === 0) return say(`Nothing here is called ${quote(text)}.`, { things: [] })
-      return say(`${sayCount(things.length, 'thing')} may be meant by ${quote(text)}.`, {
+      if (things.length === 0) return sayAnswer(`Nothing here is called ${quoteText(text)}.`, { things: [] })
+      return sayAnswer(`${sayCount(things.length, 'thing')} may be meant by ${quoteText(text)}.`, {
         ask: 'Which one?',
         things: things.map((each) => thingJson(each, picture)),
       })
     }),
     homeState.handledBy(async ({ of, detail }, context) => {
       const picture = await takePicture(parts, context)
-      const found = of.map((text) => ({ text, found: findThing(text, directoryOf(picture)) }))
+      const found = of.map((text) => ({ text, found: findThing(text, listThingNames(picture)) }))
       const sentences = found.map(({ text, found: one }) =>
-        one.kind === 'one' ? sayState(one.thing, picture) : `${quote(text)} is not clear`,
+        one.kind === 'one' ? sayState(one.thing, picture) : `${quoteText(text)} is not clear`,
       )
-      return say(`${sentences.join('. ')}.`, {
+      return sayAnswer(`${sentences.join('. ')}.`, {
         things: found.flatMap(({ found: one }) =>
           one.kind === 'one' ? [{ ...thingJson(one.thing, picture), ...(detail ? detailJson(one.thing) : {}) }] : [],
         ),
@@ -93,44 +93,48 @@ export function lookTools(parts: HomeParts): readonly Capability[] {
   ]
 }
 
-export function directoryOf({ things, rooms }: Picture): Parameters<typeof findThing>[1] {
+export function listThingNames({ things, rooms }: HomePicture): Parameters<typeof findThing>[1] {
   return { things, room: (key) => rooms.get(key), rooms: rooms.all() }
 }
 
 function askAbout(
   found: readonly { readonly text: string; readonly found: ReturnType<typeof findThing> }[],
-  picture: Picture,
+  picture: HomePicture,
 ): JsonObject {
   const open = found.flatMap(({ text, found: one }) =>
     one.kind === 'question'
-      ? [{ text: quote(text), candidates: one.candidates.map((each) => thingJson(each, picture)) }]
+      ? [{ text: quoteText(text), candidates: one.candidates.map((each) => thingJson(each, picture)) }]
       : [],
   )
   return open.length === 0 ? {} : { ask: 'Which ones?', unclear: open }
 }
 
 /** A thing in a list: what is ours in fields of their own, what is its family's between quotation marks. */
-export function thingJson(one: Thing, { rooms }: Picture): JsonObject {
+export function thingJson(one: Thing, { rooms }: HomePicture): JsonObject {
   const room = one.room === undefined ? undefined : rooms.get(one.room)?.name
   return {
     handle: one.handle,
-    name: quote(one.name),
+    name: quoteText(one.name),
     kind: one.kind,
-    ...(room === undefined ? {} : { room: quote(room) }),
-    ...(one.state === undefined ? {} : { quoted: quote(one.state) }),
+    ...(room === undefined ? {} : { room: quoteText(room) }),
+    ...(one.state === undefined ? {} : { quoted: quoteText(one.state) }),
     ...(one.isSensitive ? { asks_a_person: true } : {}),
   }
 }
 
 function detailJson({ controls, ageSeconds }: Thing): JsonObject {
-  return { age: sayAge(ageSeconds), can_be: controls.slice(0, 20).map((control) => quote(describeControl(control))) }
+  return {
+    age: sayAge(ageSeconds),
+    can_be: controls.slice(0, 20).map((control) => quoteText(describeControl(control))),
+  }
 }
 
 /** `The hall lamp (hall) is on`. */
-export function sayState(one: Thing, { rooms }: Picture): string {
+export function sayState(one: Thing, { rooms }: HomePicture): string {
   const room = one.room === undefined ? undefined : rooms.get(one.room)?.name
-  const where = room === undefined || one.name.toLowerCase().includes(room.toLowerCase()) ? '' : ` in ${quote(room)}`
-  return capitalise(`${quote(one.name)}${where} ${stateWords(one)}, ${sayAge(one.ageSeconds)}`)
+  const where =
+    room === undefined || one.name.toLowerCase().includes(room.toLowerCase()) ? '' : ` in ${quoteText(room)}`
+  return capitalise(`${quoteText(one.name)}${where} ${stateWords(one)}, ${sayAge(one.ageSeconds)}`)
 }
 
 function stateWords({ isOn, isOpen, isLocked, state }: Thing): string {
@@ -138,10 +142,10 @@ function stateWords({ isOn, isOpen, isLocked, state }: Thing): string {
   if (isOpen !== undefined) return isOpen ? 'is open' : 'is closed'
   if (isOn === false) return 'is off'
   if (state === undefined) return 'says nothing of its state'
-  return isOn === true && /^(?:on|an)$/i.test(state) ? 'is on' : `shows ${quote(state)}`
+  return isOn === true && /^(?:on|an)$/i.test(state) ? 'is on' : `shows ${quoteText(state)}`
 }
 
-function overviewSentence({ things, heating, missing }: Picture, waiting: number): string {
+function overviewSentence({ things, heating, missing }: HomePicture, waiting: number): string {
   const on = things.filter(({ isOn, kind }) => isOn === true && kind === 'light')
   const open = things.filter(({ isOpen }) => isOpen === true)
   const unlocked = things.filter(({ isLocked }) => isLocked === false)
@@ -153,21 +157,21 @@ function overviewSentence({ things, heating, missing }: Picture, waiting: number
     ...(cold.length === 0
       ? []
       : [
-          `${sayList(cold.slice(0, MAX_NAMED).map((zone) => `${quote(zone.name)} ${sayDegrees(zone.celsius ?? 0)}`))}.`,
+          `${sayList(cold.slice(0, MAX_NAMED).map((zone) => `${quoteText(zone.name)} ${sayDegrees(zone.celsius ?? 0)}`))}.`,
         ]),
     ...(waiting === 0 ? [] : [`${sayCount(waiting, 'call waits', 'calls wait')} for a person.`]),
     ...missing.map(({ family }) => `${capitalise(family)} could not be asked.`),
   ].join(' ')
 }
 
-function overviewJson(picture: Picture, waiting: number): JsonObject {
+function overviewJson(picture: HomePicture, waiting: number): JsonObject {
   const { rooms, heating, missing } = picture
   const hotWater = heating?.hotWater
   return {
     rooms: rooms
       .all()
       .slice(0, MAX_ROOMS)
-      .map((room) => roomJson(room.key, quote(room.name), picture))
+      .map((room) => roomJson(room.key, quoteText(room.name), picture))
       .filter((room) => Object.keys(room).length > 1),
     ...(hotWater === undefined
       ? {}
@@ -182,7 +186,7 @@ function overviewJson(picture: Picture, waiting: number): JsonObject {
     waits_for_a_person: waiting,
     ...(missing.length === 0
       ? {}
-      : { missing: missing.map(({ family, reason }) => ({ family, quoted: quote(reason) })) }),
+      : { missing: missing.map(({ family, reason }) => ({ family, quoted: quoteText(reason) })) }),
   }
 }
 
@@ -190,7 +194,7 @@ function boilerWords({
   isBurning,
   flowCelsius,
   pressureBar,
-}: NonNullable<NonNullable<Picture['heating']>['source']>): string {
+}: NonNullable<NonNullable<HomePicture['heating']>['source']>): string {
   return [
     ...(isBurning === undefined ? [] : [isBurning ? 'burning' : 'not burning']),
     ...(flowCelsius === undefined ? [] : [`flow ${sayDegrees(flowCelsius)}`]),
@@ -198,11 +202,11 @@ function boilerWords({
   ].join(', ')
 }
 
-function roomJson(key: string, name: string, { things, heating }: Picture): JsonObject {
+function roomJson(key: string, name: string, { things, heating }: HomePicture): JsonObject {
   const here = things.filter(({ room }) => room === key)
   const zone = heating?.zones.find(({ room }) => room === key)
   const listed = (label: string, of: readonly Thing[]): JsonObject =>
-    of.length === 0 ? {} : { [label]: [...of.slice(0, MAX_NAMED).map((each) => quote(each.name)), ...more(of)] }
+    of.length === 0 ? {} : { [label]: [...of.slice(0, MAX_NAMED).map((each) => quoteText(each.name)), ...more(of)] }
   return {
     room: name,
     ...(zone === undefined ? {} : { heating: sayZone(zone) }),
@@ -226,6 +230,6 @@ function more(of: readonly Thing[]): readonly Json[] {
 }
 
 function names(of: readonly Thing[]): string {
-  const shown = of.slice(0, MAX_NAMED).map(({ name }) => quote(name))
+  const shown = of.slice(0, MAX_NAMED).map(({ name }) => quoteText(name))
   return sayList(of.length <= MAX_NAMED ? shown : [...shown, `${of.length - MAX_NAMED} more`])
 }

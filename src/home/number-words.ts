@@ -4,7 +4,7 @@
  *
  * Pure.
  */
-import { fold } from './home-words.ts'
+import { foldText } from './home-words.ts'
 
 const SMALL: Readonly<Record<string, number>> = {
   zero: 0,
@@ -101,7 +101,7 @@ export function parseNumber(text: string): number | undefined {
     .trim()
   const digits = DIGITS.exec(plain)?.[1]
   if (digits !== undefined) return Number(digits.replace(',', '.'))
-  const words = fold(plain)
+  const words = foldText(plain)
   const parts = words.split(/ (?:point|komma|comma) /)
   if (parts.length === 2) {
     const [whole, tenth] = [wholeNumber(parts[0] ?? ''), wholeNumber(parts[1] ?? '')]

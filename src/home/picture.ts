@@ -9,19 +9,19 @@
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { deviceThings } from './device-things.ts'
-import { heatingOf } from './heating.ts'
-import type { Heating } from './heating.ts'
-import { homeseerThings } from './homeseer-things.ts'
-import { arrayAt, at, objectsAt, textAt } from './json-path.ts'
+import { thingsFromDevices } from './device-things.ts'
+import { readHeating } from './heating.ts'
+import type { HomeHeating } from './heating.ts'
+import { thingsFromHomeseer } from './homeseer-things.ts'
+import { arrayAt, valueAt, objectsAt, textAt } from './json-path.ts'
 import { Rooms } from './room.ts'
 import type { RoomTable } from './room.ts'
 import type { Thing } from './thing.ts'
 
-export interface Picture {
+export interface HomePicture {
   readonly rooms: Rooms
   readonly things: readonly Thing[]
-  readonly heating: Heating | undefined
+  readonly heating: HomeHeating | undefined
   /** Families that could not be asked, each with the reason. */
   readonly missing: readonly { readonly family: string; readonly reason: string }[]
 }
@@ -35,7 +35,7 @@ const PAGE = 500
 const MAX_PAGES = 10
 const PLANES = ['zones', 'dhw', 'boiler_status', 'system']
 
-export async function takePicture({ bus, rooms: table }: PictureParts, context: HandlerContext): Promise<Picture> {
+export async function takePicture({ bus, rooms: table }: PictureParts, context: HandlerContext): Promise<HomePicture> {
   const rooms = new Rooms(table)
   const missing: { family: string; reason: string }[] = []
   const ask = async (family: string, tool: string, body: JsonObject): Promise<Json | undefined> => {
@@ -51,9 +51,9 @@ export async function takePicture({ bus, rooms: table }: PictureParts, context: 
     ask('ebus', 'ebus.v1.semantic.snapshot.get', { planes: PLANES, allow_partial: true, timeout_ms: 5_000 }),
   ])
   // HomeSeer first: people name rooms there. What the eBUS family answers stands under `data`, beside its meta.
-  const things = homeseerThings(homeseer, rooms)
-  const heating = heatingOf(at(planes, 'data', 'planes'), rooms)
-  return { rooms, things: [...things, ...deviceThings(devices, bus.offers(), rooms)], heating, missing }
+  const things = thingsFromHomeseer(homeseer, rooms)
+  const heating = readHeating(valueAt(planes, 'data', 'planes'), rooms)
+  return { rooms, things: [...things, ...thingsFromDevices(devices, bus.offers(), rooms)], heating, missing }
 }
 
 type Ask = (family: string, tool: string, body: JsonObject) => Promise<Json | undefined>

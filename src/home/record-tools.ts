@@ -13,16 +13,16 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Approval } from '../guard/approval.ts'
-import { HOME_TOOL, say } from './dependencies.ts'
+import { HOME_TOOL, sayAnswer } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { findThing } from './find.ts'
-import { fold } from './home-words.ts'
-import { at, objectsAt, textAt } from './json-path.ts'
+import { foldText } from './home-words.ts'
+import { valueAt, objectsAt, textAt } from './json-path.ts'
 import { laterSummary } from './later-tools.ts'
-import { directoryOf } from './look-tools.ts'
+import { listThingNames } from './look-tools.ts'
 import { takePicture } from './picture.ts'
-import type { Picture } from './picture.ts'
-import { quote, quoteLong, sayCount } from './say.ts'
+import type { HomePicture } from './picture.ts'
+import { quoteText, quoteLong, sayCount } from './say.ts'
 import type { Thing } from './thing.ts'
 
 const HOUR_MS = 3_600_000
@@ -77,12 +77,12 @@ export function recordTools(parts: HomeParts): readonly Capability[] {
       const rows = objectsAt(outcome.value.data, 'changes')
         .filter((row) => subject === undefined || isAbout(row, subject))
         .slice(0, MAX_CHANGES)
-      const what = about === undefined ? '' : ` about ${quote(about)}`
+      const what = about === undefined ? '' : ` about ${quoteText(about)}`
       if (rows.length === 0)
-        return say(
+        return sayAnswer(
           `Nothing${what} was changed through this gateway in the last ${since}. What was done by hand is not recorded here.`,
         )
-      return say(
+      return sayAnswer(
         `${sayCount(rows.length, 'change')}${what} in the last ${since}. The newest: ${sayChange(rows[0] ?? {})}`,
         {
           changes: rows.map((row) => changeJson(row)),
@@ -102,12 +102,12 @@ export function recordTools(parts: HomeParts): readonly Capability[] {
         ...troubles.map((trouble) => ({ about: 'later', what: trouble })),
         ...lowBatteries(picture).map((one) => ({
           about: 'battery',
-          name: quote(one.name),
-          quoted: quote(one.state ?? ''),
+          name: quoteText(one.name),
+          quoted: quoteText(one.state ?? ''),
         })),
       ].slice(0, MAX_ITEMS)
-      if (items.length === 0) return say('Nothing needs a person.')
-      return say(`${sayCount(items.length, 'thing needs', 'things need')} a person.`, { items })
+      if (items.length === 0) return sayAnswer('Nothing needs a person.')
+      return sayAnswer(`${sayCount(items.length, 'thing needs', 'things need')} a person.`, { items })
     }),
     defineChange({
       ...HOME_TOOL,
@@ -124,14 +124,15 @@ export function recordTools(parts: HomeParts): readonly Capability[] {
       act: async (_, { id, wait_seconds: seconds, withdraw }, context) => {
         if (withdraw) {
           const withdrawn = await parts.guard.approvals.withdraw(id, context.caller)
-          if (!withdrawn.ok) return say(withdrawn.fault.message)
-          return say('The request is withdrawn. Nothing was done.', { approval: { id, state: 'withdrawn' } })
+          if (!withdrawn.ok) return sayAnswer(withdrawn.fault.message)
+          return sayAnswer('The request is withdrawn. Nothing was done.', { approval: { id, state: 'withdrawn' } })
         }
         const known = parts.guard.approvals.get(id)
         // Whether somebody else's exists is none of the caller's business.
-        if (known === undefined || !isOwn(known, context)) return say(`There is no request ${quote(id)} of yours.`)
+        if (known === undefined || !isOwn(known, context))
+          return sayAnswer(`There is no request ${quoteText(id)} of yours.`)
         const asked = (await settled(parts, id, seconds * 1_000, context)) ?? known
-        return say(approvalSentence(asked), {
+        return sayAnswer(approvalSentence(asked), {
           approval: {
             id,
             state: asked.state,
@@ -157,7 +158,7 @@ function approvalSentence({ state, reason }: Approval): string {
     case 'used':
       return 'A person agreed, and it was done.'
     case 'denied':
-      return `A person said no${reason === undefined || reason === '' ? '' : `: ${quote(reason)}`}. Leave it at that.`
+      return `A person said no${reason === undefined || reason === '' ? '' : `: ${quoteText(reason)}`}. Leave it at that.`
     default:
       return 'Nobody answered in time. Asking again makes a new request.'
   }
@@ -209,11 +210,12 @@ function changeJson(row: JsonObject): JsonObject {
 /** `“Claude” (“local”): “Set a device”, “Hall Lamp” to “off”: done.` */
 function sayChange(row: JsonObject): string {
   const [client, caller] = [textAt(row, 'client'), textAt(row, 'caller')]
-  const who = client === undefined ? quote(caller ?? 'somebody') : `${quote(client)} (${quote(caller ?? '')})`
+  const who =
+    client === undefined ? quoteText(caller ?? 'somebody') : `${quoteText(client)} (${quoteText(caller ?? '')})`
   const what = textAt(row, 'label') ?? textAt(row, 'target')
-  const to = at(row, 'arguments', 'value') ?? at(row, 'arguments', 'label') ?? at(row, 'arguments', 'to')
-  const told = typeof to === 'string' || typeof to === 'number' ? ` to ${quote(String(to))}` : ''
-  return `${who}: ${quote(textAt(row, 'title') ?? '')}${what === undefined ? '' : `, ${quote(what)}`}${told}: ${RESULTS[textAt(row, 'result') ?? ''] ?? 'unknown'}.`
+  const to = valueAt(row, 'arguments', 'value') ?? valueAt(row, 'arguments', 'label') ?? valueAt(row, 'arguments', 'to')
+  const told = typeof to === 'string' || typeof to === 'number' ? ` to ${quoteText(String(to))}` : ''
+  return `${who}: ${quoteText(textAt(row, 'title') ?? '')}${what === undefined ? '' : `, ${quoteText(what)}`}${told}: ${RESULTS[textAt(row, 'result') ?? ''] ?? 'unknown'}.`
 }
 
 interface ChangeSubject {
@@ -223,10 +225,10 @@ interface ChangeSubject {
 
 /** The things that are meant, or else the word itself. */
 async function subjectOf(parts: HomeParts, about: string, context: HandlerContext): Promise<ChangeSubject> {
-  const found = findThing(about, directoryOf(await takePicture(parts, context)))
+  const found = findThing(about, listThingNames(await takePicture(parts, context)))
   const things = found.kind === 'one' ? [found.thing] : found.kind === 'question' ? found.whole : []
   return {
-    labels: [fold(about), ...things.map(({ name }) => fold(name))],
+    labels: [foldText(about), ...things.map(({ name }) => foldText(name))],
     targets: things.flatMap(({ handle }) => {
       const [family, id, part] = handle.split(':')
       if (family === 'hs') return [`homeseer:ref:${id}`]
@@ -238,7 +240,7 @@ async function subjectOf(parts: HomeParts, about: string, context: HandlerContex
 function isAbout(row: JsonObject, { labels, targets }: ChangeSubject): boolean {
   const target = textAt(row, 'target') ?? ''
   if (targets.includes(target)) return true
-  const text = fold(
+  const text = foldText(
     [textAt(row, 'label'), textAt(row, 'title'), target, JSON.stringify(row['arguments'] ?? '')].join(' '),
   )
   return labels.some((label) => label !== '' && text.includes(label))
@@ -246,7 +248,7 @@ function isAbout(row: JsonObject, { labels, targets }: ChangeSubject): boolean {
 
 const LOW_BATTERY_PERCENT = 15
 
-function lowBatteries({ things }: Picture): readonly Thing[] {
+function lowBatteries({ things }: HomePicture): readonly Thing[] {
   return things
     .filter(
       ({ kind, name, level }) =>

@@ -10,8 +10,8 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { arrayAt, at, numberAt, objectsAt, textAt } from './json-path.ts'
-import { quote } from './say.ts'
+import { arrayAt, valueAt, numberAt, objectsAt, textAt } from './json-path.ts'
+import { quoteText } from './say.ts'
 import type { ThingCall } from './thing.ts'
 
 export interface ReverseCall {
@@ -44,7 +44,7 @@ export function reverseCalls(
   { arguments: body, result }: { readonly arguments: Json | undefined; readonly result: Json | undefined },
 ): ReversedCall {
   const name = label ?? tool
-  const printed = at(result, 'undo')
+  const printed = valueAt(result, 'undo')
   if (isJsonObject(printed) && textAt(printed, 'tool') !== undefined)
     return { calls: [asCall(printed, name)], unknown: [] }
   // What only called on left its own changes under the same trace.
@@ -77,7 +77,7 @@ function schedule(
   { body, result }: { readonly body: Json | undefined; readonly result: Json | undefined },
 ): ReversedCall {
   const before = [...arrayAt(result, 'data', 'before'), ...arrayAt(result, 'before')]
-  if (!isJsonObject(body) || (at(result, 'data', 'before') ?? at(result, 'before')) === undefined)
+  if (!isJsonObject(body) || (valueAt(result, 'data', 'before') ?? valueAt(result, 'before')) === undefined)
     return unknown(name, 'the times before are not known')
   const { idempotency_key: _, dryRun: __, ...same } = body
   const call = { tool, arguments: { ...same, slots: before } as JsonObject }
@@ -100,5 +100,5 @@ function asCall(call: JsonObject, label: string): ReverseCall {
 }
 
 function unknown(name: string, reason: string): ReversedCall {
-  return { calls: [], unknown: [`${quote(name)}: ${reason}`] }
+  return { calls: [], unknown: [`${quoteText(name)}: ${reason}`] }
 }

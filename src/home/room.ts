@@ -7,7 +7,7 @@
  *
  * Pure.
  */
-import { fold, knownRoom } from './home-words.ts'
+import { foldText, findRoomName } from './home-words.ts'
 
 /** By the owner: the name of a room, and what else it is called. */
 export type RoomTable = Readonly<Record<string, readonly string[]>>
@@ -25,17 +25,17 @@ export class Rooms {
 
   constructor(table: RoomTable = {}) {
     for (const [name, aliases] of Object.entries(table)) {
-      const key = fold(name)
+      const key = foldText(name)
       this.#rooms.set(key, { name, aliases: new Set([name, ...aliases]) })
-      for (const each of [name, ...aliases]) this.#byName.set(fold(each), key)
+      for (const each of [name, ...aliases]) this.#byName.set(foldText(each), key)
     }
   }
 
   /** The key of the room that a family calls so; `undefined` for no name at all. */
   join(name: string): string | undefined {
-    const folded = fold(name)
+    const folded = foldText(name)
     if (folded === '') return undefined
-    const key = this.#byName.get(folded) ?? this.#ownersRoom(folded) ?? knownRoom(folded) ?? folded
+    const key = this.#byName.get(folded) ?? this.#ownersRoom(folded) ?? findRoomName(folded) ?? folded
     this.#byName.set(folded, key)
     const room = this.#rooms.get(key) ?? { name: name.trim(), aliases: new Set<string>() }
     room.aliases.add(name.trim())
@@ -45,8 +45,8 @@ export class Rooms {
 
   /** A room that somebody means, without making one. */
   find(name: string): Room | undefined {
-    const folded = fold(name)
-    const key = this.#byName.get(folded) ?? knownRoom(folded)
+    const folded = foldText(name)
+    const key = this.#byName.get(folded) ?? findRoomName(folded)
     return key === undefined ? undefined : this.get(key)
   }
 
@@ -61,8 +61,8 @@ export class Rooms {
 
   /** The owner's room one of whose names is a word for the same room. */
   #ownersRoom(folded: string): string | undefined {
-    const known = knownRoom(folded)
+    const known = findRoomName(folded)
     if (known === undefined) return undefined
-    return [...this.#byName].find(([name]) => knownRoom(name) === known)?.[1]
+    return [...this.#byName].find(([name]) => findRoomName(name) === known)?.[1]
   }
 }

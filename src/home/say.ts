@@ -11,7 +11,7 @@ import { visibleText } from '../core/stranger-text.ts'
 const MAX_QUOTED = 60
 const MAX_QUOTED_LONG = 240
 
-export function quote(text: string): string {
+export function quoteText(text: string): string {
   return `“${visibleText(text, MAX_QUOTED).replaceAll(/[“”„«»"]/g, '’')}”`
 }
 

@@ -10,11 +10,11 @@ import type { HandlerContext } from '../bus/call-options.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL, preview, say, why } from './dependencies.ts'
+import { HOME_TOOL, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
-import { fold, meaningfulWords } from './home-words.ts'
+import { foldText, splitMeaningfulWords } from './home-words.ts'
 import { numberAt, objectsAt, textAt } from './json-path.ts'
-import { quote, sayCount, sayList } from './say.ts'
+import { quoteText, sayCount, sayList } from './say.ts'
 import { takePicture } from './picture.ts'
 import { withClaims } from './set-outcome.ts'
 
@@ -46,14 +46,17 @@ export function sceneTools(parts: HomeParts): readonly Capability[] {
       if (!scenes.ok) return scenes
       const found = text === undefined ? scenes.value : matching(text, scenes.value)
       if (found.length === 0)
-        return say(text === undefined ? 'There are no scenes.' : `No scene is called ${quote(text)}.`)
+        return sayAnswer(text === undefined ? 'There are no scenes.' : `No scene is called ${quoteText(text)}.`)
       const [only] = found
       if (found.length === 1 && only !== undefined)
-        return say(await sayWhatItDoes(parts, only, context), { scenes: [sceneJson(only)] })
+        return sayAnswer(await sayWhatItDoes(parts, only, context), { scenes: [sceneJson(only)] })
       const shown = found.slice(0, MAX_SHOWN)
-      return say(`${sayCount(found.length, 'scene')}: ${sayList(shown.slice(0, 8).map(({ name }) => quote(name)))}.`, {
-        scenes: shown.map(sceneJson),
-      })
+      return sayAnswer(
+        `${sayCount(found.length, 'scene')}: ${sayList(shown.slice(0, 8).map(({ name }) => quoteText(name)))}.`,
+        {
+          scenes: shown.map(sceneJson),
+        },
+      )
     }),
     defineChange({
       ...HOME_TOOL,
@@ -64,17 +67,22 @@ export function sceneTools(parts: HomeParts): readonly Capability[] {
       title: 'Run a scene',
       description:
         'Runs one scene now, with everything it does. One that opens something, or cannot be read, waits for a person.',
-      input: z.strictObject({ scene: z.string().min(1).max(120).describe('Its handle or exact name.'), why, preview }),
+      input: z.strictObject({
+        scene: z.string().min(1).max(120).describe('Its handle or exact name.'),
+        why: whyArgument,
+        preview: previewArgument,
+      }),
       act: async (_, { scene, ...wish }, context) => {
         const scenes = await scenesOf(parts, context)
         if (!scenes.ok) return scenes
         const byHandle = scenes.value.filter(({ id }) => scene === handleOf(id))
-        const named = byHandle.length > 0 ? byHandle : scenes.value.filter(({ name }) => fold(name) === fold(scene))
+        const named =
+          byHandle.length > 0 ? byHandle : scenes.value.filter(({ name }) => foldText(name) === foldText(scene))
         const [only] = named
         if (named.length !== 1 || only === undefined) {
           const near = named.length > 1 ? named : matching(scene, scenes.value)
-          if (near.length === 0) return say(`No scene is called ${quote(scene)}. Nothing was done.`)
-          return say(`It is not clear which scene ${quote(scene)} is. Nothing was done.`, {
+          if (near.length === 0) return sayAnswer(`No scene is called ${quoteText(scene)}. Nothing was done.`)
+          return sayAnswer(`It is not clear which scene ${quoteText(scene)} is. Nothing was done.`, {
             ask: 'Which one?',
             scenes: near.slice(0, MAX_SHOWN).map(sceneJson),
           })
@@ -84,13 +92,13 @@ export function sceneTools(parts: HomeParts): readonly Capability[] {
           const preview = await previewCall(parts, call, context)
           if (!preview.ok) return fail(preview.fault)
           return sayPreview(
-            `${quote(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`,
+            `${quoteText(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`,
             preview.value,
           )
         }
         const outcome = await context.call(call.tool, call.arguments)
         if (!outcome.ok) return fail(outcome.fault)
-        return say(`${quote(only.name)} was run.`, { id: context.traceId })
+        return sayAnswer(`${quoteText(only.name)} was run.`, { id: context.traceId })
       },
     }),
   ]
@@ -126,13 +134,13 @@ function handleOf(id: number): string {
 }
 
 function sceneJson({ id, name, group }: Scene): JsonObject {
-  return { handle: handleOf(id), name: quote(name), ...(group === '' ? {} : { group: quote(group) }) }
+  return { handle: handleOf(id), name: quoteText(name), ...(group === '' ? {} : { group: quoteText(group) }) }
 }
 
 function matching(text: string, scenes: readonly Scene[]): readonly Scene[] {
-  const words = meaningfulWords(text)
+  const words = splitMeaningfulWords(text)
   return scenes.filter(({ name, group }) => {
-    const own = new Set([...meaningfulWords(name), ...meaningfulWords(group)])
+    const own = new Set([...splitMeaningfulWords(name), ...splitMeaningfulWords(group)])
     return words.length > 0 && words.every((word) => own.has(word))
   })
 }
@@ -140,13 +148,13 @@ function matching(text: string, scenes: readonly Scene[]): readonly Scene[] {
 async function sayWhatItDoes(parts: HomeParts, { id, name }: Scene, context: HandlerContext): Promise<string> {
   const outcome = await context.call('hs4.events.definition.get', { id })
   const actions = outcome.ok ? actionsIn(outcome.value.data) : []
-  if (actions.length === 0) return `What ${quote(name)} does cannot be read, so a person is asked before it runs.`
+  if (actions.length === 0) return `What ${quoteText(name)} does cannot be read, so a person is asked before it runs.`
   const { things } = await takePicture(parts, context)
   const names = new Map(things.map((thing) => [thing.handle, thing.name]))
   const steps = actions.flatMap((action) => actionWords(action, names))
   const shown = steps.slice(0, MAX_STEPS)
   const more = steps.length > shown.length ? [`${steps.length - shown.length} more`] : []
-  return `${quote(name)} does ${sayCount(steps.length, 'thing')}: ${sayList([...shown, ...more])}.`
+  return `${quoteText(name)} does ${sayCount(steps.length, 'thing')}: ${sayList([...shown, ...more])}.`
 }
 
 function actionsIn(definition: Json): readonly JsonObject[] {
@@ -158,11 +166,11 @@ function actionsIn(definition: Json): readonly JsonObject[] {
 /** One phrase for each thing that is told something; other actions by their type. */
 function actionWords(action: JsonObject, names: ReadonlyMap<string, string>): readonly string[] {
   const told = objectsAt(action, 'deviceActions')
-  if (told.length === 0) return [quote(textAt(action, 'type') ?? 'something unknown')]
+  if (told.length === 0) return [quoteText(textAt(action, 'type') ?? 'something unknown')]
   return told.map((each) => {
     const ref = numberAt(each, 'dvRef')
     const name = names.get(`hs:${ref}`) ?? textAt(each, 'deviceKey') ?? `device ${ref}`
     const to = textAt(each, 'controlLabel') ?? numberAt(each, 'controlValue')
-    return `${quote(name)}${to === undefined ? '' : ` to ${quote(String(to))}`}`
+    return `${quoteText(name)}${to === undefined ? '' : ` to ${quoteText(String(to))}`}`
   })
 }

@@ -8,17 +8,17 @@ import type { Outcome } from '../bus/call.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { JsonObject } from '../core/json.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
-import { say } from './dependencies.ts'
+import { sayAnswer } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { findThing, isOnFloorNamed, roomsNamed } from './find.ts'
-import { kindOfWord, meaningfulWords } from './home-words.ts'
-import { directoryOf, thingJson } from './look-tools.ts'
-import type { Picture } from './picture.ts'
-import { quote, sayCount, sayList } from './say.ts'
+import { findThingKind, splitMeaningfulWords } from './home-words.ts'
+import { listThingNames, thingJson } from './look-tools.ts'
+import type { HomePicture } from './picture.ts'
+import { quoteText, sayCount, sayList } from './say.ts'
 import { isReadBack, withClaims } from './set-outcome.ts'
 import { mayBeSetWithOthers } from './thing.ts'
 import type { Thing, ThingCall } from './thing.ts'
-import { chooseControl } from './wish.ts'
+import { chooseThingControl } from './wish.ts'
 
 export const MANY_KINDS = ['light', 'switch', 'blind', 'fan', 'speaker', 'screen'] as const
 const MAX_MANY = 120
@@ -40,7 +40,7 @@ interface ManyWish {
 interface ManySetting {
   readonly wish: ManyWish
   readonly context: HandlerContext
-  readonly picture: Picture
+  readonly picture: HomePicture
 }
 
 interface AbleThing {
@@ -52,14 +52,16 @@ export async function setMany(parts: HomeParts, { wish, context, picture }: Many
   const meant = thingsMeant(wish, picture)
   if ('answer' in meant) return meant.answer
   const able = meant.things.flatMap((one): readonly AbleThing[] => {
-    const control = chooseControl(one, wish.to)
+    const control = chooseThingControl(one, wish.to)
     return control.ok ? [{ one, call: withClaims(control.value.call, wish) }] : []
   })
   const noun = wish.kind ?? 'thing'
-  const to = quote(String(wish.to))
-  if (able.length === 0) return say(`No ${noun} there can be set to ${to}. Nothing was done.`)
+  const to = quoteText(String(wish.to))
+  if (able.length === 0) return sayAnswer(`No ${noun} there can be set to ${to}. Nothing was done.`)
   if (able.length > MAX_MANY)
-    return say(`That is ${sayCount(able.length, noun)}: more than ${MAX_MANY} at once. Name a room. Nothing was done.`)
+    return sayAnswer(
+      `That is ${sayCount(able.length, noun)}: more than ${MAX_MANY} at once. Name a room. Nothing was done.`,
+    )
   if (wish.preview) return previewMany(parts, able, { context, what: `${sayCount(able.length, noun)} to ${to}` })
   return carryOutAll(able, { context, wish, noun })
 }
@@ -69,7 +71,7 @@ async function previewMany(
   able: readonly AbleThing[],
   { context, what }: { readonly context: HandlerContext; readonly what: string },
 ): Promise<Outcome> {
-  const names = able.slice(0, MAX_NAMED).map(({ one }) => quote(one.name))
+  const names = able.slice(0, MAX_NAMED).map(({ one }) => quoteText(one.name))
   const previews = await Promise.all(able.map(({ call }) => previewCall(parts, call, context)))
   const asksPerson = previews.some((preview) => preview.ok && preview.value.asksPerson)
   const refused = previews.filter((preview) => !preview.ok).length
@@ -94,20 +96,20 @@ async function carryOutAll(
       const outcome = await context.call(call.tool, call.arguments)
       if (outcome.ok) set.push({ one, isVerified: isReadBack(outcome.value.data) })
       else if (outcome.fault.kind === 'approval-required')
-        waiting.push({ name: quote(one.name), approval: outcome.fault.details?.['approval_id'] ?? '' })
-      else failed.push({ name: quote(one.name), quoted: quote(outcome.fault.message) })
+        waiting.push({ name: quoteText(one.name), approval: outcome.fault.details?.['approval_id'] ?? '' })
+      else failed.push({ name: quoteText(one.name), quoted: quoteText(outcome.fault.message) })
     }
   }
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, able.length) }, work))
   const verified = set.filter(({ isVerified }) => isVerified).length
-  const to = quote(String(wish.to))
+  const to = quoteText(String(wish.to))
   const sentences = [
     `Set ${set.length} of ${sayCount(able.length, noun)} to ${to}; ${verified} read back so.`,
     ...(waiting.length === 0 ? [] : [`${sayCount(waiting.length, 'waits', 'wait')} for a person.`]),
     ...(failed.length === 0 ? [] : [`${failed.length} failed.`]),
     ...(queue.length === 0 ? [] : [`${queue.length} were not tried: the time was over.`]),
   ]
-  return say(sentences.join(' '), {
+  return sayAnswer(sentences.join(' '), {
     ...(failed.length === 0 ? {} : { failed: failed.slice(0, MAX_NAMED) }),
     ...(waiting.length === 0 ? {} : { waiting: waiting.slice(0, MAX_NAMED) }),
     id: context.traceId,
@@ -118,7 +120,7 @@ async function carryOutAll(
 export type ThingsMeant = { readonly things: readonly Thing[] } | { readonly answer: Outcome }
 
 /** An answer where nobody can be sure which are meant. */
-function thingsMeant({ room, kind, except }: ManyWish, picture: Picture): ThingsMeant {
+function thingsMeant({ room, kind, except }: ManyWish, picture: HomePicture): ThingsMeant {
   const safe = picture.things.filter(
     (one) =>
       mayBeSetWithOthers(one) &&
@@ -133,23 +135,23 @@ function thingsMeant({ room, kind, except }: ManyWish, picture: Picture): Things
   const unknown = found.find(({ things }) => things === undefined)
   if (unknown !== undefined || found.length === 0)
     return {
-      answer: say(`There is no room or floor ${quote((unknown?.place ?? room).trim())}. Nothing was done.`, {
+      answer: sayAnswer(`There is no room or floor ${quoteText((unknown?.place ?? room).trim())}. Nothing was done.`, {
         ask: 'Which room?',
         rooms: picture.rooms
           .all()
           .slice(0, 30)
-          .map(({ name }) => quote(name)),
+          .map(({ name }) => quoteText(name)),
       }),
     }
   return { things: [...new Set(found.flatMap(({ things }) => things ?? []))] }
 }
 
 function runsOn({ name, kind }: Thing): boolean {
-  return kind === 'switch' && RUNS_ON.test(meaningfulWords(name).join(' '))
+  return kind === 'switch' && RUNS_ON.test(splitMeaningfulWords(name).join(' '))
 }
 
 /** `undefined`: there is no such place. */
-function inPlace(place: string, things: readonly Thing[], picture: Picture): readonly Thing[] | undefined {
+function inPlace(place: string, things: readonly Thing[], picture: HomePicture): readonly Thing[] | undefined {
   const rooms = roomsNamed(place, picture.rooms.all())
   if (rooms.length > 0) return things.filter((one) => rooms.some(({ key }) => key === one.room))
   return picture.things.some((one) => isOnFloorNamed(place, one))
@@ -157,13 +159,13 @@ function inPlace(place: string, things: readonly Thing[], picture: Picture): rea
     : undefined
 }
 
-function leftOut(except: readonly string[], picture: Picture): ThingsMeant {
+function leftOut(except: readonly string[], picture: HomePicture): ThingsMeant {
   const things: Thing[] = []
   for (const text of except) {
-    const found = findThing(text, directoryOf(picture))
+    const found = findThing(text, listThingNames(picture))
     const place = inPlace(text, picture.things, picture)
-    const [word, ...others] = meaningfulWords(text)
-    const kind = others.length === 0 && word !== undefined ? kindOfWord(word) : undefined
+    const [word, ...others] = splitMeaningfulWords(text)
+    const kind = others.length === 0 && word !== undefined ? findThingKind(word) : undefined
     if (found.kind === 'one') things.push(found.thing)
     else if (place !== undefined) things.push(...place)
     else if (kind !== undefined) things.push(...picture.things.filter((one) => one.kind === kind))
@@ -171,7 +173,7 @@ function leftOut(except: readonly string[], picture: Picture): ThingsMeant {
     else if (found.kind === 'question' && found.whole.length > 0) things.push(...found.whole)
     else
       return {
-        answer: say(`It is not clear what ${quote(text)} is, which is to be left out. Nothing was done.`, {
+        answer: sayAnswer(`It is not clear what ${quoteText(text)} is, which is to be left out. Nothing was done.`, {
           ask: 'What is to be left out?',
           ...(found.kind === 'question' ? { things: found.candidates.map((one) => thingJson(one, picture)) } : {}),
         }),

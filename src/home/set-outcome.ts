@@ -4,7 +4,7 @@
  * Pure.
  */
 import type { Json } from '../core/json.ts'
-import { at, textAt } from './json-path.ts'
+import { valueAt, textAt } from './json-path.ts'
 import type { ThingCall } from './thing.ts'
 
 /** HomeSeer's tools want it said that a change is meant, and why. Such a call runs as it is printed. */
@@ -20,8 +20,8 @@ export function withClaims(
 /** Whether it was seen afterwards, from something else than the field that was written. */
 export function isReadBack(data: Json): boolean {
   return (
-    at(data, 'verification', 'matched') === true ||
+    valueAt(data, 'verification', 'matched') === true ||
     textAt(data, 'verification', 'outcome') === 'confirmed' ||
-    at(data, 'data', 'confirmed') === true
+    valueAt(data, 'data', 'confirmed') === true
   )
 }

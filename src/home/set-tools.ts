@@ -14,22 +14,22 @@ import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL, preview, say, thing, why } from './dependencies.ts'
+import { HOME_TOOL, previewArgument, sayAnswer, thingArgument, whyArgument } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { deviceRestore } from './device-things.ts'
 import { findThing } from './find.ts'
-import type { Found } from './find.ts'
+import type { FoundThing } from './find.ts'
 import { isPlural } from './home-words.ts'
 import { textAt } from './json-path.ts'
-import { directoryOf, thingJson } from './look-tools.ts'
+import { listThingNames, thingJson } from './look-tools.ts'
 import { takePicture } from './picture.ts'
-import type { Picture } from './picture.ts'
-import { capitalise, quote, sayList } from './say.ts'
+import type { HomePicture } from './picture.ts'
+import { capitalise, quoteText, sayList } from './say.ts'
 import { MANY_KINDS, setMany } from './set-many.ts'
 import { isReadBack, withClaims } from './set-outcome.ts'
 import { mayBeSetWithOthers } from './thing.ts'
 import type { Thing } from './thing.ts'
-import { chooseControl } from './wish.ts'
+import { chooseThingControl } from './wish.ts'
 
 const MAX_NAMED = 8
 
@@ -47,15 +47,15 @@ export function setTools(parts: HomeParts): readonly Capability[] {
       name: 'home_set',
       title: 'Change a thing',
       description: 'Sets one thing and says what was verified; locks and doors wait for a person. `id` can be undone.',
-      input: z.strictObject({ thing, to: wanted, why, preview }),
+      input: z.strictObject({ thing: thingArgument, to: wanted, why: whyArgument, preview: previewArgument }),
       act: async (_, input, context) => {
         const picture = await takePicture(parts, context)
         // A question is never turned into an act.
-        if (/[?？]/.test(input.thing)) return say('That is a question: home_state answers it. Nothing was done.')
-        const isAble = (one: Thing): boolean => chooseControl(one, input.to).ok
-        const found = findThing(input.thing, directoryOf(picture), { isAble })
+        if (/[?？]/.test(input.thing)) return sayAnswer('That is a question: home_state answers it. Nothing was done.')
+        const isAble = (one: Thing): boolean => chooseThingControl(one, input.to).ok
+        const found = findThing(input.thing, listThingNames(picture), { isAble })
         if (found.kind === 'none')
-          return say(`Nothing here is called ${quote(input.thing)}. Nothing was done.`, {
+          return sayAnswer(`Nothing here is called ${quoteText(input.thing)}. Nothing was done.`, {
             next: { tool: 'home_overview', arguments: {} },
           })
         if (found.kind === 'question') return askWhich(found, { wish: input, text: input.thing, picture })
@@ -72,9 +72,9 @@ export function setTools(parts: HomeParts): readonly Capability[] {
         room: z.string().max(120).exactOptional().describe('A room, several, or a floor; left out: the whole home.'),
         kind: z.enum(MANY_KINDS).exactOptional().describe('Left out: everything that is safe to set together.'),
         to: wanted,
-        except: z.array(thing).max(20).default([]).describe('Things, rooms or kinds.'),
-        why,
-        preview,
+        except: z.array(thingArgument).max(20).default([]).describe('Things, rooms or kinds.'),
+        why: whyArgument,
+        preview: previewArgument,
       }),
       timeoutSeconds: 120,
       act: async (_, wish, context) => setMany(parts, { wish, context, picture: await takePicture(parts, context) }),
@@ -90,11 +90,11 @@ interface SetWish {
 
 /** Where several of one harmless kind are meant, the call that sets them all is offered as it would be made. */
 function askWhich(
-  { candidates, whole }: Extract<Found, { readonly kind: 'question' }>,
-  { wish, text, picture }: { readonly wish: SetWish; readonly text: string; readonly picture: Picture },
+  { candidates, whole }: Extract<FoundThing, { readonly kind: 'question' }>,
+  { wish, text, picture }: { readonly wish: SetWish; readonly text: string; readonly picture: HomePicture },
 ): Outcome {
   const [first] = whole
-  const able = whole.filter((one) => chooseControl(one, wish.to).ok)
+  const able = whole.filter((one) => chooseThingControl(one, wish.to).ok)
   const kind = MANY_KINDS.find((each) => each === first?.kind)
   const areAlike =
     able.length > 1 && kind !== undefined && able.every((one) => one.kind === kind && mayBeSetWithOthers(one))
@@ -103,7 +103,7 @@ function askWhich(
   const others = picture.things.filter((one) => one.kind === kind && (room === undefined || one.room === first?.room))
   const all: JsonObject = {
     // In quotation marks it is found as well.
-    ...(room === undefined ? {} : { room: quote(room) }),
+    ...(room === undefined ? {} : { room: quoteText(room) }),
     kind: kind ?? 'light',
     to: wish.to,
     // Of the same kind and place, but not what was said.
@@ -111,8 +111,8 @@ function askWhich(
     why: wish.why,
   }
   const isOffered = areAlike && (isPlural(text) || able.length <= 12) && others.length - able.length <= 20
-  return say(
-    `${quote(text)} may mean ${whole.length > 1 ? `${whole.length} things` : 'one of these'}. Nothing was done.`,
+  return sayAnswer(
+    `${quoteText(text)} may mean ${whole.length > 1 ? `${whole.length} things` : 'one of these'}. Nothing was done.`,
     {
       ask: isOffered && isPlural(text) ? 'All of them?' : 'Which one?',
       things: candidates.map((each) => thingJson(each, picture)),
@@ -124,26 +124,26 @@ function askWhich(
 interface Setting {
   readonly wish: SetWish
   readonly context: HandlerContext
-  readonly picture: Picture
+  readonly picture: HomePicture
 }
 
 async function setOne(parts: HomeParts, one: Thing, { wish, context, picture }: Setting): Promise<Outcome> {
-  const control = chooseControl(one, wish.to)
-  if (!control.ok) return say(refusalOf(one, wish.to, control.fault), { things: [thingJson(one, picture)] })
+  const control = chooseThingControl(one, wish.to)
+  if (!control.ok) return sayAnswer(refusalOf(one, wish.to, control.fault), { things: [thingJson(one, picture)] })
   const { told } = control.value
   const call = withClaims(control.value.call, wish)
   if (wish.preview) {
     const preview = await previewCall(parts, call, context)
     if (!preview.ok) return fail(withLabel(preview.fault, one))
-    return sayPreview(`${capitalise(quote(one.name))} would be set to ${quote(told)}.`, preview.value)
+    return sayPreview(`${capitalise(quoteText(one.name))} would be set to ${quoteText(told)}.`, preview.value)
   }
   const restore = await deviceRestore(parts, call, context)
   const outcome = await context.call(call.tool, call.arguments)
   if (!outcome.ok) return fail(withLabel(outcome.fault, one))
   const { data } = outcome.value
   const shown = textAt(data, 'verification', 'observed', 'status')
-  return say(setSentence(one, told, { shown, data }), {
-    things: [{ ...thingJson(one, picture), ...(shown === undefined ? {} : { quoted: quote(shown) }) }],
+  return sayAnswer(setSentence(one, told, { shown, data }), {
+    things: [{ ...thingJson(one, picture), ...(shown === undefined ? {} : { quoted: quoteText(shown) }) }],
     id: context.traceId,
     ...(restore === undefined ? {} : { undo: { ...restore } }),
   })
@@ -151,17 +151,17 @@ async function setOne(parts: HomeParts, one: Thing, { wish, context, picture }: 
 
 /** Says `verified` only of what was read back. */
 function setSentence(one: Thing, told: string, { shown, data }: { shown: string | undefined; data: Json }): string {
-  const name = capitalise(quote(one.name))
+  const name = capitalise(quoteText(one.name))
   const state = textAt(data, 'verification', 'outcome')
-  if (state === 'still_moving') return `${name} is on its way to ${quote(told)}.`
-  if (isReadBack(data)) return `${name} is ${shown === undefined ? quote(told) : quote(shown)}, read back.`
-  return `${name} was told ${quote(told)}${shown === undefined ? '; it does not report back' : ` and shows ${quote(shown)}`}.`
+  if (state === 'still_moving') return `${name} is on its way to ${quoteText(told)}.`
+  if (isReadBack(data)) return `${name} is ${shown === undefined ? quoteText(told) : quoteText(shown)}, read back.`
+  return `${name} was told ${quoteText(told)}${shown === undefined ? '; it does not report back' : ` and shows ${quoteText(shown)}`}.`
 }
 
 function refusalOf(one: Thing, to: SetWish['to'], can: readonly string[]): string {
-  const name = capitalise(quote(one.name))
+  const name = capitalise(quoteText(one.name))
   if (can.length === 0) return `${name} cannot be told anything: it only tells. Nothing was done.`
-  return `${name} cannot be set to ${quote(String(to))}. It takes ${sayList(can.slice(0, MAX_NAMED).map(quote))}. Nothing was done.`
+  return `${name} cannot be set to ${quoteText(String(to))}. It takes ${sayList(can.slice(0, MAX_NAMED).map(quoteText))}. Nothing was done.`
 }
 
 function withLabel(fault: Fault, one: Thing): Fault {

@@ -102,7 +102,7 @@ export function isSynonym(left: string, right: string): boolean {
 }
 
 /** The first word of the group that it is in; otherwise itself. */
-export function meaningOf(word: string): string {
+export function findSynonymHead(word: string): string {
   const group = BY_WORD.get(word)
   return group === undefined ? word : (GROUPS[group]?.split(' ')[0] ?? word)
 }

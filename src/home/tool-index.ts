@@ -8,8 +8,8 @@
 import type { Offer } from '../bus/capability.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { kindOfWord, knownRoom, meaningfulWords } from './home-words.ts'
-import { meaningOf } from './synonyms.ts'
+import { findThingKind, findRoomName, splitMeaningfulWords } from './home-words.ts'
+import { findSynonymHead } from './synonyms.ts'
 
 /** Term saturation and length normalisation, as BM25 is usually run. */
 const K1 = 1.2
@@ -85,8 +85,8 @@ function documentOf(offer: Offer): Document {
 
 /** Words by their meaning: `lamps` and `Licht` are found under the same word, and so are `errors` and `error`. */
 function wordsOf(text: string): readonly string[] {
-  return meaningfulWords(text.replaceAll('_', ' ')).map(
-    (word) => kindOfWord(word) ?? knownRoom(word) ?? stem(meaningOf(word)),
+  return splitMeaningfulWords(text.replaceAll('_', ' ')).map(
+    (word) => findThingKind(word) ?? findRoomName(word) ?? stem(findSynonymHead(word)),
   )
 }
 

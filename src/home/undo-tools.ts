@@ -16,12 +16,12 @@ import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL, preview, say, why } from './dependencies.ts'
+import { HOME_TOOL, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
-import { at, textAt } from './json-path.ts'
+import { valueAt, textAt } from './json-path.ts'
 import { takePicture } from './picture.ts'
-import type { Picture } from './picture.ts'
-import { quote, sayCount } from './say.ts'
+import type { HomePicture } from './picture.ts'
+import { quoteText, sayCount } from './say.ts'
 import { reverseCalls } from './reverse-call.ts'
 import type { ReverseCall } from './reverse-call.ts'
 import { withClaims } from './set-outcome.ts'
@@ -47,7 +47,7 @@ export function undoTools(parts: HomeParts): readonly Capability[] {
       name: 'undo',
       title: 'Take a change back',
       description: 'Brings back what was before a change of yours: the `id` of its answer, or the last one.',
-      input: z.strictObject({ id: z.string().max(64).default('last'), why, preview }),
+      input: z.strictObject({ id: z.string().max(64).default('last'), why: whyArgument, preview: previewArgument }),
       act: (_, wish, context) => undo(parts, wish, context),
     }),
   ]
@@ -55,12 +55,13 @@ export function undoTools(parts: HomeParts): readonly Capability[] {
 
 async function undo(parts: HomeParts, wish: UndoWish, context: HandlerContext): Promise<Outcome> {
   const found = wish.id === 'last' ? lastChange(parts, context) : changeNamed(parts, wish.id, context)
-  if (typeof found === 'string') return say(`${found} Nothing was done.`)
+  if (typeof found === 'string') return sayAnswer(`${found} Nothing was done.`)
   const picture = await takePicture(parts, context)
   const stale = found.calls.filter((call) => isChangedSince(call, picture))
   const calls = found.calls.filter((call) => !stale.includes(call))
-  const left = stale.map(({ label }) => `${quote(label)} was changed again since`)
-  if (calls.length === 0) return say(`${[...left, ...found.unknown].slice(0, MAX_NAMED).join('. ')}. Nothing was done.`)
+  const left = stale.map(({ label }) => `${quoteText(label)} was changed again since`)
+  if (calls.length === 0)
+    return sayAnswer(`${[...left, ...found.unknown].slice(0, MAX_NAMED).join('. ')}. Nothing was done.`)
   const claimed = calls.map(({ call, label }) => ({ label, call: withClaims(call, wish) }))
   if (wish.preview) {
     const previews = await Promise.all(claimed.map(({ call }) => previewCall(parts, call, context)))
@@ -80,11 +81,11 @@ async function undo(parts: HomeParts, wish: UndoWish, context: HandlerContext): 
     }
     // That nothing was done yet can only be said while it is true.
     else if (outcome.fault.kind === 'approval-required' && done === 0) return fail(outcome.fault)
-    else failed.push(`${quote(label)}: ${quote(outcome.fault.message)}`)
+    else failed.push(`${quoteText(label)}: ${quoteText(outcome.fault.message)}`)
   }
   const sentence = `${sayCount(done, 'change')} ${done === 1 ? 'was' : 'were'} taken back, ${verified} read back so.`
   const notes = [...failed, ...left, ...found.unknown].slice(0, MAX_NAMED)
-  return say(notes.length === 0 ? sentence : `${sentence} The rest was not: see not_undone.`, {
+  return sayAnswer(notes.length === 0 ? sentence : `${sentence} The rest was not: see not_undone.`, {
     ...(notes.length === 0 ? {} : { not_undone: notes }),
     undid: found.traceId,
     id: context.traceId,
@@ -92,11 +93,11 @@ async function undo(parts: HomeParts, wish: UndoWish, context: HandlerContext): 
 }
 
 function isVerified(data: Json): boolean {
-  return at(data, 'verification', 'matched') === true || at(data, 'data', 'confirmed') === true
+  return valueAt(data, 'verification', 'matched') === true || valueAt(data, 'data', 'confirmed') === true
 }
 
 /** Only where it is known what the change left behind, and what is there now. */
-function isChangedSince({ handle, leftAt }: ReverseCall, { things }: Picture): boolean {
+function isChangedSince({ handle, leftAt }: ReverseCall, { things }: HomePicture): boolean {
   const now = things.find((thing) => thing.handle === handle)?.level
   return leftAt !== undefined && now !== undefined && now !== leftAt
 }
@@ -110,7 +111,7 @@ interface UndoableChange {
 
 function changeNamed(parts: HomeParts, traceId: string, context: HandlerContext): UndoableChange | string {
   const change = changeOf(parts, traceId, context)
-  if (change === undefined) return `There is no change ${quote(traceId)} of yours.`
+  if (change === undefined) return `There is no change ${quoteText(traceId)} of yours.`
   if (change.calls.length === 0 && change.unknown.length === 0) return 'That call changed nothing.'
   return change
 }
@@ -155,7 +156,7 @@ function changeOf(parts: HomeParts, traceId: string, { caller }: HandlerContext)
         // The exit says it only where it is another than the tool's own.
         effect: textAt(exit, 'effect') ?? textAt(enter, 'effect'),
       },
-      { arguments: at(bodyOf(parts, enter), 'arguments'), result: resultOf(parts, exit) },
+      { arguments: valueAt(bodyOf(parts, enter), 'arguments'), result: resultOf(parts, exit) },
     ),
   )
   return {
@@ -167,7 +168,7 @@ function changeOf(parts: HomeParts, traceId: string, { caller }: HandlerContext)
 }
 
 function resultOf(parts: HomeParts, exit: LedgerEntry): Json | undefined {
-  return at(bodyOf(parts, exit), 'result')
+  return valueAt(bodyOf(parts, exit), 'result')
 }
 
 function bodyOf({ ledger }: HomeParts, { seq }: LedgerEntry): Json | undefined {

@@ -7,7 +7,7 @@
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { fold, wishWord } from './home-words.ts'
+import { foldText, readWishWord } from './home-words.ts'
 import type { WishWord } from './home-words.ts'
 import { parseNumber } from './number-words.ts'
 import type { Thing, ThingCall, ThingControl } from './thing.ts'
@@ -27,9 +27,12 @@ const FILLERS = new Set(
 const PERCENT = /%|percent|prozent|half|halb|quarter|viertel|full|voll/i
 
 /** The control that is meant; otherwise what the thing can be told instead. */
-export function chooseControl(thing: Thing, to: string | number | boolean): Result<ChosenControl, readonly string[]> {
+export function chooseThingControl(
+  thing: Thing,
+  to: string | number | boolean,
+): Result<ChosenControl, readonly string[]> {
   const text = String(to).trim()
-  const word = wishWord(text) ?? wishWord(withoutFillers(text))
+  const word = readWishWord(text) ?? readWishWord(withoutFillers(text))
   const byWord = word === undefined ? undefined : controlFor(thing, word)
   if (byWord !== undefined) return ok({ call: byWord.callFor(undefined), told: word ?? text })
   const chosen = relativeChoice(thing, text) ?? numberChoice(thing, text) ?? colourChoice(thing, text)
@@ -40,7 +43,7 @@ export function chooseControl(thing: Thing, to: string | number | boolean): Resu
 }
 
 function withoutFillers(text: string): string {
-  return fold(text)
+  return foldText(text)
     .split(' ')
     .filter((word) => !FILLERS.has(word))
     .join(' ')
@@ -113,7 +116,7 @@ function relativeStep(text: string, { wish, minimum = 0, maximum = 100 }: ThingC
   const signed = /^([+-])\s*(\d+(?:[.,]\d+)?)\s*(?:%|percent|prozent|degrees?|grad|°c?)?$/i.exec(text)
   if (signed !== null && (signed[1] === '+' || minimum >= 0))
     return Number(`${signed[1]}${(signed[2] ?? '').replace(',', '.')}`)
-  const folded = fold(text)
+  const folded = foldText(text)
   const words = folded.split(' ')
   const direction = words.some((word) => MORE.has(word)) ? 1 : words.some((word) => LESS.has(word)) ? -1 : undefined
   const isNegated = words.some((word) => ['not', 'nicht', 'no', 'kein', 'nie', 'never'].includes(word))
@@ -157,21 +160,22 @@ function colourChoice(thing: Thing, text: string): ChosenControl | undefined {
 
 /** The label that was said, or the only one whose words are all in what was said: `movie mode` for `Movie`. */
 function labelledControl({ controls }: Thing, text: string): ThingControl | undefined {
-  const folded = fold(text)
-  const exact = controls.find(({ label }) => label !== undefined && fold(label) === folded)
+  const folded = foldText(text)
+  const exact = controls.find(({ label }) => label !== undefined && foldText(label) === folded)
   if (exact !== undefined) return exact
   const words = new Set(folded.split(' '))
   const near = controls.filter(
     ({ label }) =>
       label !== undefined &&
-      fold(label).length > 2 &&
-      fold(label)
+      foldText(label).length > 2 &&
+      foldText(label)
         .split(' ')
         .every((each) => words.has(each)),
   )
   // What else was said may turn the meaning around.
   const isPlain = [...words].every(
-    (word) => FILLERS.has(word) || MODE_WORDS.has(word) || near.some(({ label }) => fold(label ?? '').includes(word)),
+    (word) =>
+      FILLERS.has(word) || MODE_WORDS.has(word) || near.some(({ label }) => foldText(label ?? '').includes(word)),
   )
   return near.length === 1 && isPlain ? near[0] : undefined
 }

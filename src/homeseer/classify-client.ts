@@ -8,8 +8,8 @@
 import type { HomeseerConfig } from '../config/homeseer.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { DeviceKind } from './catalog/classify.ts'
-import { buildHouse } from './catalog/house.ts'
-import { adviceOn } from './tools/link-health.ts'
+import { buildCatalog } from './catalog/homeseer-catalog.ts'
+import { adviseOnLink } from './tools/link-health.ts'
 import { JsonClient } from './wire/json-client.ts'
 import { getControl, getStatus } from './wire/request.ts'
 
@@ -43,10 +43,10 @@ export async function classifyHomeseer(
     const controls = status.ok ? await json.call(getControl()) : status
     if (!status.ok || !controls.ok) {
       const outcome = status.ok ? (controls.ok ? 'ok' : controls.fault.kind) : status.fault.kind
-      return fail(adviceOn(url, { outcome }) ?? `HomeSeer at ${url} refuses to be read.`)
+      return fail(adviseOnLink(url, { outcome }) ?? `HomeSeer at ${url} refuses to be read.`)
     }
     const kinds = new Map(Object.entries(config.classes).map(([ref, kind]) => [Number(ref), kind]))
-    const { devices } = buildHouse(status.value.devices, controls.value, kinds)
+    const { devices } = buildCatalog(status.value.devices, controls.value, kinds)
     return ok(
       devices.map(({ ref, name, kind, sensitivity, evidence }) => ({
         ref,

@@ -8,7 +8,7 @@
 import type { HomeseerConfig } from '../config/homeseer.ts'
 import { EventFileStore, type EventFiles } from './catalog/event-file-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
-import { adviceOn, pushAdvice } from './tools/link-health.ts'
+import { adviseOnLink, adviseOnPush } from './tools/link-health.ts'
 import { AsciiClient, type AsciiState } from './wire/ascii-client.ts'
 import { JsonClient, type Credentials } from './wire/json-client.ts'
 import { getStatus, getVersion } from './wire/request.ts'
@@ -61,7 +61,7 @@ async function linkFinding(config: HomeseerConfig & { readonly url: string }): P
         advice: `HomeSeer ${version.value} at ${url} answers, with ${status.value.devices.length} devices.`,
       }
     const outcome = status.ok ? 'ok' : status.fault.kind
-    return { status: 'failing', advice: adviceOn(url, { outcome }) ?? `HomeSeer at ${url} refuses to be read.` }
+    return { status: 'failing', advice: adviseOnLink(url, { outcome }) ?? `HomeSeer at ${url} refuses to be read.` }
   } finally {
     json.close()
   }
@@ -82,7 +82,7 @@ async function pushFinding(
       : []
   const host = new URL(config.url).hostname.replaceAll(/^\[|\]$/g, '')
   const state = await firstState({ host, port, credentials: credentialsOf(config) })
-  const advice = pushAdvice(state)
+  const advice = adviseOnPush(state)
   return advice === undefined ? [] : [{ status: 'degraded', advice }]
 }
 

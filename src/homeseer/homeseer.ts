@@ -16,13 +16,13 @@ import { fail, ok, type Result } from '../core/result.ts'
 import type { GuardServices } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { StateLog } from '../ledger/state-log.ts'
-import { adminReadTools, type UsersSeen } from './admin/admin-read-tools.ts'
-import { adminResources } from './admin/admin-resources.ts'
+import { adminReadTools, type SeenUsers } from './admin/admin-read-tools.ts'
+import { createAdminResources } from './admin/admin-resources.ts'
 import { adminTools, rollbackTool } from './admin/admin-tools.ts'
-import { createCapabilityCache } from './admin/capability-cache.ts'
+import { createAdminCapabilityCache } from './admin/capability-cache.ts'
 import { createRollbacks } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
-import { exposureOf } from './catalog/house.ts'
+import { createExposure } from './catalog/homeseer-catalog.ts'
 import { EventAdapterClient } from './catalog/event-adapter-client.ts'
 import { EventFileStore, type EventDefinitionSource } from './catalog/event-file-store.ts'
 import { AliasStore } from './resolve/alias-store.ts'
@@ -32,32 +32,32 @@ import { classTools } from './tools/class-tools.ts'
 import { ResolverClient } from './resolve/resolver-client.ts'
 import { startAnnouncing } from './tools/announce-client.ts'
 import { allowNumbers } from './tools/allow-list.ts'
-import { areaSet } from './tools/area-set.ts'
-import { Arrivals } from './tools/verify-client.ts'
+import { createAreaSetTool } from './tools/area-set.ts'
+import { LateArrivals } from './tools/verify-client.ts'
 import { createAuditTrail } from './tools/audit-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
-import { auditQuery } from './tools/audit-tool.ts'
-import { cameraPan, cameraReadTools } from './tools/camera-tools.ts'
-import { changeTools } from './tools/change-tools.ts'
-import { pluginFunctionCall, pluginList, scriptRun } from './tools/code-tools.ts'
-import type { OfferingBus, Homeseer } from './tools/dependencies.ts'
+import { createAuditQueryTool } from './tools/audit-tool.ts'
+import { createCameraPanTool, cameraReadTools } from './tools/camera-tools.ts'
+import { createPreparedChangeTools } from './tools/change-tools.ts'
+import { createPluginFunctionTool, createPluginListTool, createScriptRunTool } from './tools/code-tools.ts'
+import type { OfferingBus, HomeseerTools } from './tools/homeseer-tools.ts'
 import { deviceReadTools } from './tools/device-read-tools.ts'
-import { deviceSet } from './tools/device-set.ts'
-import { eventDefinition } from './tools/event-definition-tool.ts'
+import { createDeviceSetTool } from './tools/device-set.ts'
+import { createEventDefinitionTool } from './tools/event-definition-tool.ts'
 import { eventReadTools } from './tools/event-read-tools.ts'
-import { eventRun } from './tools/event-run.ts'
+import { createEventRunTool } from './tools/event-run.ts'
 import { healthTools } from './tools/health-tools.ts'
-import { helpRoute } from './tools/help-tool.ts'
+import { createHelpRouteTool } from './tools/help-tool.ts'
 import { intentTools } from './tools/intent-tools.ts'
-import { adviceOn, createLinkHealth, healthOf, type LinkHealth } from './tools/link-health.ts'
-import { prompts } from './tools/prompts.ts'
+import { adviseOnLink, createLinkHealth, toLinkHealth, type LinkHealth } from './tools/link-health.ts'
+import { createHomeseerPrompts } from './tools/prompts.ts'
 import { resolveTools } from './tools/resolve-tools.ts'
-import { resource, RESOURCES } from './tools/resources.ts'
-import { rulesOf } from './tools/rules.ts'
+import { createHomeseerResource, HOMESEER_RESOURCES } from './tools/resources.ts'
+import { readOwnerLists } from './tools/owner-lists.ts'
 import { withIgnoredArguments } from './tools/homeseer-change.ts'
 import { speakTool } from './tools/speak-tool.ts'
 import { startWebhookListener, type WebhookListener } from './tools/webhook-listener-server.ts'
-import { openLink, type Link } from './wire/link-client.ts'
+import { openHomeseerLink, type HomeseerLink } from './wire/link-client.ts'
 
 export interface HomeseerOptions {
   readonly config: HomeseerConfig & { readonly url: string }
@@ -87,7 +87,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
   const { config, logger, bus } = options
   const { url } = config
   const health = createLinkHealth({
-    away: (attempt) => logger.warn({ url, outcome: attempt.outcome }, adviceOn(url, attempt) ?? 'HomeSeer is away'),
+    away: (attempt) => logger.warn({ url, outcome: attempt.outcome }, adviseOnLink(url, attempt) ?? 'HomeSeer is away'),
     back: () => logger.info({ url }, 'HomeSeer answers again'),
   })
   const link = openLinkLater(options, health)
@@ -127,7 +127,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
       link.link.close()
     },
     health: () =>
-      healthOf({
+      toLinkHealth({
         url: config.url,
         last: health.last(),
         push: link.link.pushState(),
@@ -141,7 +141,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
 function openLinkLater(
   { config, clock, logger }: HomeseerOptions,
   health: LinkHealth,
-): { readonly link: Link; readonly open: () => void } {
+): { readonly link: HomeseerLink; readonly open: () => void } {
   const { url, user, password = '', push } = config
   const credentials = user === undefined ? undefined : { user, password }
   const host = new URL(url).hostname.replaceAll(/^\[|\]$/g, '')
@@ -165,13 +165,13 @@ function openLinkLater(
     mirror: { pollMs: push.pollSeconds * 1_000, resyncMs: push.resyncSeconds * 1_000 },
     clock,
   }
-  return laterLink(() => openLink(options))
+  return laterLink(() => openHomeseerLink(options))
 }
 
 /** A link whose parts are there once it has been opened; whoever asks before opens it. */
-function laterLink(make: () => Link): { readonly link: Link; readonly open: () => void } {
-  let made: Link | undefined
-  const open = (): Link => (made ??= make())
+function laterLink(make: () => HomeseerLink): { readonly link: HomeseerLink; readonly open: () => void } {
+  let made: HomeseerLink | undefined
+  const open = (): HomeseerLink => (made ??= make())
   return {
     open,
     link: {
@@ -190,7 +190,7 @@ function laterLink(make: () => Link): { readonly link: Link; readonly open: () =
   }
 }
 
-function assemble(options: HomeseerOptions, link: Link, configuredAliases: readonly Alias[]): Homeseer {
+function assemble(options: HomeseerOptions, link: HomeseerLink, configuredAliases: readonly Alias[]): HomeseerTools {
   const { config, clock, database, bus, guard, ledger } = options
   const learned = config.learnAliases ? new AliasStore(database, ledger) : undefined
   const classes = new ClassStore(database, ledger, config)
@@ -207,10 +207,10 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
   })
   const none: readonly never[] = []
   const isListed = allowNumbers(config.exposeDevices ?? []) ?? (() => false)
-  const exposes = exposureOf({ expose: config.expose, isListed })
+  const exposes = createExposure({ expose: config.expose, isListed })
   return {
     config,
-    rules: rulesOf(config),
+    rules: readOwnerLists(config),
     link,
     catalog,
     resolver: new ResolverClient({
@@ -222,7 +222,7 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
     configuredAliases,
     learned,
     eventFiles: eventSource(config, link, clock),
-    arrivals: new Arrivals(),
+    arrivals: new LateArrivals(),
     classes,
     exposes,
     bus,
@@ -236,27 +236,27 @@ function assemble(options: HomeseerOptions, link: Link, configuredAliases: reado
 }
 
 /** Files, or a copy of them, unless the owner lets the script on HomeSeer tell. */
-function eventSource(config: HomeseerConfig, link: Link, clock: Clock): EventDefinitionSource {
+function eventSource(config: HomeseerConfig, link: HomeseerLink, clock: Clock): EventDefinitionSource {
   const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers, scriptPage } = config
   if (config.eventsFrom === 'files') return new EventFileStore({ events, groups, knownMembers })
-  const json = { call: ((exchange, signal) => link.json.call(exchange, signal)) as Link['json']['call'] }
+  const json = { call: ((exchange, signal) => link.json.call(exchange, signal)) as HomeseerLink['json']['call'] }
   return new EventAdapterClient({ json, clock, scriptPage, key: config.admin.adapterKey, knownMembers })
 }
 
 function capabilitiesOf(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   { database, ledger, clock, config }: HomeseerOptions,
 ): readonly Capability[] {
-  const cache = createCapabilityCache(config.admin.capabilityCacheSeconds * 1_000, clock.monotonic)
+  const cache = createAdminCapabilityCache(config.admin.capabilityCacheSeconds * 1_000, clock.monotonic)
   const parts = { homeseer, cache, rollbacks: createRollbacks(database, ledger) }
   const users = createUsersSeen(clock)
   const changes: readonly Capability[] = [
-    deviceSet(homeseer),
-    eventRun(homeseer),
-    scriptRun(homeseer),
-    pluginFunctionCall(homeseer),
-    cameraPan(homeseer),
-    areaSet(homeseer),
+    createDeviceSetTool(homeseer),
+    createEventRunTool(homeseer),
+    createScriptRunTool(homeseer),
+    createPluginFunctionTool(homeseer),
+    createCameraPanTool(homeseer),
+    createAreaSetTool(homeseer),
     speakTool(homeseer),
     ...adminTools(parts),
     rollbackTool(parts),
@@ -264,30 +264,30 @@ function capabilitiesOf(
   const preparable = new Map(changes.map((change) => [change.offer.name, change.offer]))
   const tools = [
     ...healthTools(homeseer),
-    helpRoute(homeseer),
+    createHelpRouteTool(homeseer),
     ...resolveTools(homeseer),
     ...deviceReadTools(homeseer),
     ...eventReadTools(homeseer),
-    eventDefinition(homeseer),
+    createEventDefinitionTool(homeseer),
     ...cameraReadTools(homeseer),
-    pluginList(homeseer),
-    auditQuery(homeseer),
+    createPluginListTool(homeseer),
+    createAuditQueryTool(homeseer),
     ...changes,
-    ...changeTools(homeseer, preparable),
+    ...createPreparedChangeTools(homeseer, preparable),
     ...intentTools(homeseer),
     ...adminReadTools(homeseer, users),
   ]
   return [
     ...tools.map(withIgnoredArguments),
-    ...RESOURCES.map((definition) => resource(homeseer, definition)),
-    ...adminResources(homeseer, users, cache),
+    ...HOMESEER_RESOURCES.map((definition) => createHomeseerResource(homeseer, definition)),
+    ...createAdminResources(homeseer, users, cache),
     ...classTools(homeseer),
-    ...prompts(),
+    ...createHomeseerPrompts(),
   ]
 }
 
-function createUsersSeen(clock: Clock): UsersSeen {
-  let last: ReturnType<UsersSeen['last']>
+function createUsersSeen(clock: Clock): SeenUsers {
+  let last: ReturnType<SeenUsers['last']>
   return {
     last: () => last,
     note: (users) => {

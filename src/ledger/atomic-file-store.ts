@@ -7,7 +7,7 @@
  */
 import { open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { systemCode } from '../core/thrown.ts'
+import { systemErrorCode } from '../core/thrown.ts'
 
 /** One writer per path at a time; resolves when the new content is durable. */
 export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
@@ -49,5 +49,5 @@ export async function readIfThere(path: string): Promise<Uint8Array | undefined>
 }
 
 function isMissing(error: unknown): boolean {
-  return systemCode(error) === 'ENOENT'
+  return systemErrorCode(error) === 'ENOENT'
 }

@@ -11,7 +11,7 @@
  *
  * Pure.
  */
-import { base64, fromBase64, utf8 } from '../core/bytes.ts'
+import { toBase64, fromBase64, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { thrownMessage } from '../core/thrown.ts'
@@ -139,14 +139,14 @@ function isIncluded({ index, leaf, path }: PacketEntry, { checkpoint }: SignedCh
   const hashes = hashesIn(path)
   if (hashes === undefined) return false
   const { size, root } = checkpoint
-  return verifyInclusion({ leaf: leafHash(utf8(leaf)), index, size, path: hashes, root })
+  return verifyInclusion({ leaf: leafHash(toUtf8(leaf)), index, size, path: hashes, root })
 }
 
 function openedEntry({ leaf, opening, withheld }: PacketEntry): OpenedEntry | undefined {
-  const bytes = utf8(leaf)
+  const bytes = toUtf8(leaf)
   const decoded = decodeEntry(bytes)
   if (!decoded.ok) return undefined
-  const body = opening === undefined ? undefined : verifyOpening(utf8(canonicalJson({ ...opening })), bytes)
+  const body = opening === undefined ? undefined : verifyOpening(toUtf8(canonicalJson({ ...opening })), bytes)
   return { entry: decoded.value, ...(body?.ok === true ? { body: body.value } : {}), ...(withheld && { withheld }) }
 }
 
@@ -185,5 +185,5 @@ function hashesIn(path: Json | undefined): Uint8Array[] | undefined {
 
 /** A path as the packet has it. */
 export function packetPath(path: readonly Uint8Array[]): readonly string[] {
-  return path.map(base64)
+  return path.map(toBase64)
 }

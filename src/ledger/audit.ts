@@ -6,7 +6,7 @@
  */
 import { decodeEntry, isSequence } from './entry.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
-import type { Findings } from './finding.ts'
+import type { LedgerFindings } from './finding.ts'
 
 export const CALL_ENTER = 'call.enter'
 const CALL_EXIT = 'call.exit'
@@ -20,14 +20,14 @@ export const CHANGING_EFFECTS: ReadonlySet<unknown> = new Set(['writes', 'sensit
 /** Whether the entry at that place began a call. */
 export type IsCall = (seq: number) => boolean
 
-export class Audit {
-  readonly #findings: Findings
+export class CallAudit {
+  readonly #findings: LedgerFindings
   readonly #from: number
   readonly #isCall: IsCall
   /** Entered, not ended, within what was audited. */
   readonly open = new Set<number>()
 
-  constructor(findings: Findings, from = 0, isCall: IsCall = () => false) {
+  constructor(findings: LedgerFindings, from = 0, isCall: IsCall = () => false) {
     this.#findings = findings
     this.#from = from
     this.#isCall = isCall
@@ -43,10 +43,10 @@ export class Audit {
     const entry = decoded.value
     if (entry.seq !== seq) this.#findings.add({ kind: 'entry-misplaced', seq, claims: entry.seq })
     if (entry.kind === CALL_ENTER) this.open.add(seq)
-    if (endsCall(entry) && !this.#close(closedCall(entry)))
-      this.#findings.add({ kind: 'call-not-open', seq, call: closedCall(entry) })
+    if (isCallEnd(entry) && !this.#close(readClosedCall(entry)))
+      this.#findings.add({ kind: 'call-not-open', seq, call: readClosedCall(entry) })
     if (entry.kind === CALL_OUTCOME && !isLateOutcome(entry, seq, (call) => this.#hasEnded(call)))
-      this.#findings.add({ kind: 'call-not-ended', seq, call: lateCall(entry) })
+      this.#findings.add({ kind: 'call-not-ended', seq, call: readLateCall(entry) })
     return entry
   }
 
@@ -66,24 +66,24 @@ export function isLateOutcome(
   seq: number,
   hasEnded: (call: number) => boolean,
 ): boolean {
-  const call = lateCall(event)
+  const call = readLateCall(event)
   return call !== undefined && call < seq && hasEnded(call)
 }
 
 /** The call that an event tells more about; `undefined` for any other event, and for one that does not say which. */
-export function lateCall(event: LedgerEvent | LedgerEntry): number | undefined {
+export function readLateCall(event: LedgerEvent | LedgerEntry): number | undefined {
   return event.kind === CALL_OUTCOME && isSequence(event['call']) ? event['call'] : undefined
 }
 
-export function tellsLater({ kind }: { readonly kind: string }): boolean {
+export function isToldLater({ kind }: { readonly kind: string }): boolean {
   return kind === CALL_OUTCOME
 }
 
-export function endsCall({ kind }: { readonly kind: string }): boolean {
+export function isCallEnd({ kind }: { readonly kind: string }): boolean {
   return kind === CALL_EXIT || kind === CALL_ABORTED
 }
 
 /** The call that an event ends; `undefined` for one that ends none, or does not say which. */
-export function closedCall(event: LedgerEvent | LedgerEntry): number | undefined {
-  return endsCall(event) && isSequence(event['call']) ? event['call'] : undefined
+export function readClosedCall(event: LedgerEvent | LedgerEntry): number | undefined {
+  return isCallEnd(event) && isSequence(event['call']) ? event['call'] : undefined
 }

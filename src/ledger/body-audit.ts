@@ -4,21 +4,21 @@
  *
  * Pure.
  */
-import { BODY_ERASED, bodyHash, decodeBody, SALT_BYTES } from './group.ts'
+import { BODY_ERASED, commitmentHash, decodeBody, SALT_BYTES } from './group.ts'
 import type { SaltedBody } from './group.ts'
 import { isSequence } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { Findings } from './finding.ts'
+import type { LedgerFindings } from './finding.ts'
 
 export class BodyAudit {
-  readonly #findings: Findings
+  readonly #findings: LedgerFindings
   readonly #isGone: (seq: number) => boolean
   /** Gone, and not yet accounted for. */
   readonly #awaited = new Set<number>()
   readonly #erased = new Set<number>()
 
   /** `isGone`: the entry commits to a body, and it is not stored. */
-  constructor(findings: Findings, isGone: (seq: number) => boolean) {
+  constructor(findings: LedgerFindings, isGone: (seq: number) => boolean) {
     this.#findings = findings
     this.#isGone = isGone
   }
@@ -52,5 +52,5 @@ export class BodyAudit {
 }
 
 function isCommitted({ salt, body }: SaltedBody, committed: unknown): boolean {
-  return salt.length === SALT_BYTES && decodeBody(body) !== undefined && bodyHash(salt, body) === committed
+  return salt.length === SALT_BYTES && decodeBody(body) !== undefined && commitmentHash(salt, body) === committed
 }

@@ -4,8 +4,8 @@
  *
  * Pure: it reads through what it is given.
  */
-import { hex } from '../core/bytes.ts'
-import { BODY_ERASED, bodyHash, decodeBody } from './group.ts'
+import { toHex } from '../core/bytes.ts'
+import { BODY_ERASED, commitmentHash, decodeBody } from './group.ts'
 import type { SaltedBody } from './group.ts'
 import type { CachedEntry } from './entry-cache-store.ts'
 import { decodeEntry, isSequence } from './entry.ts'
@@ -19,10 +19,10 @@ export interface EntryWords {
 
 export function cachedEntry(entry: LedgerEntry, bytes: Uint8Array, words: EntryWords): CachedEntry {
   const row = entry['body_hash'] === undefined ? undefined : words.body(entry.seq)
-  const isCommitted = row !== undefined && bodyHash(row.salt, row.body) === entry['body_hash']
+  const isCommitted = row !== undefined && commitmentHash(row.salt, row.body) === entry['body_hash']
   return {
     entry,
-    leafHash: hex(leafHash(bytes)),
+    leafHash: toHex(leafHash(bytes)),
     body: isCommitted ? decodeBody(row.body) : undefined,
     erased: entry.kind === BODY_ERASED ? targetOf(entry, words) : undefined,
   }

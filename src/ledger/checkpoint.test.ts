@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { fromHex } from '../core/bytes.ts'
 import { checkpointText, formatCheckpoint, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import { signNote } from './note.ts'
-import { noteSigner } from './note-key.ts'
+import { createNoteSigner } from './note-key.ts'
 
 const ROOT = fromHex('0ac5186a91863e8e1d90c808014aa89bf5da8e3ee1d9f07630f0378f68f1ab62')
 const TEXT = 'example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n'
 const checkpoint = { origin: 'example.com/behind-the-sofa', size: 20_852_163, root: ROOT, extensions: [] }
-const signer = noteSigner('example.com/behind-the-sofa', generateKeyPairSync('ed25519').privateKey)
+const signer = createNoteSigner('example.com/behind-the-sofa', generateKeyPairSync('ed25519').privateKey)
 
 describe('checkpoint', () => {
   it('is three lines', () => {
@@ -41,7 +41,7 @@ describe('checkpoint', () => {
   })
 
   it('is not believed from a log that speaks of another', () => {
-    const other = noteSigner('example.com/other', generateKeyPairSync('ed25519').privateKey)
+    const other = createNoteSigner('example.com/other', generateKeyPairSync('ed25519').privateKey)
     const note = checkpointText({ checkpoint, note: signNote(TEXT, [other]) })
     expect(openCheckpoint(note, other.key)).toEqual({
       ok: false,

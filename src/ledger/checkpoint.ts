@@ -7,11 +7,11 @@
  *
  * Pure.
  */
-import { base64, fromBase64 } from '../core/bytes.ts'
+import { toBase64, fromBase64 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatNote, parseNote, verifyNote } from './note.ts'
-import type { Note, NoteFault } from './note.ts'
+import type { SignedNote, NoteFault } from './note.ts'
 import type { VerifierKey } from './note-key.ts'
 import { HASH_BYTES } from './tree.ts'
 
@@ -25,7 +25,7 @@ export interface Checkpoint {
 
 export interface SignedCheckpoint {
   readonly checkpoint: Checkpoint
-  readonly note: Note
+  readonly note: SignedNote
 }
 
 export type CheckpointFault =
@@ -34,7 +34,7 @@ export type CheckpointFault =
   | { readonly kind: 'other-origin'; readonly origin: string }
 
 export function formatCheckpoint({ origin, size, root, extensions }: Checkpoint): string {
-  const lines = [origin, decimal(size), base64(root), ...extensions]
+  const lines = [origin, formatDecimal(size), toBase64(root), ...extensions]
   if (lines.some((line) => line === '' || line.includes('\n'))) throw new TypeError('a checkpoint has no empty lines')
   return `${lines.join('\n')}\n`
 }
@@ -69,7 +69,7 @@ export function checkpointText(signed: SignedCheckpoint): string {
   return formatNote(signed.note)
 }
 
-export function decimal(value: number): string {
+export function formatDecimal(value: number): string {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not a count`)
   return String(value)
 }

@@ -11,7 +11,7 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
-import type { Migrations } from '../core/database-store.ts'
+import type { ModuleMigrations } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { CacheFinding, CachedThing } from './finding.ts'
@@ -36,7 +36,7 @@ export interface CacheTable {
 }
 
 export interface EntryCache {
-  readonly migrations: Migrations
+  readonly migrations: ModuleMigrations
   readonly tables: readonly CacheTable[]
   readonly apply: Readonly<Record<string, (sql: DatabaseSync, cached: CachedEntry) => void>>
   /** The rows that show the words of an entry. */
@@ -160,7 +160,7 @@ function compareKeys(left: readonly string[], right: readonly string[]): number 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
 
 /** Prepared once per text: preparing costs more than most of these take to run. */
-export function prepared(sql: DatabaseSync, text: string): StatementSync {
+export function prepareOnce(sql: DatabaseSync, text: string): StatementSync {
   const known = statements.get(sql) ?? new Map<string, StatementSync>()
   statements.set(sql, known)
   const statement = known.get(text) ?? sql.prepare(text)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromUtf8, utf8 } from '../core/bytes.ts'
+import { fromUtf8, toUtf8 } from '../core/bytes.ts'
 import type { Json } from '../core/json.ts'
 import { decodeEntry, encodeEntry, MAX_ENTRY_BYTES } from './entry.ts'
 
@@ -10,7 +10,7 @@ const BYTES = '{"at":"2026-01-01T00:00:00.000Z","kind":"call.enter","seq":57,"to
 describe('entry', () => {
   it('is canonical JSON with the place that the ledger gave it', () => {
     expect(fromUtf8(encodeEntry({ kind: 'call.enter', tool: 'task_list', reason: undefined }, place))).toBe(BYTES)
-    expect(decodeEntry(utf8(BYTES))).toEqual({
+    expect(decodeEntry(toUtf8(BYTES))).toEqual({
       ok: true,
       value: { v: 1, seq: 57, at: '2026-01-01T00:00:00.000Z', kind: 'call.enter', tool: 'task_list' },
     })
@@ -47,7 +47,7 @@ describe('entry', () => {
     ['the hour 24', BYTES.replace('T00', 'T24'), 'bad-field'],
     ['a time in another zone', BYTES.replace('.000Z', '.000+01:00'), 'bad-field'],
   ])('refuses %s', (_, text, kind) => {
-    expect(decodeEntry(utf8(text))).toMatchObject({ ok: false, fault: { kind } })
+    expect(decodeEntry(toUtf8(text))).toMatchObject({ ok: false, fault: { kind } })
   })
 
   it('refuses bytes that are not UTF-8, and more of them than a bundle can hold', () => {

@@ -10,7 +10,7 @@
  */
 import { Buffer } from 'node:buffer'
 import { fromUtf8 } from '../core/bytes.ts'
-import { canonicalJson, isCanonicalText, isJsonObject, jsonIn } from '../core/json.ts'
+import { canonicalJson, isCanonicalText, isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -35,7 +35,7 @@ export interface LedgerEntry {
 }
 
 /** What became of an event. */
-export interface Appended {
+export interface AppendReceipt {
   /** Its sequence number, which is its index in the tree. */
   readonly seq: number
   /** RFC 3339, UTC, milliseconds. */
@@ -57,7 +57,7 @@ export type EntryFault =
   | { readonly kind: 'bad-field'; readonly field: 'v' | 'seq' | 'kind' | 'at' }
 
 /** `bodyHash` is the commitment to a body that is stored beside the log. */
-export interface Placement {
+export interface EntryPlacement {
   readonly seq: number
   readonly at: string
   readonly bodyHash: string | undefined
@@ -79,7 +79,7 @@ function isKind(kind: string): boolean {
 }
 
 /** Throws when the caller claims a field that is the ledger's, names a kind no one could look up, or says too much. */
-export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: Placement): Uint8Array {
+export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: EntryPlacement): Uint8Array {
   if (!isKind(event.kind)) throw new TypeError(`event kind ${JSON.stringify(event.kind)} is not dotted lower case`)
   for (const field of OWN_FIELDS)
     if (event[field] !== undefined) throw new TypeError(`event field ${field} is the ledger's to give`)
@@ -91,7 +91,7 @@ export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: Placement
 }
 
 /** The event as it will be read from the log, for whoever has to know before it is there. */
-export function appliedEntry(event: LedgerEvent, { seq, at, bodyHash }: Placement): LedgerEntry {
+export function toAppliedEntry(event: LedgerEvent, { seq, at, bodyHash }: EntryPlacement): LedgerEntry {
   const said = Object.entries(event).filter((field): field is [string, Json] => field[1] !== undefined)
   return { ...Object.fromEntries(said), kind: event.kind, v: 1, seq, at, ...(bodyHash && { body_hash: bodyHash }) }
 }
@@ -100,7 +100,7 @@ export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> 
   if (bytes.length > MAX_ENTRY_BYTES) return fail({ kind: 'too-long', bytes: bytes.length })
   const text = fromUtf8(bytes)
   if (text === undefined) return fail({ kind: 'not-utf8' })
-  const value = jsonIn(text)
+  const value = parseJsonOrUndefined(text)
   if (!isJsonObject(value)) return fail({ kind: 'not-json' })
   if (!isCanonicalText(text, value)) return fail({ kind: 'not-canonical' })
   if (value['v'] !== 1) return fail({ kind: 'bad-field', field: 'v' })
@@ -139,25 +139,25 @@ function isTime(value: Json | undefined): boolean {
 // Entry field: what an entry says under a name, if it is of the kind that is asked for. A log that somebody wrote into
 // may have anything there.
 
-export function textField(entry: LedgerEntry, field: string): string | undefined {
+export function entryText(entry: LedgerEntry, field: string): string | undefined {
   const value: Json | undefined = entry[field]
   return typeof value === 'string' ? value : undefined
 }
 
-export function numberField(entry: LedgerEntry, field: string): number | undefined {
+export function entryNumber(entry: LedgerEntry, field: string): number | undefined {
   const value: Json | undefined = entry[field]
   return typeof value === 'number' ? value : undefined
 }
 
 /** Empty where there is no list; what is no text in it is left out. */
-export function textsField(entry: LedgerEntry, field: string): readonly string[] {
+export function entryTexts(entry: LedgerEntry, field: string): readonly string[] {
   const value: Json | undefined = entry[field]
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }
 
 /** A time as RFC 3339, in milliseconds. */
-export function timeField(entry: LedgerEntry, field: string): number | undefined {
-  const value = textField(entry, field)
+export function entryTimeField(entry: LedgerEntry, field: string): number | undefined {
+  const value = entryText(entry, field)
   const timeMs = value === undefined ? NaN : Date.parse(value)
   return Number.isNaN(timeMs) ? undefined : timeMs
 }

@@ -17,11 +17,11 @@ import type { Result } from '../core/result.ts'
 import { BODY_ERASED } from './group.ts'
 import type { CachedThing } from './finding.ts'
 import { decodeEntry, isSequence } from './entry.ts'
-import type { Appended, LedgerEvent, StoredEntry } from './entry.ts'
-import { flushWriteAheadLog, tablesWith } from './ledger-store.ts'
+import type { AppendReceipt, LedgerEvent, StoredEntry } from './entry.ts'
+import { flushWriteAheadLog, findTablesWith } from './ledger-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './refusal.ts'
-import { findWords, wordFinder, wordsIn } from './same-words.ts'
+import { findWords, createWordFinder, listBodyWords } from './word-search.ts'
 
 /** What the entry of an erasure says beside which words are gone. It stays for good. */
 export interface ErasureNote {
@@ -29,7 +29,7 @@ export interface ErasureNote {
   readonly by?: string
 }
 
-export interface Erased extends Appended {
+export interface ErasureResult extends AppendReceipt {
   /** Rows that showed the words, and show none any more. */
   readonly blanked: readonly CachedThing[]
   /** Entries whose bodies still have one of the words. */
@@ -47,26 +47,26 @@ export interface EraseParts {
   /** Why the words have to stay for now, in a sentence. */
   readonly holds: () => string | undefined
   /** Inside the transaction. */
-  readonly appendIn: (event: LedgerEvent) => Appended
+  readonly appendIn: (event: LedgerEvent) => AppendReceipt
 }
 
 export async function eraseBody(
   { entry }: StoredEntry,
   told: ErasureNote,
   { database, log, showing, holds, appendIn }: EraseParts,
-): Promise<Result<Erased, EraseFault>> {
+): Promise<Result<ErasureResult, EraseFault>> {
   const { seq } = entry
-  const words = wordsIn(log.body(seq)?.body ?? new Uint8Array(0))
-  const erased = await database.commit((): Result<Omit<Erased, 'also' | 'stays' | 'tables'>, EraseFault> => {
+  const words = listBodyWords(log.body(seq)?.body ?? new Uint8Array(0))
+  const erased = await database.commit((): Result<Omit<ErasureResult, 'also' | 'stays' | 'tables'>, EraseFault> => {
     const refusal = holds()
     if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
-    if (log.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: bodyIsGone(log, seq) })
+    if (log.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: isBodyGone(log, seq) })
     return ok({ ...appendIn({ kind: BODY_ERASED, entry: seq, ...told }), blanked: showing })
   })
   if (!erased.ok) return erased
   log.wipeBody(seq)
   await database.view(flushWriteAheadLog)
-  const tables = words.length === 0 ? [] : tablesWith(database.sql, wordFinder(words))
+  const tables = words.length === 0 ? [] : findTablesWith(database.sql, createWordFinder(words))
   const search = findWords(log, words)
   for (let step = search.next(); ; step = search.next()) {
     if (step.done === true) return ok({ ...erased.value, also: step.value.bodies, stays: step.value.entries, tables })
@@ -87,7 +87,7 @@ export function finishErasures(log: LogStore): void {
 const ERASURE = `"kind":"${BODY_ERASED}"`
 
 /** Whether the entry commits to a body that is not there any more. */
-export function bodyIsGone(log: Pick<LogStore, 'entry' | 'body'>, seq: number): boolean {
+export function isBodyGone(log: Pick<LogStore, 'entry' | 'body'>, seq: number): boolean {
   const entry = log.entry(seq)
   const decoded = entry && decodeEntry(entry.bytes)
   return decoded?.ok === true && decoded.value['body_hash'] !== undefined && log.body(seq) === undefined

@@ -7,17 +7,17 @@ import { equalBytes } from '../core/bytes.ts'
 import { checkpointFaultReason, openCheckpoint } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import type { CheckpointRow } from './checkpoint-store.ts'
-import type { CheckpointPlace, Findings } from './finding.ts'
-import { isBy, verifyNote } from './note.ts'
-import type { Note } from './note.ts'
+import type { CheckpointPlace, LedgerFindings } from './finding.ts'
+import { isSignatureBy, verifyNote } from './note.ts'
+import type { SignedNote } from './note.ts'
 import type { VerifierKey } from './note-key.ts'
 
 export class ExpectedRoots {
-  readonly #findings: Findings
+  readonly #findings: LedgerFindings
   readonly #log: VerifierKey
   readonly #bySize = new Map<number, { readonly place: CheckpointPlace; readonly root: Uint8Array }[]>()
 
-  constructor(findings: Findings, log: VerifierKey) {
+  constructor(findings: LedgerFindings, log: VerifierKey) {
     this.#findings = findings
     this.#log = log
   }
@@ -75,8 +75,8 @@ function rowFault(row: CheckpointRow, { checkpoint, note }: SignedCheckpoint): s
     : `it does not carry ${row.cosignatures} cosignatures`
 }
 
-function signatureFault(note: Note, keys: readonly VerifierKey[]): string | undefined {
-  const stranger = note.signatures.find((signature) => !keys.some((key) => isBy(signature, key)))
+function signatureFault(note: SignedNote, keys: readonly VerifierKey[]): string | undefined {
+  const stranger = note.signatures.find((signature) => !keys.some((key) => isSignatureBy(signature, key)))
   if (stranger !== undefined) return `no witness called ${stranger.name} is known`
   const verified = verifyNote(note, keys)
   return verified.ok ? undefined : checkpointFaultReason(verified.fault)

@@ -21,10 +21,10 @@ import { encodeBodyRecords } from './group.ts'
 import type { SaltedBody } from './group.ts'
 import { checkpointFaultReason, checkpointText, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
-import { forkFrom } from './fork.ts'
+import { findFork } from './fork.ts'
 import type { VerifierKey } from './note-key.ts'
 import { LogStore } from './log-store.ts'
-import { bodiesPath, decodeBundle, encodeBundle, levelCount, TILE_WIDTH, tilePath, tilesOf } from './tile.ts'
+import { bodiesPath, decodeBundle, encodeBundle, countLevelHashes, TILE_WIDTH, tilePath, listTiles } from './tile.ts'
 import type { TileName } from './tile.ts'
 import { HASH_BYTES } from './tree.ts'
 import { verifyStored } from './verify.ts'
@@ -45,13 +45,13 @@ export type ExportFault =
   | { readonly kind: 'export-diverged'; readonly directory: string; readonly reason: string }
   | { readonly kind: 'export-unwritable'; readonly directory: string; readonly reason: string }
 
-export interface Exported {
+export interface ExportResult {
   readonly size: number
   /** Files written this time. */
   readonly files: number
 }
 
-export async function writeExport(source: ExportSource, directory: string): Promise<Result<Exported, ExportFault>> {
+export async function writeExport(source: ExportSource, directory: string): Promise<Result<ExportResult, ExportFault>> {
   try {
     return await write(source, directory)
   } catch (error) {
@@ -61,7 +61,7 @@ export async function writeExport(source: ExportSource, directory: string): Prom
   }
 }
 
-async function write(source: ExportSource, directory: string): Promise<Result<Exported, ExportFault>> {
+async function write(source: ExportSource, directory: string): Promise<Result<ExportResult, ExportFault>> {
   makeFolder(directory)
   const earlier = await earlierSize(source, directory)
   if (!earlier.ok) return earlier
@@ -105,7 +105,7 @@ async function earlierSize(source: ExportSource, directory: string): Promise<Res
       reason: `of its checkpoint, ${checkpointFaultReason(opened.fault)}`,
     })
   const tree = { size: source.signed.checkpoint.size, rootAt: source.rootAt }
-  const fork = forkFrom(tree, opened.value.checkpoint, 'file')
+  const fork = findFork(tree, opened.value.checkpoint, 'file')
   if (fork === undefined) return ok(opened.value.checkpoint.size)
   const { size } = opened.value.checkpoint
   return fail({
@@ -117,8 +117,8 @@ async function earlierSize(source: ExportSource, directory: string): Promise<Res
 
 /** Tiles and bundles of a tree, without those that were already full at `earlier`. */
 function pathsOf(size: number, earlier: number): TileName[] {
-  const done = (level: number) => Math.floor(levelCount(level, earlier) / TILE_WIDTH)
-  const tiles = [...tilesOf(size, done)]
+  const done = (level: number) => Math.floor(countLevelHashes(level, earlier) / TILE_WIDTH)
+  const tiles = [...listTiles(size, done)]
   return [...tiles.filter(({ level }) => level === 0).map((tile) => ({ ...tile, level: 'entries' as const })), ...tiles]
 }
 

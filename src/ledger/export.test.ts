@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { checkpointText } from './checkpoint.ts'
 import { verifyExport } from './export-store.ts'
-import type { Exported } from './export-store.ts'
+import type { ExportResult } from './export-store.ts'
 
 let fixture: LedgerFixture
 let directory: string
@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => fixture.remove())
 
-async function exported(): Promise<Exported> {
+async function exported(): Promise<ExportResult> {
   const result = await fixture.ledger.exportTo(directory)
   if (!result.ok) throw new Error(result.fault.kind)
   return result.value

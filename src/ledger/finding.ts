@@ -5,7 +5,7 @@
  */
 import type { EntryFault } from './entry.ts'
 
-export type Finding =
+export type LedgerFinding =
   | { readonly kind: 'entries-missing'; readonly from: number; readonly to: number }
   | { readonly kind: 'entry-unreadable'; readonly seq: number; readonly fault: EntryFault }
   | { readonly kind: 'entry-misplaced'; readonly seq: number; readonly claims: number }
@@ -52,7 +52,7 @@ export type CacheFinding = CachedThing &
 /** Where a checkpoint was found: `database 512` is the row of that size. */
 export type CheckpointPlace = 'file' | 'export' | 'given' | `database ${number}`
 
-export function findingSentence(finding: Finding): string {
+export function findingSentence(finding: LedgerFinding): string {
   switch (finding.kind) {
     case 'entries-missing':
       return finding.from === finding.to
@@ -125,7 +125,7 @@ function entryFaultWords(fault: EntryFault): string {
 /** Damage breeds findings: the first of each kind tell the story, the rest are counted. */
 const KEPT_OF_A_KIND = 20
 
-export class Findings<Of extends { readonly kind: string } = Finding> {
+export class LedgerFindings<Of extends { readonly kind: string } = LedgerFinding> {
   readonly list: Of[] = []
   /** How many more there were. */
   more = 0

@@ -9,9 +9,9 @@ import type { Checkpoint } from './checkpoint.ts'
 
 export type LedgerFault =
   /** The tree ends before something that was signed: an old copy of the database was put back. */
-  | { readonly kind: 'truncated'; readonly size: number; readonly signedSize: number; readonly source: Source }
+  | { readonly kind: 'truncated'; readonly size: number; readonly signedSize: number; readonly source: ForkSource }
   /** The tree is long enough, but other entries were signed. */
-  | { readonly kind: 'diverged'; readonly size: number; readonly signedSize: number; readonly source: Source }
+  | { readonly kind: 'diverged'; readonly size: number; readonly signedSize: number; readonly source: ForkSource }
   | { readonly kind: 'last-signed-missing'; readonly path: string; readonly signedSize: number }
   | { readonly kind: 'last-signed-invalid'; readonly path: string; readonly reason: string }
   /** The tables know of fewer entries than changed them. */
@@ -25,7 +25,7 @@ export type SigningFault =
   | LedgerFault
   | { readonly kind: 'last-signed-unwritable'; readonly path: string; readonly reason: string }
 
-export type Source = 'file' | 'database' | 'tables' | 'witness'
+export type ForkSource = 'file' | 'database' | 'tables' | 'witness'
 
 /**
  * Open for entries and signatures, or refusing both. `damaged`: open, but the last verification found something wrong
@@ -36,7 +36,7 @@ export type LedgerState =
   | { readonly kind: 'damaged'; readonly findings: number }
   | { readonly kind: 'refusing'; readonly fault: LedgerFault }
 
-export const SOUND: LedgerState = { kind: 'sound' }
+export const SOUND_LEDGER: LedgerState = { kind: 'sound' }
 
 /** What an append meets while the ledger refuses: thrown, so that the transaction it belongs to is undone. */
 export class LedgerRefuses extends Error {
@@ -49,13 +49,13 @@ export class LedgerRefuses extends Error {
   }
 }
 
-export interface Tree {
+export interface SizedTree {
   readonly size: number
   readonly rootAt: (size: number) => Uint8Array
 }
 
 /** `undefined` when the tree extends what was signed. */
-export function forkFrom(tree: Tree, signed: Checkpoint, source: Source): LedgerFault | undefined {
+export function findFork(tree: SizedTree, signed: Checkpoint, source: ForkSource): LedgerFault | undefined {
   const sizes = { size: tree.size, signedSize: signed.size, source }
   if (signed.size > tree.size) return { kind: 'truncated', ...sizes }
   if (!equalBytes(tree.rootAt(signed.size), signed.root)) return { kind: 'diverged', ...sizes }
@@ -106,7 +106,7 @@ export function ledgerFaultBrief({ kind }: LedgerFault): string {
   return 'The ledger takes no entries: it is not what was signed.'
 }
 
-function known(source: Source): string {
+function known(source: ForkSource): string {
   if (source === 'witness') return 'as a witness can show'
   if (source === 'tables') return 'or at least recorded them: the tables in the database have followed that many'
   return source === 'file' ? 'as the file beside the database says' : 'as a checkpoint in the database says'

@@ -1,8 +1,8 @@
 import { createPrivateKey, hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { fromHex, hex } from '../core/bytes.ts'
+import { fromHex, toHex } from '../core/bytes.ts'
 import { decodeGroup, encodeGroup, hasItsBodies, isWholeGroup, TAIL_SECRET } from './group.ts'
-import { noteSigner } from './note-key.ts'
+import { createNoteSigner } from './note-key.ts'
 import { leafHash, nodeHash } from './tree.ts'
 
 /**
@@ -32,22 +32,22 @@ const encoded = () => Buffer.from(encodeGroup(content, fromHex(KEY), NO_MAC).rec
 describe('a group', () => {
   it('is the bytes that the document says', () => {
     const { record, mac } = encodeGroup(content, fromHex(KEY), NO_MAC)
-    expect(hex(record.subarray(0, 24))).toBe('484247310000026900000000000000000000000200000000')
+    expect(toHex(record.subarray(0, 24))).toBe('484247310000026900000000000000000000000200000000')
     expect([record.length, hash('sha256', record)]).toEqual([
       617,
       '272d0056bf30552ae9bcdd8e74985bb638c35c117355310592f57f20962b8c3a',
     ])
-    expect(hex(mac)).toBe(MAC)
+    expect(toHex(mac)).toBe(MAC)
     const root = nodeHash(leafHash(FIRST), leafHash(SECOND))
-    expect(hex(root)).toBe('9ed3c246c5850fb17108c3d778c889035a4bf5e515da851dad1433804939f623')
+    expect(toHex(root)).toBe('9ed3c246c5850fb17108c3d778c889035a4bf5e515da851dad1433804939f623')
   })
 
   it('has a key that is derived from the node’s', () => {
     const d = Buffer.from(fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'))
     const x = Buffer.from(fromHex('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'))
     const jwk = { kty: 'OKP', crv: 'Ed25519', d: d.toString('base64url'), x: x.toString('base64url') }
-    const signer = noteSigner('example.com/attic', createPrivateKey({ key: jwk, format: 'jwk' }))
-    expect(hex(signer.deriveSecret(TAIL_SECRET))).toBe(KEY)
+    const signer = createNoteSigner('example.com/attic', createPrivateKey({ key: jwk, format: 'jwk' }))
+    expect(toHex(signer.deriveSecret(TAIL_SECRET))).toBe(KEY)
   })
 
   it('is read back with its entries and bodies', () => {

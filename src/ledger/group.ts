@@ -13,12 +13,12 @@
  * Pure.
  */
 import { createHmac, hash } from 'node:crypto'
-import { equalBytes, concat, fromUtf8, hex, utf8 } from '../core/bytes.ts'
+import { equalBytes, concatBytes, fromUtf8, toHex, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { canonicalJson, isJsonObject, jsonIn } from '../core/json.ts'
+import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { sha256 } from './tree.ts'
+import { sha256OfBytes } from './tree.ts'
 
 export interface AppendedEntry {
   readonly bytes: Uint8Array
@@ -27,7 +27,7 @@ export interface AppendedEntry {
   readonly body?: SaltedBody | undefined
 }
 
-export interface Group {
+export interface EntryGroup {
   readonly first: number
   /** Whether tables were changed together with it. */
   readonly changedRows: boolean
@@ -107,7 +107,10 @@ export interface GroupPlace {
   readonly key: Uint8Array | undefined
 }
 
-export function decodeGroup(bytes: Buffer, { at, first, previousMac, key }: GroupPlace): Result<Group, GroupFault> {
+export function decodeGroup(
+  bytes: Buffer,
+  { at, first, previousMac, key }: GroupPlace,
+): Result<EntryGroup, GroupFault> {
   const end = at + (at + HEAD_BYTES <= bytes.length ? bytes.readUInt32BE(at + 4) : Infinity)
   if (end > bytes.length || !equalBytes(bytes.subarray(at, at + 4), GROUP_MAGIC)) return fail({ kind: 'torn' })
   const split = splitEntries(bytes, at, end)
@@ -131,9 +134,9 @@ export function isWholeGroup(bytes: Buffer, at: number): boolean {
 }
 
 /** Whether each body is the one that its entry commits to, or erased: the sign that the record's end was written. */
-export function hasItsBodies(bytes: Buffer, { entries, bodies }: Group): boolean {
+export function hasItsBodies(bytes: Buffer, { entries, bodies }: EntryGroup): boolean {
   return bodies.every((record) => {
-    const [entry, body] = [entries[record.index], bodyAt(bytes, record)]
+    const [entry, body] = [entries[record.index], readBodyAt(bytes, record)]
     return entry !== undefined && (body === undefined || isCommittedBody(entry, body))
   })
 }
@@ -179,7 +182,7 @@ export const BODY_ERASED = 'body.erased'
 
 /** Throws when the caller gives more than a body may hold. */
 function encodeBody(body: Json): Uint8Array {
-  const bytes = utf8(canonicalJson(body))
+  const bytes = toUtf8(canonicalJson(body))
   if (bytes.length > MAX_BODY_BYTES) throw new RangeError(`body of ${bytes.length} bytes, ${MAX_BODY_BYTES} allowed`)
   return bytes
 }
@@ -190,7 +193,7 @@ export function decodeBody(bytes: Uint8Array): Json | undefined {
   if (text === undefined) return undefined
   try {
     const body = JSON.parse(text) as Json
-    return equalBytes(utf8(canonicalJson(body)), bytes) ? body : undefined
+    return equalBytes(toUtf8(canonicalJson(body)), bytes) ? body : undefined
   } catch {
     return undefined
   }
@@ -205,11 +208,11 @@ interface Commitment {
 /** What is stored beside an entry, and what the entry says of it. The salt is random and never used twice. */
 export function commitTo(body: Json, salt: Uint8Array): Commitment {
   const bytes = encodeBody(body)
-  return { salt, bytes, hash: bodyHash(salt, bytes) }
+  return { salt, bytes, hash: commitmentHash(salt, bytes) }
 }
 
-export function bodyHash(salt: Uint8Array, bytes: Uint8Array): string {
-  return hex(sha256(concat(salt, bytes)))
+export function commitmentHash(salt: Uint8Array, bytes: Uint8Array): string {
+  return toHex(sha256OfBytes(concatBytes(salt, bytes)))
 }
 
 /** Whether the bytes of an entry commit to this body. */
@@ -217,8 +220,8 @@ export function isCommittedBody(
   entry: Uint8Array,
   stored: { readonly salt: Uint8Array; readonly body: Uint8Array },
 ): boolean {
-  const value = jsonIn(fromUtf8(entry))
-  return isJsonObject(value) && value['body_hash'] === bodyHash(stored.salt, stored.body)
+  const value = parseJsonOrUndefined(fromUtf8(entry))
+  return isJsonObject(value) && value['body_hash'] === commitmentHash(stored.salt, stored.body)
 }
 
 // Body records: bodies one after another, as a group and a file of bodies hold them.
@@ -285,7 +288,7 @@ export function readBodyRecords(bytes: Buffer, from: number, to: number): readon
 }
 
 /** `undefined` for one that was erased. */
-export function bodyAt(
+export function readBodyAt(
   bytes: Uint8Array,
   { offset, length }: Pick<BodyRecord, 'offset' | 'length'>,
 ): SaltedBody | undefined {

@@ -10,10 +10,10 @@ import { createPrivateKey, generateKeyPairSync, hkdfSync, randomBytes } from 'no
 import type { KeyObject } from 'node:crypto'
 import { link, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { base64url, utf8 } from '../core/bytes.ts'
+import { toBase64url, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { systemCode, thrownMessage } from '../core/thrown.ts'
+import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
 import { syncDirectory } from './atomic-file-store.ts'
 import { exportPublicKey } from './note-key.ts'
 
@@ -37,7 +37,8 @@ export async function loadOrCreateKey(path: string): Promise<Result<NodeKey, Key
     await createKey(path)
   } catch (error) {
     // Another process made it at the same moment: its key is the node's.
-    if (systemCode(error) !== 'EEXIST') return fail({ kind: 'key-unreachable', path, reason: thrownMessage(error) })
+    if (systemErrorCode(error) !== 'EEXIST')
+      return fail({ kind: 'key-unreachable', path, reason: thrownMessage(error) })
   }
   return loadKey(path)
 }
@@ -48,19 +49,19 @@ export async function loadKey(path: string): Promise<Result<NodeKey, KeyFault>> 
     if ((mode & 0o077) !== 0) return fail({ kind: 'key-readable-by-others', path, mode: mode & 0o777 })
     return decodeKey(path, await readFile(path, 'utf8'))
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return fail({ kind: 'key-missing', path })
+    if (systemErrorCode(error) === 'ENOENT') return fail({ kind: 'key-missing', path })
     return fail({ kind: 'key-unreachable', path, reason: thrownMessage(error) })
   }
 }
 
 export function nodeId(publicKey: Uint8Array): string {
-  return `ed25519:${base64url(publicKey)}`
+  return `ed25519:${toBase64url(publicKey)}`
 }
 
 /** 32 bytes for another purpose than signing, which tell nothing about the key (RFC 5869). */
 export function deriveSecret({ privateKey }: Pick<NodeKey, 'privateKey'>, purpose: string): Uint8Array {
   const { d = '' } = privateKey.export({ format: 'jwk' })
-  return new Uint8Array(hkdfSync('sha256', Buffer.from(d, 'base64url'), new Uint8Array(0), utf8(purpose), 32))
+  return new Uint8Array(hkdfSync('sha256', Buffer.from(d, 'base64url'), new Uint8Array(0), toUtf8(purpose), 32))
 }
 
 /** What is wrong and what to do, for a person. */

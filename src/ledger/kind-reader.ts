@@ -17,7 +17,10 @@ const KIND = Buffer.from('"kind":"')
 const QUOTE = 0x22
 
 /** Bytes that are no entry are left to `verify`. */
-export function* entriesOfKinds(source: EntrySource, kinds: ReadonlySet<string>): Generator<LedgerEntry, void, void> {
+export function* readEntriesOfKinds(
+  source: EntrySource,
+  kinds: ReadonlySet<string>,
+): Generator<LedgerEntry, void, void> {
   for (let from = 0; ;) {
     const rows = source.entries(from, PIECE)
     for (const { bytes } of rows) {

@@ -6,10 +6,10 @@
  */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { utf8 } from '../core/bytes.ts'
-import type { Migrations } from '../core/database-store.ts'
+import { toUtf8 } from '../core/bytes.ts'
+import type { ModuleMigrations } from '../core/database-store.ts'
 
-export const ledgerMigrations: Migrations = {
+export const ledgerMigrations: ModuleMigrations = {
   room: 'log',
   steps: [
     `
@@ -22,7 +22,7 @@ export const ledgerMigrations: Migrations = {
 }
 
 /** Entries up to the last group that changed rows: tables that know of fewer missed some. */
-export function tablesSize(sql: DatabaseSync): number {
+export function readTablesSize(sql: DatabaseSync): number {
   return Number(sql.prepare('SELECT size FROM ledger_applied WHERE one = 1').get()?.['size'] ?? 0)
 }
 
@@ -46,7 +46,7 @@ export function oldLedgerSentence(path: string): string | undefined {
 }
 
 /** Tables that do not belong to the ledger and have a text in which the finder finds something. */
-export function tablesWith(sql: DatabaseSync, isFound: (json: Uint8Array) => boolean): readonly string[] {
+export function findTablesWith(sql: DatabaseSync, isFound: (json: Uint8Array) => boolean): readonly string[] {
   const names = sql.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'ledger@_%' ESCAPE '@' AND name NOT LIKE 'sqlite@_%' ESCAPE '@'",
   )
@@ -57,7 +57,7 @@ export function tablesWith(sql: DatabaseSync, isFound: (json: Uint8Array) => boo
       const rows = sql.prepare(`SELECT * FROM "${name}"`)
       rows.setReadBigInts(true)
       for (const row of rows.iterate())
-        if (Object.values(row).some((value) => typeof value === 'string' && isFound(utf8(JSON.stringify(value)))))
+        if (Object.values(row).some((value) => typeof value === 'string' && isFound(toUtf8(JSON.stringify(value)))))
           return true
       return false
     })

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
-import { hex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import { decodeEntry } from './entry.ts'
 import type { Ledger } from './ledger.ts'
-import { logOnly } from './tlog-policy.ts'
+import { createLogOnlyPolicy } from './tlog-policy.ts'
 import { verifyTlogProof } from './tlog-proof.ts'
 import { EMPTY_ROOT, leafHash, verifyConsistency, verifyInclusion } from './tree.ts'
 
@@ -50,7 +50,7 @@ describe('appending', () => {
     expect(results[2]).toMatchObject({ value: 1 })
     const root = ledger.root()
     ledger = await fixture.reopen()
-    expect([ledger.size(), hex(ledger.root())]).toEqual([2, hex(root)])
+    expect([ledger.size(), toHex(ledger.root())]).toEqual([2, toHex(root)])
   })
 
   it('forgets the tiles of an undone work, too', async () => {
@@ -76,7 +76,7 @@ describe('appending', () => {
       throw new Error('disk I/O error')
     })
     expect((await Promise.allSettled([first, second])).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    expect([ledger.size(), hex(ledger.root())]).toEqual([3, hex(root)])
+    expect([ledger.size(), toHex(ledger.root())]).toEqual([3, toHex(root)])
     expect((await ledger.append({ kind: 'found' })).seq).toBe(3)
     expect((await ledger.verify()).findings).toEqual([])
   })
@@ -162,7 +162,7 @@ describe('bodies', () => {
     expect(await ledger.eraseBody(0)).toEqual({ ok: false, fault: { kind: 'nothing-to-erase', seq: 0, erased: true } })
     expect(ledger.body(1)).toEqual({ kind: 'none' })
     const bytes = ledger.entry(0)?.bytes ?? new Uint8Array(0)
-    expect(before.ok && verifyTlogProof(before.value, bytes, logOnly(ledger.verifierKey)).ok).toBe(true)
+    expect(before.ok && verifyTlogProof(before.value, bytes, createLogOnlyPolicy(ledger.verifierKey)).ok).toBe(true)
     expect((await ledger.verify()).findings).toEqual([])
   })
 
@@ -243,8 +243,12 @@ describe('checkpoints and proofs', () => {
     const text = await ledger.proofText(123)
     const bytes = ledger.entry(123)?.bytes ?? new Uint8Array(0)
     expect(decodeEntry(bytes)).toMatchObject({ ok: true, value: { seq: 123 } })
-    expect(text.ok && verifyTlogProof(text.value, bytes, logOnly(ledger.verifierKey))).toMatchObject({ ok: true })
-    expect(text.ok && verifyTlogProof(text.value, bytes.slice(1), logOnly(ledger.verifierKey)).ok).toBe(false)
+    expect(text.ok && verifyTlogProof(text.value, bytes, createLogOnlyPolicy(ledger.verifierKey))).toMatchObject({
+      ok: true,
+    })
+    expect(text.ok && verifyTlogProof(text.value, bytes.slice(1), createLogOnlyPolicy(ledger.verifierKey)).ok).toBe(
+      false,
+    )
   })
 
   it('are few in the database: the newest of each 256 entries', async () => {

@@ -11,56 +11,56 @@
  * Reads and writes through its stores.
  */
 import { dirname, join } from 'node:path'
-import { equalBytes, hex } from '../core/bytes.ts'
-import { chanceBytes } from '../core/ids.ts'
+import { equalBytes, toHex } from '../core/bytes.ts'
+import { randomBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
-import { alteredSchema } from '../core/database-schema-store.ts'
-import type { Database, Journal } from '../core/database-store.ts'
+import { findAlteredSchema } from '../core/database-schema-store.ts'
+import type { Database, CommitJournal } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
 import type { WorkReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readIfThere, writeAtomically } from './atomic-file-store.ts'
-import { CALL_ABORTED, CALL_ENTER, closedCall, endsCall, isLateOutcome, tellsLater } from './audit.ts'
-import { BODY_ERASED, bodyHash, commitTo, decodeBody, SALT_BYTES, TAIL_SECRET } from './group.ts'
+import { CALL_ABORTED, CALL_ENTER, readClosedCall, isCallEnd, isLateOutcome, isToldLater } from './audit.ts'
+import { BODY_ERASED, commitmentHash, commitTo, decodeBody, SALT_BYTES, TAIL_SECRET } from './group.ts'
 import type { SaltedBody } from './group.ts'
 import { checkpointText, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import { cachedEntry } from './cached-entry.ts'
 import type { EntryWords } from './cached-entry.ts'
-import { appliedEntry, decodeEntry, encodeEntry, readableEntries } from './entry.ts'
-import type { Appended, LedgerEntry, LedgerEvent, StoredEntry } from './entry.ts'
+import { toAppliedEntry, decodeEntry, encodeEntry, readableEntries } from './entry.ts'
+import type { AppendReceipt, LedgerEntry, LedgerEvent, StoredEntry } from './entry.ts'
 import { CacheAudit, rebuildCache } from './entry-cache-store.ts'
 import type { CachedEntry, EntryCache } from './entry-cache-store.ts'
 import { eraseBody, finishErasures } from './erase.ts'
-import type { Erased, ErasureNote } from './erase.ts'
+import type { ErasureResult, ErasureNote } from './erase.ts'
 import { writeExport } from './export-store.ts'
-import type { Exported, ExportFault } from './export-store.ts'
-import { LedgerRefuses, SOUND } from './fork.ts'
+import type { ExportResult, ExportFault } from './export-store.ts'
+import { LedgerRefuses, SOUND_LEDGER } from './fork.ts'
 import type { LedgerFault, LedgerState, SigningFault } from './fork.ts'
-import { entriesOfKinds } from './kind-reader.ts'
-import { setTablesSize, tablesSize } from './ledger-store.ts'
+import { readEntriesOfKinds } from './kind-reader.ts'
+import { setTablesSize, readTablesSize } from './ledger-store.ts'
 import { LogStore } from './log-store.ts'
 import type { LeafRow } from './log-store.ts'
-import { erasureOf, LookupStore } from './lookup-store.ts'
+import { erasureKey, LookupStore } from './lookup-store.ts'
 import type { ChangeQuery, EndedCall } from './lookup-store.ts'
-import { tailFault, unsignedTail } from './unsigned-tail.ts'
+import { findTailFault, describeUnsignedTail } from './unsigned-tail.ts'
 import type { UnsignedTail } from './unsigned-tail.ts'
 import { verifyNote } from './note.ts'
 import type { VerifiedSignature } from './note.ts'
 import type { LogSigner, VerifierKey } from './note-key.ts'
-import { consistencyOf, inclusionOf } from './proof.ts'
-import type { Consistency, Inclusion, ProofFault } from './proof.ts'
-import { Projections } from './projection.ts'
+import { proveConsistency, proveInclusion } from './proof.ts'
+import type { ConsistencyProof, InclusionProof, ProofFault } from './proof.ts'
+import { ProjectionSet } from './projection.ts'
 import type { AnyProjection, ContentAudit } from './projection.ts'
 import type { EraseFault } from './refusal.ts'
 import { encodeOpening } from './opening.ts'
-import { Signing } from './signing.ts'
+import { CheckpointSigning } from './signing.ts'
 import { StoredTree } from './stored-tree.ts'
 import { readTail } from './tail-store.ts'
-import { formatTlogProof, tlogProof } from './tlog-proof.ts'
+import { formatTlogProof, createTlogProof } from './tlog-proof.ts'
 import { leafHash } from './tree.ts'
 import { verifyStored } from './verify.ts'
 import type { VerifyOptions, VerifyReport } from './verify.ts'
@@ -146,9 +146,9 @@ export class Ledger {
   readonly #tailKey: Uint8Array
   readonly #log: LogStore
   readonly #tree: StoredTree
-  readonly #signing: Signing
+  readonly #signing: CheckpointSigning
   readonly #lookup: LookupStore
-  readonly projections: Projections
+  readonly projections: ProjectionSet
   readonly #openCalls = new Set<number>()
   /** Calls that the works of this group opened (true) and ended (false), to be put back if they are undone. */
   #callSteps: { readonly call: number; readonly opened: boolean }[] = []
@@ -158,7 +158,7 @@ export class Ledger {
   #isSigningSoon = false
   #time: { readonly ms: number; readonly text: string } | undefined
   #events: { readonly at: string; readonly event: LedgerEvent }[] = []
-  #state: LedgerState = SOUND
+  #state: LedgerState = SOUND_LEDGER
   #verified: SignedCheckpoint | undefined
   #unsigned: UnsignedTail | undefined
   #lastRun: ReturnType<Ledger['lastVerification']>
@@ -174,12 +174,12 @@ export class Ledger {
     this.#log = new LogStore({
       directory,
       key: this.#tailKey,
-      tables: { size: tablesSize(database.sql), signed },
+      tables: { size: readTablesSize(database.sql), signed },
       segmentEntries: options.segmentEntries,
     })
     this.#tree = new StoredTree(this.#log)
     this.#lookup = new LookupStore(join(directory, 'lookup.db'))
-    this.#signing = new Signing({
+    this.#signing = new CheckpointSigning({
       database,
       tree: this.#tree,
       signer,
@@ -187,7 +187,7 @@ export class Ledger {
       prepare: (size) => this.#prepare(size),
       publish: (signed) => writeAtomically(join(directory, 'checkpoint'), checkpointText(signed)),
     })
-    this.projections = new Projections((kinds) => entriesOfKinds(this.#log, kinds))
+    this.projections = new ProjectionSet((kinds) => readEntriesOfKinds(this.#log, kinds))
     database.useJournal(this.#journal)
     database.follow(this.projections.follower)
   }
@@ -246,7 +246,7 @@ export class Ledger {
   }
 
   /** Resolves when the event is durable; shares the fsync with everything else that this turn wants to write. */
-  append(event: LedgerEvent, body?: Json): Promise<Appended> {
+  append(event: LedgerEvent, body?: Json): Promise<AppendReceipt> {
     return this.#options.database.commit(() => this.appendIn(event, body), { tables: this.#isCached(event.kind) })
   }
 
@@ -254,20 +254,20 @@ export class Ledger {
    * Appends inside a work given to `Database.commit`, so that a domain write and its event are one transaction. It is
    * durable when that commit resolves. What it throws must leave the work too, so that all of it is undone.
    */
-  appendIn(event: LedgerEvent, body?: Json): Appended {
+  appendIn(event: LedgerEvent, body?: Json): AppendReceipt {
     if (this.#state.kind === 'refusing') throw new LedgerRefuses(this.#state.fault)
     if (this.#isStopped) throw new Error('the node has stopped: nothing is recorded any more')
     if (!this.#inWork) throw new Error('appendIn belongs inside Database.commit')
-    const closes = closedCall(event)
-    if (endsCall(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
+    const closes = readClosedCall(event)
+    if (isCallEnd(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
     const seq = this.#log.pendingSize
-    if (tellsLater(event) && !isLateOutcome(event, seq, (call) => this.#hasEnded(call)))
+    if (isToldLater(event) && !isLateOutcome(event, seq, (call) => this.#hasEnded(call)))
       throw new RangeError(`${event.kind} is about no call that has ended`)
     const at = this.#timeText(this.#options.clock.now())
-    const kept = body === undefined ? undefined : commitTo(body, chanceBytes(SALT_BYTES))
+    const kept = body === undefined ? undefined : commitTo(body, randomBytes(SALT_BYTES))
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
     if (this.projections.handles(event.kind))
-      this.projections.append(appliedEntry(event, { seq, at, bodyHash: kept?.hash }))
+      this.projections.append(toAppliedEntry(event, { seq, at, bodyHash: kept?.hash }))
     if (closes !== undefined && !this.#openCalls.delete(closes)) throw new RangeError(`call ${closes} is not open`)
     if (closes !== undefined) this.#callSteps.push({ call: closes, opened: false })
     if (event.kind === CALL_ENTER) {
@@ -279,8 +279,8 @@ export class Ledger {
     this.#events.push({ at, event })
     if (this.#isCached(event.kind))
       this.#writeCaches({
-        entry: appliedEntry(event, { seq, at, bodyHash: kept?.hash }),
-        leafHash: hex(leaf),
+        entry: toAppliedEntry(event, { seq, at, bodyHash: kept?.hash }),
+        leafHash: toHex(leaf),
         body,
         erased: event.kind === BODY_ERASED ? this.entry(Number(event['entry']))?.entry : undefined,
       })
@@ -318,7 +318,7 @@ export class Ledger {
   }
 
   *#allCached({ apply }: EntryCache): Generator<CachedEntry, void, void> {
-    for (const entry of entriesOfKinds(this.#log, new Set(Object.keys(apply)))) {
+    for (const entry of readEntriesOfKinds(this.#log, new Set(Object.keys(apply)))) {
       const row = this.#log.entry(entry.seq)
       if (row !== undefined) yield cachedEntry(entry, row.bytes, this.#log)
     }
@@ -387,7 +387,7 @@ export class Ledger {
 
   /** What is on record about an approval or a grant, or about the content of an entry that was erased. */
   entriesAbout(subject: string | number): readonly LedgerEntry[] {
-    return this.#readAll(this.#lookup.about(typeof subject === 'number' ? erasureOf(subject) : subject))
+    return this.#readAll(this.#lookup.about(typeof subject === 'number' ? erasureKey(subject) : subject))
   }
 
   #readAll(calls: readonly EndedCall[]): readonly LedgerEntry[] {
@@ -417,7 +417,7 @@ export class Ledger {
     if (committed === undefined) return { kind: 'none' }
     const stored = this.#log.body(seq)
     if (stored === undefined) return { kind: 'erased' }
-    const body = bodyHash(stored.salt, stored.body) === committed ? decodeBody(stored.body) : undefined
+    const body = commitmentHash(stored.salt, stored.body) === committed ? decodeBody(stored.body) : undefined
     return body === undefined ? { kind: 'altered' } : { kind: 'kept', body }
   }
 
@@ -427,12 +427,12 @@ export class Ledger {
   }
 
   /** Forgets a body, with the rows that show it, and records that it did. */
-  async eraseBody(seq: number, told: ErasureNote = {}): Promise<Result<Erased, EraseFault | LedgerFault>> {
+  async eraseBody(seq: number, told: ErasureNote = {}): Promise<Result<ErasureResult, EraseFault | LedgerFault>> {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     const stored = this.entry(seq)
     if (stored === undefined) return fail({ kind: 'no-such-entry', seq, size: this.size() })
     const { database, clock, caches = [] } = this.#options
-    const appendIn = (event: LedgerEvent): Appended => this.appendIn(event)
+    const appendIn = (event: LedgerEvent): AppendReceipt => this.appendIn(event)
     const holds = (): string | undefined => this.projections.holds(stored.entry, clock.now())
     const showing = caches.flatMap((cache) => cache.showing(stored.entry))
     return eraseBody(stored, told, { database, log: this.#log, showing, holds, appendIn })
@@ -482,7 +482,7 @@ export class Ledger {
     const remaining = forgivable ? (this.#judgeLog() ?? this.#signing.judgeDatabase()) : fault
     if (remaining !== undefined) return fail(remaining)
     const refusing = this.#state
-    this.#state = SOUND
+    this.#state = SOUND_LEDGER
     try {
       await this.append({ kind: 'ledger.adopted', fault: fault.kind, ...told })
     } catch (error) {
@@ -492,16 +492,16 @@ export class Ledger {
     return this.#settle(await this.#signing.signAnew())
   }
 
-  inclusion(seq: number, size?: number): Result<Inclusion, ProofFault> {
-    const proof = inclusionOf(this.#tree, seq, size)
+  inclusion(seq: number, size?: number): Result<InclusionProof, ProofFault> {
+    const proof = proveInclusion(this.#tree, seq, size)
     if (proof.ok || proof.fault.kind !== 'damaged') return proof
     // Nodes that were kept for speed may be what is wrong: once more, from the tiles themselves.
     this.#tree.reread()
-    return inclusionOf(this.#tree, seq, size)
+    return proveInclusion(this.#tree, seq, size)
   }
 
-  consistency(from: number, to?: number): Result<Consistency, ProofFault> {
-    return consistencyOf(this.#tree, from, to)
+  consistency(from: number, to?: number): Result<ConsistencyProof, ProofFault> {
+    return proveConsistency(this.#tree, from, to)
   }
 
   /**
@@ -523,7 +523,7 @@ export class Ledger {
     // While the ledger refuses, what was signed may be about other entries than those that are stored.
     if (!equalBytes(inclusion.value.root, checkpoint.root))
       return fail({ kind: 'diverged', size: this.size(), signedSize: checkpoint.size, source: 'database' })
-    const proof = tlogProof(seq, inclusion.value.path, signed.value)
+    const proof = createTlogProof(seq, inclusion.value.path, signed.value)
     const body = options.withBody === true ? this.#log.body(seq) : undefined
     return ok(formatTlogProof(body === undefined ? proof : { ...proof, extra: encodeOpening(body) }))
   }
@@ -534,7 +534,7 @@ export class Ledger {
   async exportTo(
     directory: string,
     options: { readonly withBodies?: boolean } = {},
-  ): Promise<Result<Exported, ExportFault | SigningFault>> {
+  ): Promise<Result<ExportResult, ExportFault | SigningFault>> {
     const signed = await this.checkpoint()
     if (!signed.ok) return signed
     const source = {
@@ -564,7 +564,7 @@ export class Ledger {
       cacheAudits: () => caches.map((cache) => new CacheAudit(cache, database.sql)),
       projections,
       contents,
-      schema: () => alteredSchema(database.sql, database.migrations),
+      schema: () => findAlteredSchema(database.sql, database.migrations),
       lookup: this.#lookup,
       view: <Value>(read: () => Value): Promise<Value> => database.view(read),
     }
@@ -577,7 +577,7 @@ export class Ledger {
       if (this.#state.kind !== 'refusing') this.#state = { kind: 'damaged', findings: found }
     } else if (since === undefined || this.#state.kind !== 'damaged') {
       this.#verified = reached
-      if (this.#state.kind === 'damaged') this.#state = SOUND
+      if (this.#state.kind === 'damaged') this.#state = SOUND_LEDGER
     }
     return report
   }
@@ -586,14 +586,14 @@ export class Ledger {
     const fault = await this.#signing.judge()
     // A wrong key explains everything else that would be found.
     if (fault?.kind === 'last-signed-invalid' || fault?.kind === 'last-signed-missing') return fault
-    return this.#judgeLog() ?? fault ?? tailFault(this.#log, this.#signing.latest()?.checkpoint.size ?? 0)
+    return this.#judgeLog() ?? fault ?? findTailFault(this.#log, this.#signing.latest()?.checkpoint.size ?? 0)
   }
 
   /** Whether the log is whole, and the tables are its own. */
   #judgeLog(): LedgerFault | undefined {
     const { damage, size, tablesNeed } = this.#log
     if (damage !== undefined) return { kind: 'damaged', reason: damage }
-    const applied = tablesSize(this.#options.database.sql)
+    const applied = readTablesSize(this.#options.database.sql)
     if (applied > size) return { kind: 'truncated', size, signedSize: applied, source: 'tables' }
     return applied < tablesNeed ? { kind: 'tables-behind', size: applied, needed: tablesNeed } : undefined
   }
@@ -601,7 +601,7 @@ export class Ledger {
   /** Brings up to date what follows the log, and finishes what a crash interrupted. */
   #recover(isSound: boolean): void {
     const { size } = this.#log
-    this.#unsigned = isSound ? unsignedTail(this.#log, this.#signing.latest()?.checkpoint.size ?? 0) : undefined
+    this.#unsigned = isSound ? describeUnsignedTail(this.#log, this.#signing.latest()?.checkpoint.size ?? 0) : undefined
     if (this.#lookup.size > size) this.#lookup.cut(size)
     for (let from = this.#lookup.size; from < size; from = this.#lookup.size) {
       for (const { seq, bytes } of this.#log.entries(from, RECOVERED_AT_ONCE)) {
@@ -615,7 +615,7 @@ export class Ledger {
     if (isSound) finishErasures(this.#log)
   }
 
-  readonly #journal: Journal = {
+  readonly #journal: CommitJournal = {
     workBegins: () => {
       this.#inWork = true
       this.#stepsAtWork = this.#callSteps.length

@@ -13,12 +13,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { equalBytes } from '../core/bytes.ts'
 import type { JournalSync } from '../core/database-store.ts'
-import { bodyAt } from './group.ts'
+import { readBodyAt } from './group.ts'
 import type { BodyRecord, SaltedBody, AppendedEntry } from './group.ts'
 import { RecentlyUsed } from './recently-used.ts'
 import { withoutUncommitted } from './tail-cut.ts'
 import type { FollowedTables } from './tail-cut.ts'
-import { readTail, tablesOf, TailStore } from './tail-store.ts'
+import { readTail, countTableEntries, TailStore } from './tail-store.ts'
 import type { ReadTail, TailPlace } from './tail-store.ts'
 import { decodeBundle, encodeBundle, TILE_WIDTH, tilePath } from './tile.ts'
 import { TileStore } from './tile-store.ts'
@@ -76,7 +76,7 @@ export class LogStore {
     const whole = readTail(folder, key, tables?.signed)
     const read = tables === undefined ? whole : withoutUncommitted(whole, tables)
     this.read = read
-    this.tablesNeed = tablesOf(read)
+    this.tablesNeed = countTableEntries(read)
     const [bundles, first] = [this.#countBundles(), read.segments[0]?.first]
     this.tailFirst = first ?? bundles * TILE_WIDTH
     this.#base = Math.ceil(this.tailFirst / TILE_WIDTH) * TILE_WIDTH
@@ -178,7 +178,7 @@ export class LogStore {
     if (place !== undefined) return this.#read(place)
     const stored = this.#bodiesOf(Math.floor(seq / TILE_WIDTH))
     const record = stored?.records.find(({ index }) => index === seq % TILE_WIDTH)
-    return stored && record && bodyAt(stored.bytes, record)
+    return stored && record && readBodyAt(stored.bytes, record)
   }
 
   /** Overwrites a body wherever it stands. */
@@ -274,7 +274,7 @@ export class LogStore {
       const segment = this.#tail?.segmentOf(path)
       for (const { first, bodies } of groups)
         for (const body of bodies) {
-          const place = segment === undefined ? { body: bodyAt(bytes, body) } : { ...body, segment }
+          const place = segment === undefined ? { body: readBodyAt(bytes, body) } : { ...body, segment }
           this.#places.set(first + body.index, place as TailPlace)
         }
     }

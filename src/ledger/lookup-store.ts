@@ -14,7 +14,7 @@ import { BODY_ERASED } from './group.ts'
 import type { WorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import type { Json } from '../core/json.ts'
-import { CALL_ENTER, CHANGING_EFFECTS, closedCall, lateCall } from './audit.ts'
+import { CALL_ENTER, CHANGING_EFFECTS, readClosedCall, readLateCall } from './audit.ts'
 
 /** What people do to the node itself, and to calls that wait for them; those of calls are told by their effect. */
 const DEEDS: ReadonlySet<string> = new Set([
@@ -91,7 +91,7 @@ export function lookupRow(seq: number, at: string, event: LedgerEvent | LedgerEn
 }
 
 /** What `about` is of the erasure of an entry's content. */
-export function erasureOf(seq: number): string {
+export function erasureKey(seq: number): string {
   return `entry:${seq}`
 }
 
@@ -117,7 +117,7 @@ function kindFacts(kind: string): KindFacts {
 }
 
 function subjectOf(event: LedgerEvent | LedgerEntry, field: 'approval' | 'grant' | 'entry'): string | null {
-  return field === 'entry' ? erasureOf(Number(event['entry'])) : textOf(event[field])
+  return field === 'entry' ? erasureKey(Number(event['entry'])) : textOf(event[field])
 }
 
 function textOf(value: Json | undefined): string | null {
@@ -151,9 +151,9 @@ export class LookupStore {
   add(seq: number, at: string, event: LedgerEvent | LedgerEntry): void {
     const row = lookupRow(seq, at, event)
     if (row !== undefined) this.#steps.push({ row })
-    const call = closedCall(event)
+    const call = readClosedCall(event)
     if (call !== undefined) this.#steps.push({ call, column: 'ended', seq })
-    const late = lateCall(event)
+    const late = readLateCall(event)
     if (late !== undefined) this.#steps.push({ call: late, column: 'late', seq })
     this.#size = seq + 1
     if (this.#steps.length >= FLUSH_ROWS) this.#tryFlush()

@@ -17,9 +17,18 @@ import { readIfThere, writeAtomically, writeWhole } from './atomic-file-store.ts
 import { checkpointFaultReason, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { VerifierKey } from './note-key.ts'
-import { decodeBundle, expandTile, levelCount, TILE_HEIGHT, TILE_WIDTH, tileNode, tilePath, tilesOf } from './tile.ts'
+import {
+  decodeBundle,
+  expandTile,
+  countLevelHashes,
+  TILE_HEIGHT,
+  TILE_WIDTH,
+  tileNode,
+  tilePath,
+  listTiles,
+} from './tile.ts'
 import type { TileName } from './tile.ts'
-import { leafHash, rootAt } from './tree.ts'
+import { leafHash, computeRootAt } from './tree.ts'
 
 /** A published file of the log; `undefined` when there is none. */
 export type PublishedFile = (path: string) => Promise<Uint8Array | undefined>
@@ -91,8 +100,8 @@ async function silence({ folder, silenceMs }: MonitoredLog, round: MonitorRound,
 
 /** Answers the first file that is not there. */
 async function copyTiles(log: MonitoredLog, size: number, from: number): Promise<string | undefined> {
-  const done = (level: number): number => Math.floor(levelCount(level, from) / TILE_WIDTH)
-  for (const tile of tilesOf(size, done))
+  const done = (level: number): number => Math.floor(countLevelHashes(level, from) / TILE_WIDTH)
+  for (const tile of listTiles(size, done))
     for (const name of tile.level === 0 ? [tile, { ...tile, level: 'entries' as const }] : [tile]) {
       const content = await log.published(tilePath(name))
       if (content === undefined) return tilePath(name)
@@ -116,8 +125,8 @@ async function treeFlaw(
     tiles.set(`${name.level}/${name.index}`, nodes)
     return nodes
   }
-  for (const name of tilesOf(size)) {
-    const isNew = name.index >= Math.floor(levelCount(Number(name.level), from) / TILE_WIDTH)
+  for (const name of listTiles(size)) {
+    const isNew = name.index >= Math.floor(countLevelHashes(Number(name.level), from) / TILE_WIDTH)
     const nodes = await read(name)
     if (name.level !== 0 || !isNew) continue
     const bundle = decodeBundle(await readFile(join(folder, tilePath({ ...name, level: 'entries' }))), name.width)
@@ -131,8 +140,9 @@ async function treeFlaw(
     if (nodes === undefined) throw new Error(`tile ${level}/${Math.floor(index / perTile)} was not copied`)
     return tileNode(nodes, within, index % perTile)
   }
-  if (!equalBytes(rootAt(size, node), root)) return `The tiles of ${size} entries do not have the root that was signed.`
-  if (known !== undefined && !equalBytes(rootAt(from, node), known.checkpoint.root))
+  if (!equalBytes(computeRootAt(size, node), root))
+    return `The tiles of ${size} entries do not have the root that was signed.`
+  if (known !== undefined && !equalBytes(computeRootAt(from, node), known.checkpoint.root))
     return `The first ${from} entries are not the ones that the log had signed: it has told two stories.`
   return undefined
 }

@@ -10,10 +10,10 @@
  */
 import { createPublicKey, hkdfSync, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { base64, base64url, concat, fromBase64, hex, utf8 } from '../core/bytes.ts'
+import { toBase64, toBase64url, concatBytes, fromBase64, toHex, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { sha256 } from './tree.ts'
+import { sha256OfBytes } from './tree.ts'
 
 export const ED25519 = 0x01
 export const COSIGNATURE = 0x04
@@ -76,7 +76,7 @@ export function verifierKey(name: string, type: SignatureType, publicKey: Uint8A
 }
 
 export function formatVerifierKey({ name, type, publicKey, id }: VerifierKey): string {
-  return `${name}+${hex(id)}+${base64(concat(Uint8Array.of(type), publicKey))}`
+  return `${name}+${toHex(id)}+${toBase64(concatBytes(Uint8Array.of(type), publicKey))}`
 }
 
 export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyFault> {
@@ -89,16 +89,16 @@ export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyF
   if (type !== ED25519 && type !== COSIGNATURE) return refused('it is of a type other than Ed25519 and cosignature')
   if (encoded.length !== 1 + PUBLIC_KEY_BYTES) return refused('its key is not 32 bytes long')
   const publicKey = encoded.subarray(1)
-  if (hex(keyId(name, type, publicKey)) !== id) return refused('its id does not belong to its name and key')
+  if (toHex(keyId(name, type, publicKey)) !== id) return refused('its id does not belong to its name and key')
   return ok(verifierKey(name, type, publicKey))
 }
 
 /** Signs checkpoints of a log that calls itself `name`. */
-export function noteSigner(name: string, privateKey: KeyObject): LogSigner {
+export function createNoteSigner(name: string, privateKey: KeyObject): LogSigner {
   const key = verifierKey(name, ED25519, exportPublicKey(privateKey))
   return {
     key,
-    sign: (text) => ({ name, blob: concat(key.id, sign(null, utf8(text), privateKey)) }),
+    sign: (text) => ({ name, blob: concatBytes(key.id, sign(null, toUtf8(text), privateKey)) }),
     deriveSecret: (purpose) => {
       const seed = fromBase64UrlField(privateKey.export({ format: 'jwk' }).d) ?? new Uint8Array(0)
       return new Uint8Array(hkdfSync('sha256', seed, new Uint8Array(0), purpose, SECRET_BYTES))
@@ -107,7 +107,7 @@ export function noteSigner(name: string, privateKey: KeyObject): LogSigner {
 }
 
 /** Cosigns as a witness; every signature carries the time at which it was asked. */
-export function cosigner(name: string, privateKey: KeyObject, nowMs: () => number): NoteSigner {
+export function createCosigner(name: string, privateKey: KeyObject, nowMs: () => number): NoteSigner {
   const key = verifierKey(name, COSIGNATURE, exportPublicKey(privateKey))
   return {
     key,
@@ -115,7 +115,7 @@ export function cosigner(name: string, privateKey: KeyObject, nowMs: () => numbe
       const seconds = Math.floor(nowMs() / 1_000)
       const time = Buffer.alloc(TIME_BYTES)
       time.writeBigUInt64BE(BigInt(seconds))
-      return { name, blob: concat(key.id, time, sign(null, cosignedMessage(seconds, text), privateKey)) }
+      return { name, blob: concatBytes(key.id, time, sign(null, cosignedMessage(seconds, text), privateKey)) }
     },
   }
 }
@@ -130,7 +130,7 @@ export function exportPublicKey(key: KeyObject): Uint8Array {
 
 function verifyPlain(key: KeyObject, text: string, signature: Uint8Array): Result<undefined, 'bad-signature'> {
   if (signature.length !== SIGNATURE_BYTES) return fail('bad-signature')
-  return verify(null, utf8(text), key, signature) ? ok(undefined) : fail('bad-signature')
+  return verify(null, toUtf8(text), key, signature) ? ok(undefined) : fail('bad-signature')
 }
 
 function verifyCosignature(key: KeyObject, text: string, signature: Uint8Array): Result<number, 'bad-signature'> {
@@ -144,15 +144,15 @@ function verifyCosignature(key: KeyObject, text: string, signature: Uint8Array):
 
 /** C2SP tlog-cosignature, Ed25519 signed message. */
 function cosignedMessage(seconds: number, text: string): Uint8Array {
-  return utf8(`cosignature/v1\ntime ${seconds}\n${text}`)
+  return toUtf8(`cosignature/v1\ntime ${seconds}\n${text}`)
 }
 
 function keyId(name: string, type: SignatureType, publicKey: Uint8Array): Uint8Array {
-  return sha256(concat(utf8(name), Uint8Array.of(0x0a, type), publicKey)).subarray(0, 4)
+  return sha256OfBytes(concatBytes(toUtf8(name), Uint8Array.of(0x0a, type), publicKey)).subarray(0, 4)
 }
 
 function importPublicKey(bytes: Uint8Array): KeyObject {
-  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url(bytes) }, format: 'jwk' })
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: toBase64url(bytes) }, format: 'jwk' })
 }
 
 function fromBase64UrlField(text: string | undefined): Uint8Array | undefined {

@@ -1,9 +1,9 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { base64url, fromHex, hex, utf8 } from '../core/bytes.ts'
+import { toBase64url, fromHex, toHex, toUtf8 } from '../core/bytes.ts'
 import { formatNote, parseNote, signNote, verifyNote, withSignatures } from './note.ts'
-import { cosigner, formatVerifierKey, noteSigner, parseVerifierKey, verifierKey } from './note-key.ts'
+import { createCosigner, formatVerifierKey, createNoteSigner, parseVerifierKey, verifierKey } from './note-key.ts'
 import type { VerifierKey } from './note-key.ts'
 
 const VKEY = 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k'
@@ -22,8 +22,8 @@ const parsed = (text: string | Uint8Array) => {
   return note.value
 }
 
-const log = noteSigner('log.example/1', generateKeyPairSync('ed25519').privateKey)
-const witness = cosigner('witness.example/w', generateKeyPairSync('ed25519').privateKey, () => 1_679_315_147_500)
+const log = createNoteSigner('log.example/1', generateKeyPairSync('ed25519').privateKey)
+const witness = createCosigner('witness.example/w', generateKeyPairSync('ed25519').privateKey, () => 1_679_315_147_500)
 
 describe('signed note', () => {
   it('verifies the example of the specification', () => {
@@ -42,8 +42,8 @@ describe('signed note', () => {
   it('signs the key of RFC 8032 test 1 as everybody does', () => {
     const seed = fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60')
     const publicKey = fromHex('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a')
-    const jwk = { kty: 'OKP', crv: 'Ed25519', d: base64url(seed), x: base64url(publicKey) }
-    const signer = noteSigner('rfc8032', createPrivateKey({ key: jwk, format: 'jwk' }))
+    const jwk = { kty: 'OKP', crv: 'Ed25519', d: toBase64url(seed), x: toBase64url(publicKey) }
+    const signer = createNoteSigner('rfc8032', createPrivateKey({ key: jwk, format: 'jwk' }))
     expect(signer.key.publicKey).toEqual(publicKey)
     expect(verifyNote(signNote('text\n', [signer]), [signer.key])).toMatchObject({ ok: true })
   })
@@ -51,11 +51,11 @@ describe('signed note', () => {
   it('divides at the last empty line, for text may have empty lines of its own', () => {
     const note = signNote('one\n\ntwo\n', [log])
     expect(parsed(formatNote(note)).text).toBe('one\n\ntwo\n')
-    expect(verifyNote(parsed(utf8(formatNote(note))), [log.key])).toMatchObject({ ok: true })
+    expect(verifyNote(parsed(toUtf8(formatNote(note))), [log.key])).toMatchObject({ ok: true })
   })
 
   it('passes over keys it does not know, even with the name of one it knows', () => {
-    const other = noteSigner('log.example/1', generateKeyPairSync('ed25519').privateKey)
+    const other = createNoteSigner('log.example/1', generateKeyPairSync('ed25519').privateKey)
     const note = signNote('text\n', [other, log])
     expect(verifyNote(note, [log.key])).toMatchObject({ ok: true, value: [{ key: { name: 'log.example/1' } }] })
     expect(verifyNote(signNote('text\n', [other]), [log.key])).toEqual({
@@ -74,7 +74,7 @@ describe('signed note', () => {
   })
 
   it('counts a key once, however many lines it signs', () => {
-    const later = cosigner('witness.example/w', generateKeyPairSync('ed25519').privateKey, () => 0)
+    const later = createCosigner('witness.example/w', generateKeyPairSync('ed25519').privateKey, () => 0)
     const note = signNote('text\n', [later, later, later])
     const verified = verifyNote(note, [later.key])
     expect(verified.ok && verified.value).toHaveLength(1)
@@ -82,7 +82,7 @@ describe('signed note', () => {
 
   it('keeps one signature of a key that signs again, the newer', () => {
     let seconds = 100
-    const timed = cosigner('w', generateKeyPairSync('ed25519').privateKey, () => seconds * 1_000)
+    const timed = createCosigner('w', generateKeyPairSync('ed25519').privateKey, () => seconds * 1_000)
     const first = withSignatures(signNote('text\n', [log]), signNote('text\n', [timed]).signatures)
     seconds = 200
     const second = withSignatures(first, signNote('text\n', [timed]).signatures)
@@ -95,7 +95,7 @@ describe('signed note', () => {
     expect(verifyNote(note, [witness.key])).toMatchObject({ ok: true, value: [{ atSeconds: 1_679_315_147 }] })
     const [signature] = note.signatures
     const blob = signature?.blob.slice() ?? new Uint8Array(0)
-    expect(hex(blob.subarray(4, 12))).toBe('00000000641850cb')
+    expect(toHex(blob.subarray(4, 12))).toBe('00000000641850cb')
     blob[11] = (blob[11] ?? 0) + 1
     const moved = { text: note.text, signatures: [{ name: 'witness.example/w', blob }] }
     expect(verifyNote(moved, [witness.key])).toMatchObject({ ok: false, fault: { kind: 'bad-signature' } })
@@ -103,9 +103,9 @@ describe('signed note', () => {
 
   it('does not take a cosignature for a signature of the same key', () => {
     const { privateKey } = generateKeyPairSync('ed25519')
-    const plain = noteSigner('both', privateKey)
-    const timed = cosigner('both', privateKey, () => 0)
-    expect(hex(plain.key.id)).not.toBe(hex(timed.key.id))
+    const plain = createNoteSigner('both', privateKey)
+    const timed = createCosigner('both', privateKey, () => 0)
+    expect(toHex(plain.key.id)).not.toBe(toHex(timed.key.id))
     expect(verifyNote(signNote('text\n', [timed]), [plain.key])).toMatchObject({ ok: false })
   })
 
@@ -127,7 +127,7 @@ describe('signed note', () => {
 
   it('accepts a hundred signatures and refuses bytes that are not UTF-8', () => {
     expect(parseNote(`text\n\n${'— a AAAAAAAA\n'.repeat(100)}`)).toMatchObject({ ok: true })
-    expect(parseNote(new Uint8Array([...utf8('text\n\n— a AAAAAAAA'), 0xff, 0x0a]))).toMatchObject({ ok: false })
+    expect(parseNote(new Uint8Array([...toUtf8('text\n\n— a AAAAAAAA'), 0xff, 0x0a]))).toMatchObject({ ok: false })
   })
 
   it('refuses, and does not throw on, what a stranger makes up', () => {

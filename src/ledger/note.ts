@@ -12,7 +12,7 @@
  *
  * Pure.
  */
-import { base64, equalBytes, fromBase64, fromUtf8 } from '../core/bytes.ts'
+import { toBase64, equalBytes, fromBase64, fromUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { NoteSignature, NoteSigner, VerifierKey } from './note-key.ts'
@@ -21,7 +21,7 @@ import type { NoteSignature, NoteSigner, VerifierKey } from './note-key.ts'
 const MAX_SIGNATURES = 100
 export const MAX_NOTE_BYTES = 262_144
 
-export interface Note {
+export interface SignedNote {
   readonly text: string
   readonly signatures: readonly NoteSignature[]
 }
@@ -39,21 +39,21 @@ export interface VerifiedSignature {
 }
 
 /** Throws on text that could not be a note: the caller wrote it. */
-export function signNote(text: string, signers: readonly NoteSigner[]): Note {
+export function signNote(text: string, signers: readonly NoteSigner[]): SignedNote {
   if (!text.endsWith('\n') || hasControlCharacters(text) || !text.isWellFormed())
     throw new TypeError('a note is well-formed text without control characters that ends in a newline')
   return { text, signatures: signers.map((signer) => signer.sign(text)) }
 }
 
-export function formatNote(note: Note): string {
+export function formatNote(note: SignedNote): string {
   return `${note.text}\n${note.signatures.map(formatSignature).join('')}`
 }
 
 export function formatSignature({ name, blob }: NoteSignature): string {
-  return `— ${name} ${base64(blob)}\n`
+  return `— ${name} ${toBase64(blob)}\n`
 }
 
-export function parseNote(input: string | Uint8Array): Result<Note, NoteFault> {
+export function parseNote(input: string | Uint8Array): Result<SignedNote, NoteFault> {
   if (input.length > MAX_NOTE_BYTES) return malformed(`it is longer than ${MAX_NOTE_BYTES} bytes`)
   const text = typeof input === 'string' ? input : fromUtf8(input)
   if (text === undefined || !text.isWellFormed()) return malformed('it is not UTF-8')
@@ -85,10 +85,13 @@ export function parseSignatures(text: string): Result<readonly NoteSignature[], 
  * Signatures by other keys are passed over; a bad one by a known key spoils the note; one good one is needed. A second
  * signature by the same key adds nothing and is passed over too, so that a quorum counts witnesses, not lines.
  */
-export function verifyNote(note: Note, keys: readonly VerifierKey[]): Result<readonly VerifiedSignature[], NoteFault> {
+export function verifyNote(
+  note: SignedNote,
+  keys: readonly VerifierKey[],
+): Result<readonly VerifiedSignature[], NoteFault> {
   const verified: VerifiedSignature[] = []
   for (const signature of note.signatures) {
-    const key = keys.find((known) => isBy(signature, known))
+    const key = keys.find((known) => isSignatureBy(signature, known))
     if (key === undefined || verified.some((earlier) => earlier.key === key)) continue
     const verdict = key.verify(note.text, signature.blob.subarray(4))
     if (!verdict.ok) return fail({ kind: 'bad-signature', name: signature.name })
@@ -98,12 +101,12 @@ export function verifyNote(note: Note, keys: readonly VerifierKey[]): Result<rea
 }
 
 /** Name and id together identify a key; either alone may be shared. */
-export function isBy(signature: NoteSignature, key: VerifierKey): boolean {
+export function isSignatureBy(signature: NoteSignature, key: VerifierKey): boolean {
   return signature.name === key.name && equalBytes(signature.blob.subarray(0, 4), key.id)
 }
 
 /** The note with further signatures; a key that signs again, as a witness does at a later time, replaces its own. */
-export function withSignatures(note: Note, more: readonly NoteSignature[]): Note {
+export function withSignatures(note: SignedNote, more: readonly NoteSignature[]): SignedNote {
   const isReplaced = (old: NoteSignature) => more.some((signature) => isSameKey(signature, old))
   return { text: note.text, signatures: [...note.signatures.filter((old) => !isReplaced(old)), ...more] }
 }

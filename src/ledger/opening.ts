@@ -7,8 +7,8 @@
  *
  * Pure.
  */
-import { fromHex, fromUtf8, hex, utf8 } from '../core/bytes.ts'
-import { canonicalJson, isJsonObject, jsonIn } from '../core/json.ts'
+import { fromHex, fromUtf8, toHex, toUtf8 } from '../core/bytes.ts'
+import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -22,22 +22,22 @@ export interface BodyOpening {
   readonly body: string
 }
 
-export function openingOf({ salt, body }: SaltedBody): BodyOpening {
-  return { salt: hex(salt), body: fromUtf8(body) ?? '' }
+export function createOpening({ salt, body }: SaltedBody): BodyOpening {
+  return { salt: toHex(salt), body: fromUtf8(body) ?? '' }
 }
 
 export function encodeOpening(stored: SaltedBody): Uint8Array {
-  return utf8(canonicalJson(openingOf(stored)))
+  return toUtf8(canonicalJson(createOpening(stored)))
 }
 
 /** The body, once it is known to be the one that the entry commits to. */
 export function verifyOpening(opening: Uint8Array, entry: Uint8Array): Result<Json, OpeningFault> {
-  const value = jsonIn(fromUtf8(opening))
+  const value = parseJsonOrUndefined(fromUtf8(opening))
   if (!isJsonObject(value)) return fail('no-opening')
   const { salt, body } = value
   if (typeof salt !== 'string' || typeof body !== 'string' || !/^(?:[0-9a-f]{2})+$/.test(salt))
     return fail('no-opening')
-  const stored = { salt: fromHex(salt), body: utf8(body) }
+  const stored = { salt: fromHex(salt), body: toUtf8(body) }
   const content = decodeBody(stored.body)
   return content !== undefined && isCommittedBody(entry, stored) ? ok(content) : fail('not-committed')
 }

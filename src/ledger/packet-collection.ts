@@ -21,7 +21,7 @@ import type { LedgerEntry } from './entry.ts'
 import type { SigningFault } from './fork.ts'
 import type { Ledger } from './ledger.ts'
 import { formatVerifierKey } from './note-key.ts'
-import { openingOf } from './opening.ts'
+import { createOpening } from './opening.ts'
 import type { PacketScope } from './packet-description.ts'
 import type { ProofFault } from './proof.ts'
 
@@ -120,7 +120,7 @@ function contentOf(
   if (entry['body_hash'] === undefined) return {}
   if (!mayOpen(entry)) return { withheld: 'not-shown' }
   const stored = ledger.opening(entry.seq)
-  return stored === undefined ? { withheld: 'erased' } : { opening: openingOf(stored) }
+  return stored === undefined ? { withheld: 'erased' } : { opening: createOpening(stored) }
 }
 
 function workEntries(ledger: Ledger, { task_id: taskId, session_id: sessionId }: PacketScope): readonly LedgerEntry[] {

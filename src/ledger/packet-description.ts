@@ -6,7 +6,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { CALL_ENTER, CHANGING_EFFECTS, closedCall, lateCall } from './audit.ts'
+import { CALL_ENTER, CHANGING_EFFECTS, readClosedCall, readLateCall } from './audit.ts'
 import type { LedgerEntry } from './entry.ts'
 
 /** One of the three. */
@@ -65,7 +65,7 @@ function describeSession({ entry, body }: OpenedEntry): JsonObject {
 function describeChanges(opened: readonly OpenedEntry[]): Json[] {
   const [ends, lates] = [new Map<number, OpenedEntry>(), new Map<number, OpenedEntry>()]
   for (const one of opened) {
-    const [ended, told] = [closedCall(one.entry), lateCall(one.entry)]
+    const [ended, told] = [readClosedCall(one.entry), readLateCall(one.entry)]
     if (ended !== undefined) ends.set(ended, one)
     if (told !== undefined) lates.set(told, one)
   }

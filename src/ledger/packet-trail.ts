@@ -7,12 +7,12 @@
  * Pure.
  */
 import { hash } from 'node:crypto'
-import { fromHex, hex } from '../core/bytes.ts'
+import { fromHex, toHex } from '../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { OpenedEntry, PacketScope } from './packet-description.ts'
-import { emptyFrontier, extend, frontierRoot, leafHash } from './tree.ts'
+import { emptyFrontier, extendFrontier, frontierRoot, leafHash } from './tree.ts'
 
 const NO_HASH = '0'.repeat(64)
 const HASHED_FIELDS = ['id', 'type', 'task_id', 'timestamp', 'prev_hash'] as const
@@ -61,6 +61,6 @@ function sealFaults(
 
 function treeRoot(hashes: readonly string[]): string {
   const frontier = emptyFrontier()
-  for (const one of hashes) extend(frontier, leafHash(fromHex(one)))
-  return hex(frontierRoot(frontier))
+  for (const one of hashes) extendFrontier(frontier, leafHash(fromHex(one)))
+  return toHex(frontierRoot(frontier))
 }

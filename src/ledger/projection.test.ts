@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import { numberField, textField } from './entry.ts'
+import { entryNumber, entryText } from './entry.ts'
 import { EntryUnlawful, StateTable } from './projection.ts'
 import type { Projection } from './projection.ts'
 
@@ -10,7 +10,7 @@ const accounts: Projection<StateTable<number>> = {
   initial: (journal) => new StateTable<number>(journal),
   apply: {
     'account.moved': (state, entry) => {
-      const [name, by] = [textField(entry, 'name') ?? '', numberField(entry, 'by') ?? 0]
+      const [name, by] = [entryText(entry, 'name') ?? '', entryNumber(entry, 'by') ?? 0]
       const sum = (state.get(name) ?? 0) + by
       if (sum < 0) return `${name} has only ${state.get(name) ?? 0}`
       state.set(name, sum)

@@ -12,7 +12,7 @@
  *
  * Holds memory; otherwise pure.
  */
-import type { Follower } from '../core/database-store.ts'
+import type { TransactionFollower } from '../core/database-store.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { CacheFinding } from './finding.ts'
 
@@ -70,7 +70,7 @@ interface OpenProjection {
 /** More are counted: one unlawful entry breeds others. */
 const MAX_UNLAWFUL = 100
 
-export class Projections {
+export class ProjectionSet {
   readonly #journal = new StateJournal()
   readonly #read: ReadKinds
   readonly #open = new Map<AnyProjection, OpenProjection>()
@@ -82,7 +82,7 @@ export class Projections {
   }
 
   /** For the database that entries are committed to. */
-  get follower(): Follower {
+  get follower(): TransactionFollower {
     return this.#journal.follower
   }
 
@@ -302,7 +302,7 @@ export class StateJournal {
     }
   }
 
-  readonly follower: Follower = {
+  readonly follower: TransactionFollower = {
     workBegins: () => {
       this.#workBegan = this.#undo.length
     },

@@ -9,8 +9,8 @@ import type { Result } from '../core/result.ts'
 import { consistencyPath, inclusionPath, verifyConsistency, verifyInclusion } from './tree.ts'
 import type { ConsistencyClaim, InclusionClaim, NodeReader } from './tree.ts'
 
-export type Inclusion = InclusionClaim
-export type Consistency = ConsistencyClaim
+export type InclusionProof = InclusionClaim
+export type ConsistencyProof = ConsistencyClaim
 
 export type ProofFault =
   | { readonly kind: 'no-such-entry'; readonly seq: number; readonly size: number }
@@ -28,7 +28,7 @@ export interface ReadableTree {
 }
 
 /** That entry `seq` is in the tree of `asked`, by default the newest. */
-export function inclusionOf(tree: ReadableTree, seq: number, asked?: number): Result<Inclusion, ProofFault> {
+export function proveInclusion(tree: ReadableTree, seq: number, asked?: number): Result<InclusionProof, ProofFault> {
   return guarded(() => {
     const size = asked ?? tree.size
     if (!isCount(size, tree.size)) return fail({ kind: 'no-such-size', asked: size, size: tree.size })
@@ -40,7 +40,11 @@ export function inclusionOf(tree: ReadableTree, seq: number, asked?: number): Re
 }
 
 /** That the tree of `asked`, by default the newest, extends the one of `from`. */
-export function consistencyOf(tree: ReadableTree, from: number, asked?: number): Result<Consistency, ProofFault> {
+export function proveConsistency(
+  tree: ReadableTree,
+  from: number,
+  asked?: number,
+): Result<ConsistencyProof, ProofFault> {
   return guarded(() => {
     const to = asked ?? tree.size
     if (!isCount(to, tree.size)) return fail({ kind: 'no-such-size', asked: to, size: tree.size })

@@ -7,7 +7,7 @@ import { checkpointText } from './checkpoint.ts'
 import { LedgerRefuses } from './fork.ts'
 import { Ledger } from './ledger.ts'
 import { formatNote, parseNote, signNote, verifyNote } from './note.ts'
-import { cosigner, noteSigner } from './note-key.ts'
+import { createCosigner, createNoteSigner } from './note-key.ts'
 import { edited } from '../../test/ledger-attack.ts'
 
 let fixture: LedgerFixture
@@ -69,7 +69,7 @@ describe('signing', () => {
 
   it('refuses a signer that is not named after the log', async () => {
     const { database, lastSignedPath, clock } = fixture
-    const signer = noteSigner('another.name', generateKeyPairSync('ed25519').privateKey)
+    const signer = createNoteSigner('another.name', generateKeyPairSync('ed25519').privateKey)
     await expect(Ledger.open({ database, signer, clock, origin: ORIGIN, lastSignedPath })).rejects.toThrow('is named')
   })
 })
@@ -200,7 +200,7 @@ describe('the file of the last checkpoint', () => {
 })
 
 describe('cosignatures', () => {
-  const witness = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000)
+  const witness = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000)
 
   it('are kept with their checkpoint, and proofs prefer it', async () => {
     const signed = await fixture.checkpoint()
@@ -221,7 +221,7 @@ describe('cosignatures', () => {
 
   it('are kept up to as many as a note can be read with, those of the first to come', async () => {
     const many = Array.from({ length: 120 }, (_, count) =>
-      cosigner(`witness.test/${count}`, generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000),
+      createCosigner(`witness.test/${count}`, generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000),
     )
     const signed = await fixture.checkpoint()
     for (const some of [many.slice(0, 10), many]) {

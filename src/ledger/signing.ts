@@ -33,7 +33,7 @@ import { checkpointFaultReason, checkpointText, formatCheckpoint, openCheckpoint
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import type { CheckpointRow } from './checkpoint-store.ts'
-import { forkFrom } from './fork.ts'
+import { findFork } from './fork.ts'
 import type { LedgerFault, SigningFault } from './fork.ts'
 import { signNote, verifyNote, withSignatures } from './note.ts'
 import type { VerifiedSignature } from './note.ts'
@@ -57,7 +57,7 @@ export interface SigningOptions {
  */
 const MAX_COSIGNATURES = 64
 
-export class Signing {
+export class CheckpointSigning {
   readonly #options: SigningOptions
   readonly #store: CheckpointStore
   #latest: SignedCheckpoint | undefined
@@ -102,7 +102,7 @@ export class Signing {
 
   /** Whether the tree extends a checkpoint of ours that somebody else kept. */
   confront(kept: SignedCheckpoint): LedgerFault | undefined {
-    return readingTree(() => forkFrom(this.#options.tree, kept.checkpoint, 'witness'))
+    return readingTree(() => findFork(this.#options.tree, kept.checkpoint, 'witness'))
   }
 
   /**
@@ -168,7 +168,7 @@ export class Signing {
       return { kind: 'last-signed-unwritable', path, reason: thrownMessage(error) }
     }
     if (text === undefined && known !== undefined)
-      return readingTree(() => forkFrom(tree, known.checkpoint, 'database') ?? this.#judgeRows())
+      return readingTree(() => findFork(tree, known.checkpoint, 'database') ?? this.#judgeRows())
     return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows())
   }
 
@@ -213,7 +213,7 @@ export class Signing {
   }
 
   #extends(signed: SignedCheckpoint, source: 'file' | 'database'): LedgerFault | undefined {
-    const fault = forkFrom(this.#options.tree, signed.checkpoint, source)
+    const fault = findFork(this.#options.tree, signed.checkpoint, source)
     const newest = signed.checkpoint.size >= (this.#latest?.checkpoint.size ?? 0)
     if (fault === undefined && newest) this.#latest = signed
     return fault

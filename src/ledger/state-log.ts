@@ -8,17 +8,17 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { LedgerEvent } from './entry.ts'
 import type { BodyState } from './ledger.ts'
-import type { Projections } from './projection.ts'
+import type { ProjectionSet } from './projection.ts'
 
 /** `appendIn` belongs inside a work given to `Database.commit`. */
 export interface StateLog {
   readonly appendIn: (event: LedgerEvent, body?: Json) => { readonly seq: number }
   readonly body: (seq: number) => BodyState
-  readonly projections: Projections
+  readonly projections: ProjectionSet
 }
 
 /** The words of an entry; `undefined` when they were erased, or are not those that the entry commits to. */
-export function wordsOf(log: Pick<StateLog, 'body'>, seq: number | undefined): JsonObject | undefined {
+export function readEntryWords(log: Pick<StateLog, 'body'>, seq: number | undefined): JsonObject | undefined {
   const state = seq === undefined ? undefined : log.body(seq)
   return state?.kind === 'kept' && isJsonObject(state.body) ? state.body : undefined
 }
@@ -32,6 +32,6 @@ export function erasableText(words: JsonObject | undefined, field: string): stri
 }
 
 /** A time as entries spell it. */
-export function isoOf(timeMs: number): string {
+export function entryTimeText(timeMs: number): string {
   return new Date(timeMs).toISOString()
 }

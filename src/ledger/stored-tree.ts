@@ -20,13 +20,21 @@ import {
   TILE_WIDTH,
   expandTile,
   tileNode,
-  tilesOf,
+  listTiles,
   emptyNodes,
-  levelCount,
+  countLevelHashes,
   setTileNode,
 } from './tile.ts'
 import type { TileName } from './tile.ts'
-import { leafHash, rootAt, HASH_BYTES, emptyFrontier, extend, frontierAt, frontierRoot } from './tree.ts'
+import {
+  leafHash,
+  computeRootAt,
+  HASH_BYTES,
+  emptyFrontier,
+  extendFrontier,
+  readFrontierAt,
+  frontierRoot,
+} from './tree.ts'
 import type { NodeReader, Frontier } from './tree.ts'
 
 /** 16 kB each: proofs near the same place, and the upper levels of every proof, cost no hashing. */
@@ -34,7 +42,7 @@ const TILES_KEPT = 128
 
 export class StoredTree implements ReadableTree {
   readonly #log: LogStore
-  #edge: Edge | undefined
+  #edge: TreeEdge | undefined
   #root: { readonly size: number; readonly hash: Uint8Array } | undefined
   #believesNodes = true
   #isLoading = false
@@ -57,7 +65,7 @@ export class StoredTree implements ReadableTree {
 
   rootAt(size: number): Uint8Array {
     if (size > this.size) throw new RangeError(`a tree of ${this.size} has no root at ${size}`)
-    return size === this.size ? this.root() : rootAt(size, this.node)
+    return size === this.size ? this.root() : computeRootAt(size, this.node)
   }
 
   /** What the log has just committed. */
@@ -96,7 +104,7 @@ export class StoredTree implements ReadableTree {
   /** Writes the partial tiles of a tree of `size` entries, which whoever reads its checkpoint asks for. */
   writePartials(size: number): void {
     this.writeFullTiles()
-    for (const name of tilesOf(size)) {
+    for (const name of listTiles(size)) {
       if (name.width === TILE_WIDTH) continue
       this.#log.tiles.writeTile(name, this.content(name))
       if (name.level === 0) {
@@ -106,14 +114,14 @@ export class StoredTree implements ReadableTree {
     }
   }
 
-  #current(): Edge {
+  #current(): TreeEdge {
     return (this.#edge ??= this.#load())
   }
 
-  #load(): Edge {
+  #load(): TreeEdge {
     const { tiledTo, size } = this.#log
     try {
-      const edge = Edge.at(tiledTo, (level, from, count) => this.#partialTile(level, from, count), this.#finished)
+      const edge = TreeEdge.at(tiledTo, (level, from, count) => this.#partialTile(level, from, count), this.#finished)
       this.#isLoading = true
       for (const { bytes } of this.#log.entries(tiledTo, size - tiledTo)) edge.append(leafHash(bytes))
       this.#isLoading = false
@@ -191,7 +199,7 @@ export interface FullTile {
 /** The hashes at `level` from the last full tile on, 0 … 255 of them, one after another. */
 export type PartialTileReader = (level: number, from: number, count: number) => Uint8Array
 
-export class Edge {
+export class TreeEdge {
   readonly #onTile: (tile: FullTile) => void
   #frontier: Frontier = emptyFrontier()
   #levels: Uint8Array[] = []
@@ -201,16 +209,16 @@ export class Edge {
   }
 
   /** The edge of a stored tree: what fills no tile is read, the rest is already in full tiles. */
-  static at(size: number, read: PartialTileReader, onTile: (tile: FullTile) => void): Edge {
-    const edge = new Edge(onTile)
-    for (let level = 0; levelCount(level, size) > 0; level++) {
-      const count = levelCount(level, size)
+  static at(size: number, read: PartialTileReader, onTile: (tile: FullTile) => void): TreeEdge {
+    const edge = new TreeEdge(onTile)
+    for (let level = 0; countLevelHashes(level, size) > 0; level++) {
+      const count = countLevelHashes(level, size)
       const width = count % TILE_WIDTH
       const hashes = read(level, count - width, width)
       if (hashes.length !== width * HASH_BYTES) throw new Error(`level ${level} of the tree is not all there`)
       edge.#levels.push(expandTile(hashes))
     }
-    edge.#frontier = frontierAt(size, (height, index) => {
+    edge.#frontier = readFrontierAt(size, (height, index) => {
       const node = edge.#at(height, index)
       if (node === undefined) throw new Error(`node ${height},${index} is not on the edge of a tree of ${size}`)
       return node
@@ -227,14 +235,14 @@ export class Edge {
   }
 
   append(leaf: Uint8Array): void {
-    extend(this.#frontier, leaf, this.#place)
+    extendFrontier(this.#frontier, leaf, this.#place)
   }
 
   /** A view of a complete node in a tile that is still filling, `undefined` for nodes of full tiles. */
   node(height: number, index: number): Uint8Array | undefined {
     const level = Math.floor(height / TILE_HEIGHT)
     const [tile] = slot(height, index)
-    return tile === Math.floor(levelCount(level, this.size) / TILE_WIDTH) ? this.#at(height, index) : undefined
+    return tile === Math.floor(countLevelHashes(level, this.size) / TILE_WIDTH) ? this.#at(height, index) : undefined
   }
 
   #at(height: number, index: number): Uint8Array | undefined {

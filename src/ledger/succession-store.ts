@@ -11,14 +11,14 @@
  *
  * Does I/O.
  */
-import { hex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readIfThere, writeAtomically } from './atomic-file-store.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import { findingSentence } from './finding.ts'
-import type { Finding } from './finding.ts'
+import type { LedgerFinding } from './finding.ts'
 import type { SigningFault } from './fork.ts'
 import { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger.ts'
@@ -45,7 +45,7 @@ export async function continueAs(
     fault: fault.kind,
     successor_of: origin,
     size: old.size(),
-    root: hex(old.root()),
+    root: toHex(old.root()),
     signed_size: signedSize,
   }
   const evidence = await readIfThere(lastSignedPath)
@@ -61,6 +61,6 @@ export function successorName(origin: string, nowMs: number): string {
   return `${origin.replace(/\/\d{8}T\d{6}Z$/, '')}/${time}`
 }
 
-function isAboutFile(finding: Finding): boolean {
+function isAboutFile(finding: LedgerFinding): boolean {
   return (finding.kind === 'tail-missing' || finding.kind === 'root-differs') && finding.where === 'file'
 }

@@ -31,10 +31,10 @@ import { join } from 'node:path'
 import { equalBytes } from '../core/bytes.ts'
 import type { JournalSync } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
-import { systemCode } from '../core/thrown.ts'
+import { systemErrorCode } from '../core/thrown.ts'
 import {
   SALT_BYTES,
-  bodyAt,
+  readBodyAt,
   decodeGroup,
   encodeGroup,
   GROUP_MAGIC,
@@ -42,7 +42,7 @@ import {
   isWholeGroup,
   MAC_BYTES,
 } from './group.ts'
-import type { BodyRecord, SaltedBody, Group, GroupContent } from './group.ts'
+import type { BodyRecord, SaltedBody, EntryGroup, GroupContent } from './group.ts'
 
 const MAGIC = Buffer.from('HBT1')
 const HEAD_BYTES = 20 + 2 * MAC_BYTES
@@ -57,7 +57,7 @@ export interface TailSegment {
   readonly path: string
   readonly first: number
   readonly bytes: Buffer
-  readonly groups: readonly Group[]
+  readonly groups: readonly EntryGroup[]
   /** What follows is torn. */
   readonly whole: number
   readonly headBytes: number
@@ -124,8 +124,8 @@ export function readTail(directory: string, key: Uint8Array | undefined, signed 
 function readGroups(
   bytes: Buffer,
   { first, key, signed }: { readonly first: number; readonly key: Uint8Array | undefined; readonly signed: number },
-): { readonly groups: Group[]; readonly whole: number; readonly forged: boolean } {
-  const groups: Group[] = []
+): { readonly groups: EntryGroup[]; readonly whole: number; readonly forged: boolean } {
+  const groups: EntryGroup[] = []
   let [at, next, previousMac]: [number, number, Uint8Array] = [HEAD_BYTES, first, macBefore(bytes)]
   while (at < bytes.length) {
     const group = decodeGroup(bytes, { at, first: next, previousMac, key })
@@ -162,7 +162,7 @@ function segmentNames(directory: string): readonly string[] {
       .filter((name) => NAME.test(name))
       .toSorted()
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return []
+    if (systemErrorCode(error) === 'ENOENT') return []
     throw error
   }
 }
@@ -173,7 +173,7 @@ function endOf(segment: TailSegment | undefined): number {
 }
 
 /** One past the last entry whose group changed rows. */
-export function tablesOf({ segments }: ReadTail): number {
+export function countTableEntries({ segments }: ReadTail): number {
   return segments.reduce(
     (known, { tables, groups }) =>
       groups.reduce(
@@ -233,7 +233,7 @@ export class TailStore {
     makeFolder(directory)
     const known = new Set(read.segments.map(({ path }) => path))
     for (const name of segmentNames(directory)) if (!known.has(join(directory, name))) rmSync(join(directory, name))
-    this.#tables = tablesOf(read)
+    this.#tables = countTableEntries(read)
     for (const { path, first, bytes, groups, whole } of read.segments) {
       const file = openSync(path, 'r+')
       if (whole < bytes.length) {
@@ -310,7 +310,7 @@ export class TailStore {
   read({ segment, offset, length }: TailPlace): SaltedBody | undefined {
     const bytes = Buffer.alloc(SALT_BYTES + length)
     readSync(segment.file, bytes, 0, bytes.length, offset)
-    return bodyAt(bytes, { offset: 0, length })
+    return readBodyAt(bytes, { offset: 0, length })
   }
 
   /** Overwrites a body; durable when it returns. */

@@ -25,7 +25,7 @@ import {
 import { open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../core/folder-store.ts'
-import { systemCode } from '../core/thrown.ts'
+import { systemErrorCode } from '../core/thrown.ts'
 import { syncDirectory } from './atomic-file-store.ts'
 import { SALT_BYTES, encodeBodyRecords, readBodyRecords } from './group.ts'
 import type { BodyRecord, SaltedBody } from './group.ts'
@@ -58,7 +58,7 @@ export class TileStore {
     try {
       return readFileSync(join(this.#directory, path))
     } catch (error) {
-      if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return undefined
+      if (systemErrorCode(error) === 'ENOENT' || systemErrorCode(error) === 'ENOTDIR') return undefined
       throw error
     }
   }
@@ -79,7 +79,7 @@ export class TileStore {
         .filter((width) => Number.isInteger(width))
         .toSorted((one, other) => one - other)
     } catch (error) {
-      if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return []
+      if (systemErrorCode(error) === 'ENOENT' || systemErrorCode(error) === 'ENOTDIR') return []
       throw error
     }
   }
@@ -162,7 +162,7 @@ export class TileStore {
     try {
       return openSync(path, 'r+')
     } catch (error) {
-      if (systemCode(error) !== 'ENOENT') throw error
+      if (systemErrorCode(error) !== 'ENOENT') throw error
       return openSync(path, 'w+', 0o600)
     }
   }

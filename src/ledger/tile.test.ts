@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fromHex, hex } from '../core/bytes.ts'
-import { decodeBundle, encodeBundle, expandTile, tileNode, tilePath, tilesOf } from './tile.ts'
+import { fromHex, toHex } from '../core/bytes.ts'
+import { decodeBundle, encodeBundle, expandTile, tileNode, tilePath, listTiles } from './tile.ts'
 import { leafHash, nodeHash } from './tree.ts'
 
 describe('tile', () => {
@@ -15,7 +15,7 @@ describe('tile', () => {
   })
 
   it('cuts a tree of 70,000 as the specification does', () => {
-    const tiles = [...tilesOf(70_000)]
+    const tiles = [...listTiles(70_000)]
     const full = (level: number) => tiles.filter((tile) => tile.level === level && tile.width === 256).length
     expect([full(0), full(1), full(2)]).toEqual([273, 1, 0])
     expect(tiles.filter(({ width }) => width < 256)).toEqual([
@@ -26,11 +26,11 @@ describe('tile', () => {
   })
 
   it('has a full tile and one hash above it for 256 leaves, and nothing for none', () => {
-    expect([...tilesOf(256)]).toEqual([
+    expect([...listTiles(256)]).toEqual([
       { level: 0, index: 0, width: 256 },
       { level: 1, index: 0, width: 1 },
     ])
-    expect([...tilesOf(0)]).toEqual([])
+    expect([...listTiles(0)]).toEqual([])
   })
 
   it('computes the nodes that its hashes complete', () => {
@@ -44,7 +44,7 @@ describe('tile', () => {
 
   it('bundles entries behind their lengths', () => {
     const bundle = encodeBundle([fromHex('aa'), new Uint8Array(0), fromHex('bb cc')])
-    expect(hex(bundle)).toBe('0001aa00000002bbcc')
+    expect(toHex(bundle)).toBe('0001aa00000002bbcc')
     expect(decodeBundle(bundle, 3)).toMatchObject({ ok: true, value: { length: 3 } })
   })
 

@@ -47,14 +47,14 @@ function indexPath(index: number): string {
 }
 
 /** How many hashes level `level` of a tree holds: one per complete subtree of 256^level leaves. */
-export function levelCount(level: number, size: number): number {
+export function countLevelHashes(level: number, size: number): number {
   return Math.floor(size / TILE_WIDTH ** level)
 }
 
 /** Every tile of a tree from index `from(level)` on, level by level; empty tiles do not exist. */
-export function* tilesOf(size: number, from: (level: number) => number = () => 0): Generator<TileName> {
-  for (let level = 0; levelCount(level, size) > 0; level++) {
-    const count = levelCount(level, size)
+export function* listTiles(size: number, from: (level: number) => number = () => 0): Generator<TileName> {
+  for (let level = 0; countLevelHashes(level, size) > 0; level++) {
+    const count = countLevelHashes(level, size)
     for (let index = from(level); index * TILE_WIDTH < count; index++)
       yield { level, index, width: Math.min(TILE_WIDTH, count - index * TILE_WIDTH) }
   }

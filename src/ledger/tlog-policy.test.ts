@@ -1,15 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cosigner, formatVerifierKey, noteSigner } from './note-key.ts'
-import { parsePolicy, satisfied } from './tlog-policy.ts'
-import type { Policy } from './tlog-policy.ts'
+import { createCosigner, formatVerifierKey, createNoteSigner } from './note-key.ts'
+import { parseWitnessPolicy, isPolicySatisfied } from './tlog-policy.ts'
+import type { WitnessPolicy } from './tlog-policy.ts'
 
 const { privateKey } = generateKeyPairSync('ed25519')
-const logKey = formatVerifierKey(noteSigner('log.example', privateKey).key)
-const sameKeyOtherName = formatVerifierKey(noteSigner('log.example/b', privateKey).key)
+const logKey = formatVerifierKey(createNoteSigner('log.example', privateKey).key)
+const sameKeyOtherName = formatVerifierKey(createNoteSigner('log.example/b', privateKey).key)
 const witnessKeys = Array.from({ length: 6 }, (_, index) =>
-  formatVerifierKey(cosigner(`w${index}.example`, generateKeyPairSync('ed25519').privateKey, () => 0).key),
+  formatVerifierKey(createCosigner(`w${index}.example`, generateKeyPairSync('ed25519').privateKey, () => 0).key),
 )
 const [x1, x2, x3, y1, y2, y3] = witnessKeys
 
@@ -28,8 +28,8 @@ group X-and-Y all X-witnesses Y-witnesses
 quorum X-and-Y
 `
 
-function policyOf(text: string): Policy {
-  const policy = parsePolicy(text)
+function policyOf(text: string): WitnessPolicy {
+  const policy = parseWitnessPolicy(text)
   if (!policy.ok) throw new Error(policy.fault.reason)
   return policy.value
 }
@@ -49,13 +49,13 @@ describe('policy', () => {
     [['X1', 'X2', 'X3'], false],
     [[], false],
   ])('with cosignatures of %j the quorum of two groups is met: %s', (cosigned, met) => {
-    expect(satisfied(policyOf(POLICY), cosigned)).toBe(met)
+    expect(isPolicySatisfied(policyOf(POLICY), cosigned)).toBe(met)
   })
 
   it('needs nobody where the quorum is none, and one where it is a witness', () => {
-    expect(satisfied(policyOf('quorum none\n'), [])).toBe(true)
+    expect(isPolicySatisfied(policyOf('quorum none\n'), [])).toBe(true)
     const one = policyOf(`witness W ${x1}\nquorum W\n`)
-    expect([satisfied(one, []), satisfied(one, ['W'])]).toEqual([false, true])
+    expect([isPolicySatisfied(one, []), isPolicySatisfied(one, ['W'])]).toEqual([false, true])
   })
 
   it.each([
@@ -77,14 +77,14 @@ describe('policy', () => {
     ['an unknown keyword', 'logs\nquorum none\n', 1, 'not a keyword'],
     ['a carriage return', 'quorum none\r\n', 1, 'control characters'],
   ])('is refused with %s', (_, text, line, reason) => {
-    const policy = parsePolicy(text)
+    const policy = parseWitnessPolicy(text)
     expect(policy).toMatchObject({ ok: false, fault: { line } })
     expect(!policy.ok && policy.fault.reason).toContain(reason)
   })
 
   it('bears 32 witnesses and groups', () => {
     const lines = Array.from({ length: 32 }, (_, index) => {
-      const key = cosigner(`w${index}`, generateKeyPairSync('ed25519').privateKey, () => 0).key
+      const key = createCosigner(`w${index}`, generateKeyPairSync('ed25519').privateKey, () => 0).key
       return `witness W${index} ${formatVerifierKey(key)}\ngroup G${index} any W${index}\n`
     })
     expect(policyOf(`${lines.join('')}quorum G31\n`).groups).toHaveLength(32)
@@ -94,7 +94,7 @@ describe('policy', () => {
     const words = fc.constantFrom('log', 'witness', 'group', 'quorum', 'none', 'any', '2', '\n', 'W', x1 ?? '')
     fc.assert(
       fc.property(fc.array(words), (parts) => {
-        const policy = parsePolicy(parts.join(' '))
+        const policy = parseWitnessPolicy(parts.join(' '))
         expect(policy.ok).toBe(policy.ok && policy.value.quorum !== '' && parts.includes('quorum'))
       }),
     )

@@ -11,7 +11,7 @@
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { hex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import { COSIGNATURE, ED25519, parseVerifierKey } from './note-key.ts'
 import type { SignatureType, VerifierKey } from './note-key.ts'
 
@@ -31,7 +31,7 @@ interface PolicyGroup {
   readonly members: readonly string[]
 }
 
-export interface Policy {
+export interface WitnessPolicy {
   readonly logs: readonly PolicyLog[]
   readonly witnesses: readonly PolicyWitness[]
   readonly groups: readonly PolicyGroup[]
@@ -50,12 +50,12 @@ const MAX_OF_EACH = 64
 const MAX_POLICY_CHARACTERS = 262_144
 
 /** A policy of one log and no witness: what a single node can ask for. */
-export function logOnly(key: VerifierKey): Policy {
+export function createLogOnlyPolicy(key: VerifierKey): WitnessPolicy {
   return { logs: [{ key, url: undefined }], witnesses: [], groups: [], quorum: 'none' }
 }
 
 /** Whether the named witnesses, having cosigned, make the quorum. */
-export function satisfied(policy: Policy, cosigned: readonly string[]): boolean {
+export function isPolicySatisfied(policy: WitnessPolicy, cosigned: readonly string[]): boolean {
   if (policy.quorum === 'none') return true
   const witnessed = new Set(cosigned)
   // Groups refer to earlier names only, so one pass settles them.
@@ -73,7 +73,7 @@ interface Draft {
   quorum: string | undefined
 }
 
-export function parsePolicy(text: string): Result<Policy, PolicyFault> {
+export function parseWitnessPolicy(text: string): Result<WitnessPolicy, PolicyFault> {
   if (text.length > MAX_POLICY_CHARACTERS) return bad(0, 'the file is too long')
   const draft: Draft = {
     logs: [],
@@ -172,8 +172,8 @@ function readKey(vkey: string, type: SignatureType, known: readonly PolicyLog[])
   if (key.value.type !== type)
     return fail(type === ED25519 ? 'a log signs with a key of type 1' : 'a witness cosigns with a key of type 4')
   if (known.length >= MAX_OF_EACH) return fail(`there are more than ${MAX_OF_EACH} of these`)
-  const publicKey = hex(key.value.publicKey)
-  if (known.some((earlier) => hex(earlier.key.publicKey) === publicKey)) return fail('the key is already listed')
+  const publicKey = toHex(key.value.publicKey)
+  if (known.some((earlier) => toHex(earlier.key.publicKey) === publicKey)) return fail('the key is already listed')
   return key
 }
 

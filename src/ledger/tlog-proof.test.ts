@@ -1,30 +1,30 @@
 import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromHex, utf8 } from '../core/bytes.ts'
+import { fromHex, toUtf8 } from '../core/bytes.ts'
 import { formatCheckpoint } from './checkpoint.ts'
 import { signNote, withSignatures } from './note.ts'
-import { cosigner, noteSigner } from './note-key.ts'
-import { logOnly } from './tlog-policy.ts'
-import type { Policy } from './tlog-policy.ts'
-import { formatTlogProof, parseTlogProof, tlogProof, verifyTlogProof } from './tlog-proof.ts'
+import { createCosigner, createNoteSigner } from './note-key.ts'
+import { createLogOnlyPolicy } from './tlog-policy.ts'
+import type { WitnessPolicy } from './tlog-policy.ts'
+import { formatTlogProof, parseTlogProof, createTlogProof, verifyTlogProof } from './tlog-proof.ts'
 import { leafHash, nodeHash } from './tree.ts'
 
-const log = noteSigner('log.example', generateKeyPairSync('ed25519').privateKey)
+const log = createNoteSigner('log.example', generateKeyPairSync('ed25519').privateKey)
 const [w1, w2] = ['w1.example', 'w2.example'].map((name) =>
-  cosigner(name, generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000),
-) as [ReturnType<typeof cosigner>, ReturnType<typeof cosigner>]
+  createCosigner(name, generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000),
+) as [ReturnType<typeof createCosigner>, ReturnType<typeof createCosigner>]
 
-const entries = ['zero', 'one', 'two'].map(utf8)
+const entries = ['zero', 'one', 'two'].map(toUtf8)
 const [h0, h1, h2] = entries.map(leafHash) as [Uint8Array, Uint8Array, Uint8Array]
 const root = nodeHash(nodeHash(h0, h1), h2)
 const checkpoint = { origin: 'log.example', size: 3, root, extensions: [] }
 const signed = { checkpoint, note: signNote(formatCheckpoint(checkpoint), [log]) }
 const cosigned = { checkpoint, note: withSignatures(signed.note, signNote(signed.note.text, [w1]).signatures) }
 const entry = entries[1] ?? new Uint8Array(0)
-const text = formatTlogProof(tlogProof(1, [h0, h2], cosigned))
+const text = formatTlogProof(createTlogProof(1, [h0, h2], cosigned))
 
-const witnessed: Policy = {
+const witnessed: WitnessPolicy = {
   logs: [{ key: log.key, url: undefined }],
   witnesses: [w1, w2].map(({ key }) => ({ name: key.name, key, url: undefined })),
   groups: [{ name: 'both', threshold: 2, members: ['w1.example', 'w2.example'] }],
@@ -40,14 +40,17 @@ describe('tlog-proof', () => {
   })
 
   it('carries extra data that nobody vouches for', () => {
-    const proof = { ...tlogProof(1, [h0, h2], signed), extra: fromHex('00ff') }
+    const proof = { ...createTlogProof(1, [h0, h2], signed), extra: fromHex('00ff') }
     const again = parseTlogProof(formatTlogProof(proof))
     expect(again).toEqual({ ok: true, value: proof })
     expect(formatTlogProof(proof)).toContain('\nextra AP8=\nindex 1\n')
   })
 
   it('verifies offline against the log alone, and with a witness', () => {
-    expect(verifyTlogProof(text, entry, logOnly(log.key))).toMatchObject({ ok: true, value: { cosignatures: [] } })
+    expect(verifyTlogProof(text, entry, createLogOnlyPolicy(log.key))).toMatchObject({
+      ok: true,
+      value: { cosignatures: [] },
+    })
     expect(verifyTlogProof(text, entry, witnessed)).toMatchObject({
       ok: true,
       value: { checkpoint: { checkpoint: { size: 3 } }, cosignatures: [{ atSeconds: 1_700_000_000 }] },
@@ -55,12 +58,12 @@ describe('tlog-proof', () => {
   })
 
   it('does not verify another entry, another place or another log', () => {
-    expect(verifyTlogProof(text, utf8('two'), witnessed)).toEqual({ ok: false, fault: { kind: 'not-included' } })
+    expect(verifyTlogProof(text, toUtf8('two'), witnessed)).toEqual({ ok: false, fault: { kind: 'not-included' } })
     expect(verifyTlogProof(text.replace('index 1', 'index 0'), entry, witnessed)).toMatchObject({
       fault: { kind: 'not-included' },
     })
-    const stranger = noteSigner('log.example', generateKeyPairSync('ed25519').privateKey)
-    expect(verifyTlogProof(text, entry, logOnly(stranger.key))).toMatchObject({
+    const stranger = createNoteSigner('log.example', generateKeyPairSync('ed25519').privateKey)
+    expect(verifyTlogProof(text, entry, createLogOnlyPolicy(stranger.key))).toMatchObject({
       fault: { kind: 'untrusted-checkpoint', faults: [{ kind: 'no-known-signature' }] },
     })
   })
@@ -70,13 +73,13 @@ describe('tlog-proof', () => {
       ok: false,
       fault: { kind: 'quorum-not-met', cosigned: ['w1.example'] },
     })
-    const plain = formatTlogProof(tlogProof(1, [h0, h2], signed))
+    const plain = formatTlogProof(createTlogProof(1, [h0, h2], signed))
     expect(verifyTlogProof(plain, entry, witnessed)).toMatchObject({ fault: { kind: 'quorum-not-met', cosigned: [] } })
   })
 
   it('is spoiled by a bad cosignature of a trusted witness', () => {
     const forged = { checkpoint, note: withSignatures(signed.note, signNote('other\n', [w1]).signatures) }
-    expect(verifyTlogProof(formatTlogProof(tlogProof(1, [h0, h2], forged)), entry, witnessed)).toMatchObject({
+    expect(verifyTlogProof(formatTlogProof(createTlogProof(1, [h0, h2], forged)), entry, witnessed)).toMatchObject({
       fault: { kind: 'untrusted-checkpoint' },
     })
   })

@@ -11,15 +11,15 @@
  *
  * Pure.
  */
-import { base64, fromBase64 } from '../core/bytes.ts'
+import { toBase64, fromBase64 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { checkpointText, decimal, openCheckpoint, parseDecimal } from './checkpoint.ts'
+import { checkpointText, formatDecimal, openCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { CheckpointFault, SignedCheckpoint } from './checkpoint.ts'
 import { MAX_NOTE_BYTES, verifyNote } from './note.ts'
 import type { VerifiedSignature } from './note.ts'
-import { satisfied } from './tlog-policy.ts'
-import type { Policy } from './tlog-policy.ts'
+import { isPolicySatisfied } from './tlog-policy.ts'
+import type { WitnessPolicy } from './tlog-policy.ts'
 import { HASH_BYTES, leafHash, verifyInclusion } from './tree.ts'
 
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1'
@@ -48,11 +48,11 @@ export interface VerifiedProof {
 }
 
 export function formatTlogProof({ extra, index, path, checkpoint }: TlogProof): string {
-  const extraLine = extra === undefined ? '' : `extra ${base64(extra)}\n`
-  return `${FIRST_LINE}\n${extraLine}index ${decimal(index)}\n${path.map((hash) => `${base64(hash)}\n`).join('')}\n${checkpoint}`
+  const extraLine = extra === undefined ? '' : `extra ${toBase64(extra)}\n`
+  return `${FIRST_LINE}\n${extraLine}index ${formatDecimal(index)}\n${path.map((hash) => `${toBase64(hash)}\n`).join('')}\n${checkpoint}`
 }
 
-export function tlogProof(index: number, path: readonly Uint8Array[], signed: SignedCheckpoint): TlogProof {
+export function createTlogProof(index: number, path: readonly Uint8Array[], signed: SignedCheckpoint): TlogProof {
   return { extra: undefined, index, path, checkpoint: checkpointText(signed) }
 }
 
@@ -81,7 +81,7 @@ export function parseTlogProof(text: string): Result<TlogProof, TlogProofFault> 
 export function verifyTlogProof(
   text: string,
   entry: Uint8Array,
-  policy: Policy,
+  policy: WitnessPolicy,
 ): Result<VerifiedProof, TlogProofFault> {
   const proof = parseTlogProof(text)
   if (!proof.ok) return proof
@@ -106,7 +106,7 @@ export function verifyTlogProof(
     const names = policy.witnesses
       .filter((witness) => cosignatures.some((cosignature) => cosignature.key === witness.key))
       .map(({ name }) => name)
-    if (!satisfied(policy, names)) return fail({ kind: 'quorum-not-met', cosigned: names })
+    if (!isPolicySatisfied(policy, names)) return fail({ kind: 'quorum-not-met', cosigned: names })
     const { size, root } = signed.checkpoint
     if (!verifyInclusion({ leaf, index, size, path, root })) return fail({ kind: 'not-included' })
     return ok({ checkpoint: signed, cosignatures })

@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sharedData, vectorRows } from '../../test/shared-data.ts'
-import { fromHex, hex } from '../core/bytes.ts'
+import { fromHex, toHex } from '../core/bytes.ts'
 import {
   consistencyPath,
   EMPTY_ROOT,
   emptyFrontier,
-  extend,
-  frontierAt,
+  extendFrontier,
+  readFrontierAt,
   frontierRoot,
   inclusionPath,
   leafHash,
   nodeHash,
-  rootAt,
+  computeRootAt,
   verifyConsistency,
   verifyInclusion,
 } from './tree.ts'
@@ -67,7 +67,7 @@ function grow(leaves: readonly Uint8Array[]): { readonly root: () => Uint8Array;
   const nodes = new Map<string, Uint8Array>()
   const frontier = emptyFrontier()
   for (const leaf of leaves)
-    extend(frontier, leafHash(leaf), (height, index, hash) => nodes.set(`${height},${index}`, hash))
+    extendFrontier(frontier, leafHash(leaf), (height, index, hash) => nodes.set(`${height},${index}`, hash))
   const node: NodeReader = (height, index) => {
     const hash = nodes.get(`${height},${index}`)
     if (hash === undefined) throw new Error(`node ${height},${index} is not complete`)
@@ -81,18 +81,18 @@ const leavesOf = (size: number) => Array.from({ length: size }, (_, index) => Ui
 describe('tree', () => {
   it('has the roots of the Certificate Transparency vectors', () => {
     for (let size = 0; size <= 8; size++)
-      expect(hex(grow(CT_LEAVES.slice(0, size).map(fromHex)).root())).toBe(CT_ROOTS[size])
+      expect(toHex(grow(CT_LEAVES.slice(0, size).map(fromHex)).root())).toBe(CT_ROOTS[size])
   })
 
   it('proves inclusion and consistency as the Certificate Transparency vectors do', () => {
     const { node } = grow(CT_LEAVES.map(fromHex))
-    expect(inclusionPath(5, 8, node).map(hex)).toEqual([BC1A, CA85, CT_ROOTS[4]])
-    expect(consistencyPath(6, 8, node).map(hex)).toEqual([
+    expect(inclusionPath(5, 8, node).map(toHex)).toEqual([BC1A, CA85, CT_ROOTS[4]])
+    expect(consistencyPath(6, 8, node).map(toHex)).toEqual([
       '0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a',
       CA85,
       CT_ROOTS[4],
     ])
-    expect(consistencyPath(2, 5, node).map(hex)).toEqual([
+    expect(consistencyPath(2, 5, node).map(toHex)).toEqual([
       '5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e',
       BC1A,
     ])
@@ -104,7 +104,7 @@ describe('tree', () => {
     const roots = leaves.map((_, index) => naiveRoot(leaves.slice(0, index + 1)))
     for (let size = 1; size <= 64; size++) {
       const root = roots[size - 1] ?? EMPTY_ROOT
-      expect(rootAt(size, node)).toEqual(root)
+      expect(computeRootAt(size, node)).toEqual(root)
       for (let index = 0; index < size; index++) {
         const path = inclusionPath(index, size, node)
         expect(path).toEqual(naivePath(index, leaves.slice(0, size)))
@@ -135,13 +135,13 @@ describe('tree', () => {
         const bytes = path[at % path.length]
         if (bytes !== undefined) bytes[at % 32] = (bytes[at % 32] ?? 0) ^ flip
         const leaf = leafHash(leaves[index] ?? new Uint8Array(0))
-        expect(verifyInclusion({ leaf, index, size, path, root: rootAt(size, node) })).toBe(false)
+        expect(verifyInclusion({ leaf, index, size, path, root: computeRootAt(size, node) })).toBe(false)
 
         const from = 1 + (pick % (size - 1))
         const proof = consistencyPath(from, size, node).map((hash) => hash.slice())
         const part = proof[at % proof.length]
         if (part !== undefined) part[at % 32] = (part[at % 32] ?? 0) ^ flip
-        const roots = { fromRoot: rootAt(from, node), toRoot: rootAt(size, node) }
+        const roots = { fromRoot: computeRootAt(from, node), toRoot: computeRootAt(size, node) }
         expect(verifyConsistency({ from, to: size, ...roots, path: proof })).toBe(false)
       }),
     )
@@ -151,8 +151,8 @@ describe('tree', () => {
     const leaves = leavesOf(40)
     const { node } = grow(leaves)
     for (let size = 0; size < 40; size++) {
-      const frontier = frontierAt(size, node)
-      for (const leaf of leaves.slice(size)) extend(frontier, leafHash(leaf))
+      const frontier = readFrontierAt(size, node)
+      for (const leaf of leaves.slice(size)) extendFrontier(frontier, leafHash(leaf))
       expect(frontierRoot(frontier)).toEqual(naiveRoot(leaves))
     }
   })
@@ -172,12 +172,18 @@ describe('tree', () => {
     const size = 2 ** 45 + 2 ** 33 + 12_345
     for (const index of [1, 2 ** 31, 2 ** 32 + 1, 2 ** 45 - 1, 2 ** 45 + 2 ** 32, size - 1]) {
       const node = treeWith(index)
-      const claim = { leaf: special, index, size, path: inclusionPath(index, size, node), root: rootAt(size, node) }
+      const claim = {
+        leaf: special,
+        index,
+        size,
+        path: inclusionPath(index, size, node),
+        root: computeRootAt(size, node),
+      }
       expect(verifyInclusion(claim)).toBe(true)
       expect(verifyInclusion({ ...claim, index: (index + 2 ** 32) % size })).toBe(false)
       expect(verifyInclusion({ ...claim, index: index % 2 ** 31 })).toBe(index < 2 ** 31)
       for (const from of [1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, 2 ** 45, size - 1]) {
-        const roots = { fromRoot: rootAt(from, node), toRoot: rootAt(size, node) }
+        const roots = { fromRoot: computeRootAt(from, node), toRoot: computeRootAt(size, node) }
         expect(verifyConsistency({ from, to: size, ...roots, path: consistencyPath(from, size, node) })).toBe(true)
       }
     }

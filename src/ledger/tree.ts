@@ -21,14 +21,14 @@ export type NodeReader = (height: number, index: number) => Uint8Array
 
 const digest = Buffer.alloc(HASH_BYTES)
 
-export function sha256(data: Uint8Array): Uint8Array {
+export function sha256OfBytes(data: Uint8Array): Uint8Array {
   // As characters of eight bits: Node takes three times as long to hand over 32 bytes in a buffer of their own.
   digest.write(hash('sha256', data, 'binary'), 0, HASH_BYTES, 'latin1')
   return new Uint8Array(digest)
 }
 
 /** SHA-256 of nothing: the root of the tree without leaves. */
-export const EMPTY_ROOT: Uint8Array = sha256(new Uint8Array(0))
+export const EMPTY_ROOT: Uint8Array = sha256OfBytes(new Uint8Array(0))
 
 const leafInput = Buffer.alloc(65_536)
 const nodeInput = Buffer.alloc(1 + 2 * HASH_BYTES)
@@ -37,9 +37,9 @@ nodeInput[0] = 0x01
 /** SHA-256(0x00 ‖ data), RFC 6962 § 2.1. */
 export function leafHash(data: Uint8Array): Uint8Array {
   // Hashing is synchronous, so one scratch buffer serves every call; foreign leaves may be longer than ours.
-  if (data.length >= leafInput.length) return sha256(Buffer.concat([leafInput.subarray(0, 1), data]))
+  if (data.length >= leafInput.length) return sha256OfBytes(Buffer.concat([leafInput.subarray(0, 1), data]))
   leafInput.set(data, 1)
-  return sha256(leafInput.subarray(0, 1 + data.length))
+  return sha256OfBytes(leafInput.subarray(0, 1 + data.length))
 }
 
 /** SHA-256(0x01 ‖ left ‖ right), RFC 6962 § 2.1. */
@@ -47,7 +47,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
   if (left.length !== HASH_BYTES || right.length !== HASH_BYTES) throw new RangeError('a node joins two 32-byte hashes')
   nodeInput.set(left, 1)
   nodeInput.set(right, 1 + HASH_BYTES)
-  return sha256(nodeInput)
+  return sha256OfBytes(nodeInput)
 }
 
 /** Changed in place by `extend`: an append must not copy the stack. `subtrees` runs from the largest to the newest. */
@@ -61,7 +61,7 @@ export function emptyFrontier(): Frontier {
 }
 
 /** Appends one leaf and tells of every node it completes, leaf first. */
-export function extend(
+export function extendFrontier(
   frontier: Frontier,
   leaf: Uint8Array,
   onNode?: (height: number, index: number, hash: Uint8Array) => void,
@@ -87,7 +87,7 @@ export function frontierRoot({ subtrees }: Frontier): Uint8Array {
 }
 
 /** The frontier of an earlier or a stored tree, read node by node. */
-export function frontierAt(size: number, node: NodeReader): Frontier {
+export function readFrontierAt(size: number, node: NodeReader): Frontier {
   const subtrees: Uint8Array[] = []
   for (let start = 0, width = largestPowerOfTwo(size); start < size; width /= 2) {
     if (start + width > size) continue
@@ -97,8 +97,8 @@ export function frontierAt(size: number, node: NodeReader): Frontier {
   return { size, subtrees }
 }
 
-export function rootAt(size: number, node: NodeReader): Uint8Array {
-  return frontierRoot(frontierAt(size, node))
+export function computeRootAt(size: number, node: NodeReader): Uint8Array {
+  return frontierRoot(readFrontierAt(size, node))
 }
 
 /** The siblings from leaf to root, RFC 6962 § 2.1.1. */

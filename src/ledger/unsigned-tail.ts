@@ -29,7 +29,7 @@ export interface TailReader {
 export const NODE_STOP = 'node.stop'
 
 /** `undefined` when nothing stands behind the signature, and nothing was cut off. */
-export function unsignedTail(log: TailReader, signed: number): UnsignedTail | undefined {
+export function describeUnsignedTail(log: TailReader, signed: number): UnsignedTail | undefined {
   const entries = log.size - signed
   if (entries <= 0 && log.lost.torn === 0 && log.lost.uncommitted === 0) return undefined
   const kinds: Record<string, number> = {}
@@ -42,7 +42,7 @@ export function unsignedTail(log: TailReader, signed: number): UnsignedTail | un
 }
 
 /** Whether something stands where nothing may. */
-export function tailFault(log: TailReader, signed: number): LedgerFault | undefined {
+export function findTailFault(log: TailReader, signed: number): LedgerFault | undefined {
   if (log.tailFirst > signed)
     return {
       kind: 'damaged',

@@ -4,19 +4,19 @@
  * Reads through the stores it is given.
  */
 import { equalBytes } from '../core/bytes.ts'
-import { Audit, CALL_ENTER, closedCall, lateCall } from './audit.ts'
+import { CallAudit, CALL_ENTER, readClosedCall, readLateCall } from './audit.ts'
 import { BodyAudit } from './body-audit.ts'
-import { bodyAt } from './group.ts'
+import { readBodyAt } from './group.ts'
 import type { SaltedBody } from './group.ts'
 import { openCheckpoint, checkpointFaultReason } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { cachedEntry } from './cached-entry.ts'
-import { Edge } from './stored-tree.ts'
+import { TreeEdge } from './stored-tree.ts'
 import type { FullTile } from './stored-tree.ts'
 import { ExpectedRoots } from './expected-roots.ts'
-import { bodyIsGone } from './erase.ts'
+import { isBodyGone } from './erase.ts'
 import type { CacheAudit } from './entry-cache-store.ts'
-import type { Findings } from './finding.ts'
+import type { LedgerFindings } from './finding.ts'
 import { SuccessionAudit } from './projection.ts'
 import { decodeEntry } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
@@ -34,17 +34,17 @@ import {
   TILE_WIDTH,
   tileNode,
   tilePath,
-  tilesOf,
+  listTiles,
 } from './tile.ts'
 import type { TileName } from './tile.ts'
 import { leafHash } from './tree.ts'
-import type { Stored, VerifyOptions } from './verify.ts'
+import type { StoredLog, VerifyOptions } from './verify.ts'
 
-export class Verification {
-  readonly #stored: Stored
-  readonly #findings: Findings
+export class LedgerVerification {
+  readonly #stored: StoredLog
+  readonly #findings: LedgerFindings
   readonly #options: VerifyOptions
-  readonly #audit: Audit
+  readonly #audit: CallAudit
   readonly #bodyAudit: BodyAudit
   readonly #hasBodies: boolean
   readonly #roots: ExpectedRoots
@@ -55,7 +55,7 @@ export class Verification {
   readonly #succession: SuccessionAudit | undefined
   readonly #witnesses = new Map<string, VerifierKey | undefined>()
   /** Grows with the entries; gone once one is missing, because the tree after a gap cannot be known. */
-  #edge: Edge | undefined
+  #edge: TreeEdge | undefined
   /** What the lookup table has to say of entries that were read, and not compared yet. */
   #lookups = new Map<number, LookupRow>()
   #ends = new Map<number, number>()
@@ -68,7 +68,7 @@ export class Verification {
   next: number
   compared = false
 
-  constructor(stored: Stored, findings: Findings, options: VerifyOptions) {
+  constructor(stored: StoredLog, findings: LedgerFindings, options: VerifyOptions) {
     const { log, key, cacheAudits = () => [], projections = [] } = stored
     this.#stored = stored
     this.#findings = findings
@@ -76,8 +76,8 @@ export class Verification {
     this.published = this.#readPublished()
     this.from = Math.floor(Math.min(options.since?.checkpoint.size ?? 0, this.#size()) / TILE_WIDTH) * TILE_WIDTH
     this.next = this.from
-    this.#audit = new Audit(this.#findings, this.from, this.#isCall)
-    this.#bodyAudit = new BodyAudit(this.#findings, (seq) => bodyIsGone(log, seq))
+    this.#audit = new CallAudit(this.#findings, this.from, this.#isCall)
+    this.#bodyAudit = new BodyAudit(this.#findings, (seq) => isBodyGone(log, seq))
     this.#hasBodies = stored.tail !== undefined || log.tiles.has('bodies')
     this.#roots = new ExpectedRoots(this.#findings, key)
     this.#succession = this.from > 0 ? undefined : new SuccessionAudit(projections)
@@ -99,7 +99,7 @@ export class Verification {
     else if (lastSigned !== undefined && newest !== undefined)
       this.#findings.add({ kind: 'last-signed-missing', path: lastSigned.path })
     this.#expectCheckpoints(this.from - 1, this.from)
-    const edge = Edge.at(this.from, (level, at, count) => this.#tileRoots(level, at, count), this.#checkTile)
+    const edge = TreeEdge.at(this.from, (level, at, count) => this.#tileRoots(level, at, count), this.#checkTile)
     this.#edge = edge
     this.#roots.reached(this.from, () => edge.root())
   }
@@ -175,7 +175,7 @@ export class Verification {
     if (tail === undefined || first < log.base || !isPublished) return
     this.#compareTile(name, encodeBundle(entries))
     const stored = log.tiles.bodies(name.index)
-    const records = new Map(stored?.records.map((record) => [first + record.index, bodyAt(stored.bytes, record)]))
+    const records = new Map(stored?.records.map((record) => [first + record.index, readBodyAt(stored.bytes, record)]))
     const isSame = [...(bodies ?? [])].every(([seq, body]) => {
       const kept = records.get(seq)
       return kept !== undefined && equalBytes(kept.salt, body.salt) && equalBytes(kept.body, body.body)
@@ -222,7 +222,7 @@ export class Verification {
     if (stored === undefined && log.tiles.has(bodiesPath(index)))
       this.#findings.add({ kind: 'unreadable', reason: `${bodiesPath(index)} is not whole` })
     for (const record of stored?.records ?? []) {
-      const body = stored && bodyAt(stored.bytes, record)
+      const body = stored && readBodyAt(stored.bytes, record)
       if (body === undefined) continue
       if (record.index >= TILE_WIDTH || found.has(first + record.index))
         this.#findings.add({ kind: 'body-without-entry', seq: first + record.index })
@@ -286,8 +286,8 @@ export class Verification {
   }
 
   /** What whoever reads the checkpoint beside the tiles asks for. */
-  #checkPartials(edge: Edge): void {
-    for (const name of tilesOf(edge.size)) {
+  #checkPartials(edge: TreeEdge): void {
+    for (const name of listTiles(edge.size)) {
       if (name.width === TILE_WIDTH || name.level === 'entries') continue
       const [level, first] = [name.level, name.index * TILE_WIDTH]
       const hashes = Array.from({ length: name.width }, (_, offset) => edge.node(level * TILE_HEIGHT, first + offset))
@@ -298,8 +298,8 @@ export class Verification {
   }
 
   /** Narrower ones stay for whoever holds an older checkpoint: their hashes are the first of the same tile. */
-  #checkOlderPartials(edge: Edge): void {
-    for (const name of tilesOf(edge.size)) {
+  #checkOlderPartials(edge: TreeEdge): void {
+    for (const name of listTiles(edge.size)) {
       if (name.width === TILE_WIDTH || name.level === 'entries') continue
       const { level, index } = name
       for (const width of this.#stored.log.tiles.partialWidths({ level, index, width: TILE_WIDTH })) {
@@ -393,9 +393,9 @@ export class Verification {
     if (this.#stored.lookup === undefined) return
     const row = lookupRow(seq, entry.at, entry)
     if (row !== undefined) this.#lookups.set(seq, row)
-    const call = closedCall(entry)
+    const call = readClosedCall(entry)
     if (call !== undefined) this.#ends.set(call, seq)
-    const late = lateCall(entry)
+    const late = readLateCall(entry)
     if (late !== undefined) this.#lates.set(late, seq)
   }
 

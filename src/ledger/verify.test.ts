@@ -7,13 +7,13 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { edited } from '../../test/ledger-attack.ts'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import type { Finding } from './finding.ts'
+import type { LedgerFinding } from './finding.ts'
 import { findingSentence } from './finding.ts'
 import type { AppendedEntry } from './group.ts'
 import { signNote, verifyNote } from './note.ts'
-import { cosigner } from './note-key.ts'
+import { createCosigner } from './note-key.ts'
 
-const witness = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000)
+const witness = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000)
 
 /** Everything is there: full tiles, bodies kept and erased, calls open and closed, a cosigned checkpoint. */
 async function fill(fixture: LedgerFixture): Promise<void> {
@@ -37,12 +37,12 @@ describe('verify', () => {
 
   afterEach(() => fixture.remove())
 
-  const afterSql = async (change: (sql: DatabaseSync) => void): Promise<readonly Finding[]> => {
+  const afterSql = async (change: (sql: DatabaseSync) => void): Promise<readonly LedgerFinding[]> => {
     await fixture.reopen(change)
     return (await fixture.ledger.verify()).findings
   }
 
-  const afterRewrite = async (change: Parameters<LedgerFixture['rewrite']>[0]): Promise<readonly Finding[]> => {
+  const afterRewrite = async (change: Parameters<LedgerFixture['rewrite']>[0]): Promise<readonly LedgerFinding[]> => {
     await fixture.rewrite(change)
     return (await fixture.ledger.verify()).findings
   }
@@ -130,7 +130,7 @@ describe('verify', () => {
   const put = (entries: AppendedEntry[], seq: number, body: AppendedEntry['body']) =>
     entries.with(seq, { bytes: entries[seq]?.bytes ?? Buffer.alloc(0), body })
 
-  it.each<[string, Parameters<LedgerFixture['rewrite']>[0], Finding]>([
+  it.each<[string, Parameters<LedgerFixture['rewrite']>[0], LedgerFinding]>([
     [
       'a body changed',
       (entries) => put(entries, 0, { salt: entries[0]!.body!.salt, body: Buffer.from('"x"') }),
@@ -158,7 +158,7 @@ describe('verify', () => {
     expect(fixture.ledger.body(20)).toEqual({ kind: 'erased' })
   })
 
-  it.each<[string, string, Finding]>([
+  it.each<[string, string, LedgerFinding]>([
     [
       'a witness forgotten',
       'DELETE FROM ledger_witness',
@@ -279,7 +279,9 @@ describe('any one byte', () => {
   })
 
   /** A copy with the same key, changed while closed; what a fresh start and a full verify then say. */
-  async function afterChange(change: (copy: LedgerFixture) => boolean): Promise<readonly Finding[] | 'unchanged'> {
+  async function afterChange(
+    change: (copy: LedgerFixture) => boolean,
+  ): Promise<readonly LedgerFinding[] | 'unchanged'> {
     rmSync(copies, { recursive: true, force: true })
     cpSync(pristine.directory, copies, { recursive: true })
     const copy = new LedgerFixture(copies, pristine.signer)

@@ -23,14 +23,14 @@ import { thrownMessage } from '../core/thrown.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import type { CacheAudit } from './entry-cache-store.ts'
-import { Findings } from './finding.ts'
-import type { Finding } from './finding.ts'
+import { LedgerFindings } from './finding.ts'
+import type { LedgerFinding } from './finding.ts'
 import type { LogStore } from './log-store.ts'
 import type { LookupStore } from './lookup-store.ts'
 import type { VerifierKey } from './note-key.ts'
 import type { AnyProjection, ContentAudit } from './projection.ts'
 import type { ReadTail } from './tail-store.ts'
-import { Verification } from './verification.ts'
+import { LedgerVerification } from './verification.ts'
 
 export interface VerifyOptions {
   /** Verify only what came after this checkpoint, which must be one this log signed. */
@@ -44,7 +44,7 @@ export interface VerifyOptions {
 }
 
 /** A log, and what stands beside it where there is more than an export. */
-export interface Stored {
+export interface StoredLog {
   readonly log: LogStore
   readonly key: VerifierKey
   /** The tail as it is on the disk now. */
@@ -76,7 +76,7 @@ export interface VerifyReport {
   /** The checkpoint beside the tiles, with whatever cosignatures it carries. */
   readonly signed: SignedCheckpoint | undefined
   /** Empty when all is well. */
-  readonly findings: readonly Finding[]
+  readonly findings: readonly LedgerFinding[]
   /** Findings beyond those listed. */
   readonly more: number
   /** Bodies that are gone because an entry, among those that were read, says that they were erased. */
@@ -86,12 +86,12 @@ export interface VerifyReport {
 }
 
 /** Rejects only when `signal` says so; whatever else goes wrong is a finding. */
-export async function verifyStored(stored: Stored, options: VerifyOptions = {}): Promise<VerifyReport> {
-  const findings = new Findings()
+export async function verifyStored(stored: StoredLog, options: VerifyOptions = {}): Promise<VerifyReport> {
+  const findings = new LedgerFindings()
   const view = stored.view ?? (async <Value>(read: () => Value): Promise<Value> => read())
-  let run: Verification | undefined
+  let run: LedgerVerification | undefined
   try {
-    const verification = await view(() => new Verification(stored, findings, options))
+    const verification = await view(() => new LedgerVerification(stored, findings, options))
     run = verification
     await view(() => verification.begin())
     for (let goesOn = true; goesOn;) {

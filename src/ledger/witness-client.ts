@@ -17,7 +17,7 @@ import type { SignedCheckpoint } from './checkpoint.ts'
 import { parseSignatures, verifyNote } from './note.ts'
 import type { VerifiedSignature } from './note.ts'
 import type { VerifierKey } from './note-key.ts'
-import type { Consistency, ProofFault } from './proof.ts'
+import type { ConsistencyProof, ProofFault } from './proof.ts'
 import { formatAddCheckpoint, monitorPath, SIZE_CONTENT_TYPE } from './witness.ts'
 
 export interface WitnessClientOptions {
@@ -37,7 +37,7 @@ export type WitnessFault =
   | ProofFault
 
 /** Proves that the submitted tree extends the one of size `from`. */
-export type Prove = (from: number, to: number) => Result<Consistency, ProofFault>
+export type ProveConsistency = (from: number, to: number) => Result<ConsistencyProof, ProofFault>
 
 /** A witness may be asked by others between our two tries; more often than this it is not about us. */
 const TRIES = 3
@@ -65,7 +65,7 @@ export class WitnessClient {
   async cosign(
     signed: SignedCheckpoint,
     log: VerifierKey,
-    prove: Prove,
+    prove: ProveConsistency,
   ): Promise<Result<VerifiedSignature, WitnessFault>> {
     const { url } = this.#options
     const { size } = signed.checkpoint

@@ -6,7 +6,7 @@ import { Database } from '../core/database-store.ts'
 import { checkpointText } from './checkpoint.ts'
 import { cosignNewest } from './cosigning.ts'
 import { verifyNote } from './note.ts'
-import { cosigner } from './note-key.ts'
+import { createCosigner } from './note-key.ts'
 import type { NoteSigner } from './note-key.ts'
 import { verifyTlogProof } from './tlog-proof.ts'
 import { WitnessClient } from './witness-client.ts'
@@ -35,7 +35,7 @@ const client = (url = server.url, key = signer.key) => new WitnessClient({ url, 
 
 beforeEach(async () => {
   fixture = await LedgerFixture.open()
-  signer = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, fixture.clock.now)
+  signer = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, fixture.clock.now)
   await start()
 })
 
@@ -181,7 +181,7 @@ describe('witness client', () => {
   it('keeps what good witnesses say when others fail', async () => {
     await fixture.fill(5)
     const gone = client('http://127.0.0.1:9')
-    const stranger = cosigner('witness.test/x', generateKeyPairSync('ed25519').privateKey, Date.now)
+    const stranger = createCosigner('witness.test/x', generateKeyPairSync('ed25519').privateKey, Date.now)
     const round = await cosignNewest(fixture.ledger, [gone, client(), client(server.url, stranger.key)])
     expect(round).toMatchObject({
       ok: true,

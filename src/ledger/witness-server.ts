@@ -9,7 +9,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { listen } from '../core/listen-server.ts'
+import { listenOn } from '../core/listen-server.ts'
 import { fromUtf8 } from '../core/bytes.ts'
 import { httpAddress } from '../core/http-address.ts'
 import type { WitnessRefusal } from './witness.ts'
@@ -46,7 +46,7 @@ export async function startWitness(
   })
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.maxRequestsPerSocket = 1_000
-  await listen(server, { host, port })
+  await listenOn(server, { host, port })
   const { address, port: bound } = server.address() as AddressInfo
   return {
     url: httpAddress(address, bound),

@@ -4,17 +4,17 @@
  *
  * Does I/O.
  */
-import type { Database, Migrations } from '../core/database-store.ts'
+import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { checkpointText, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { formatSignature, parseNote, signNote, withSignatures } from './note.ts'
 import type { NoteSigner } from './note-key.ts'
-import { admit, refuseAgainst } from './witness.ts'
+import { admitCheckpoint, refuseAgainstKnown } from './witness.ts'
 import type { KnownLogs, WitnessRefusal } from './witness.ts'
 
-export const witnessMigrations: Migrations = {
+export const witnessMigrations: ModuleMigrations = {
   room: 'witness',
   steps: ['CREATE TABLE witness_checkpoint (origin TEXT PRIMARY KEY, note TEXT NOT NULL) STRICT, WITHOUT ROWID'],
 }
@@ -39,11 +39,11 @@ export class WitnessStore {
   /** The answer to an add-checkpoint request: signature lines, or why not. */
   async addCheckpoint(body: string): Promise<Result<string, WitnessRefusal>> {
     const { database, signer, logs } = this.#options
-    const admitted = admit(body, logs)
+    const admitted = admitCheckpoint(body, logs)
     if (!admitted.ok) return admitted
     const { checkpoint, note } = admitted.value.signed
     return database.commit((sql) => {
-      const refusal = refuseAgainst(admitted.value, this.#remembered(checkpoint.origin))
+      const refusal = refuseAgainstKnown(admitted.value, this.#remembered(checkpoint.origin))
       if (refusal !== undefined) return fail(refusal)
       // Signed inside the transaction: the time it carries is one at which this was the largest tree.
       const { signatures } = signNote(note.text, [signer])

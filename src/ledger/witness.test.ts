@@ -1,28 +1,33 @@
 import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { utf8 } from '../core/bytes.ts'
+import { toUtf8 } from '../core/bytes.ts'
 import { formatCheckpoint } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import { signNote } from './note.ts'
-import { noteSigner } from './note-key.ts'
-import { consistencyPath, EMPTY_ROOT, emptyFrontier, extend, leafHash, rootAt } from './tree.ts'
+import { createNoteSigner } from './note-key.ts'
+import { consistencyPath, EMPTY_ROOT, emptyFrontier, extendFrontier, leafHash, computeRootAt } from './tree.ts'
 import type { NodeReader } from './tree.ts'
-import { admit, formatAddCheckpoint, monitorPath, refuseAgainst } from './witness.ts'
+import { admitCheckpoint, formatAddCheckpoint, monitorPath, refuseAgainstKnown } from './witness.ts'
 
 const ORIGIN = 'log.example/1'
-const log = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
-const stranger = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
-const unknown = noteSigner('log.example/2', generateKeyPairSync('ed25519').privateKey)
+const log = createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+const stranger = createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+const unknown = createNoteSigner('log.example/2', generateKeyPairSync('ed25519').privateKey)
 const logs = new Map([[ORIGIN, [log.key]]])
 
 const nodes = new Map<string, Uint8Array>()
 const frontier = emptyFrontier()
 for (let index = 0; index < 20; index++)
-  extend(frontier, leafHash(utf8(String(index))), (height, at, hash) => nodes.set(`${height},${at}`, hash))
+  extendFrontier(frontier, leafHash(toUtf8(String(index))), (height, at, hash) => nodes.set(`${height},${at}`, hash))
 const node: NodeReader = (height, index) => nodes.get(`${height},${index}`) ?? EMPTY_ROOT
 
-const head = (size: number, root = rootAt(size, node)): Checkpoint => ({ origin: ORIGIN, size, root, extensions: [] })
+const head = (size: number, root = computeRootAt(size, node)): Checkpoint => ({
+  origin: ORIGIN,
+  size,
+  root,
+  extensions: [],
+})
 const sign = (checkpoint: Checkpoint, signer = log): SignedCheckpoint => ({
   checkpoint,
   note: signNote(formatCheckpoint(checkpoint), [signer]),
@@ -35,9 +40,9 @@ function answer(
   remembered: number | undefined,
   proof = consistencyPath(oldSize, Math.max(oldSize, signed.checkpoint.size), node),
 ): number | readonly [409, number] {
-  const admitted = admit(formatAddCheckpoint({ oldSize, proof, signed }), logs)
+  const admitted = admitCheckpoint(formatAddCheckpoint({ oldSize, proof, signed }), logs)
   if (!admitted.ok) return admitted.fault.status
-  const refusal = refuseAgainst(admitted.value, remembered === undefined ? undefined : head(remembered))
+  const refusal = refuseAgainstKnown(admitted.value, remembered === undefined ? undefined : head(remembered))
   if (refusal === undefined) return 200
   return refusal.status === 409 ? [409, refusal.size] : refusal.status
 }
@@ -61,7 +66,7 @@ describe('witness', () => {
   it('answers 403 where no trusted key signed', () => {
     expect(answer(0, sign(head(7), stranger), undefined)).toBe(403)
     const changed = formatAddCheckpoint({ oldSize: 0, proof: [], signed: sign(head(7)) }).replace('\n7\n', '\n8\n')
-    expect(admit(changed, logs)).toMatchObject({ ok: false, fault: { status: 403 } })
+    expect(admitCheckpoint(changed, logs)).toMatchObject({ ok: false, fault: { status: 403 } })
   })
 
   it('answers 404 to a log it does not serve', () => {
@@ -76,7 +81,7 @@ describe('witness', () => {
   })
 
   it('answers 422 to a proof that does not prove', () => {
-    const other = leafHash(utf8('other'))
+    const other = leafHash(toUtf8('other'))
     expect(answer(7, sign(head(9)), 7, [])).toBe(422)
     expect(answer(7, sign(head(9, other)), 7)).toBe(422)
     expect(answer(0, sign(head(9)), undefined, [other])).toBe(422)
@@ -96,15 +101,15 @@ describe('witness', () => {
     ['no empty line', good.replace('\n\n', '\n')],
     ['nothing', ''],
   ])('answers 400 to a request with %s', (_, body) => {
-    expect(admit(body, logs)).toMatchObject({ ok: false, fault: { status: 400 } })
+    expect(admitCheckpoint(body, logs)).toMatchObject({ ok: false, fault: { status: 400 } })
   })
 
   it('answers no request 200 in which one character was changed', () => {
     fc.assert(
       fc.property(fc.nat(good.length - 1), fc.constantFrom('A', '1', '\n', ' '), (at, character) => {
         fc.pre(good[at] !== character)
-        const admitted = admit(good.slice(0, at) + character + good.slice(at + 1), logs)
-        expect(admitted.ok && refuseAgainst(admitted.value, head(7)) === undefined).toBe(false)
+        const admitted = admitCheckpoint(good.slice(0, at) + character + good.slice(at + 1), logs)
+        expect(admitted.ok && refuseAgainstKnown(admitted.value, head(7)) === undefined).toBe(false)
       }),
     )
   })

@@ -13,14 +13,14 @@
  *
  * Pure.
  */
-import { base64, equalBytes, fromBase64, hex, utf8 } from '../core/bytes.ts'
+import { toBase64, equalBytes, fromBase64, toHex, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { checkpointText, decimal, parseCheckpoint, parseDecimal } from './checkpoint.ts'
+import { checkpointText, formatDecimal, parseCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import { parseNote, verifyNote } from './note.ts'
 import type { VerifierKey } from './note-key.ts'
-import { EMPTY_ROOT, HASH_BYTES, sha256, verifyConsistency } from './tree.ts'
+import { EMPTY_ROOT, HASH_BYTES, sha256OfBytes, verifyConsistency } from './tree.ts'
 
 /** C2SP tlog-witness: more lines than this no tree of 2^64 leaves can need. */
 const MAX_PROOF_LINES = 63
@@ -44,11 +44,11 @@ export type WitnessRefusal =
   | { readonly status: 422; readonly reason: string }
 
 export function formatAddCheckpoint({ oldSize, proof, signed }: AddCheckpoint): string {
-  return `old ${decimal(oldSize)}\n${proof.map((hash) => `${base64(hash)}\n`).join('')}\n${checkpointText(signed)}`
+  return `old ${formatDecimal(oldSize)}\n${proof.map((hash) => `${toBase64(hash)}\n`).join('')}\n${checkpointText(signed)}`
 }
 
 /** Reads a request and decides what does not depend on the remembered state. */
-export function admit(body: string, logs: KnownLogs): Result<AddCheckpoint, WitnessRefusal> {
+export function admitCheckpoint(body: string, logs: KnownLogs): Result<AddCheckpoint, WitnessRefusal> {
   const divide = body.indexOf('\n\n')
   if (divide < 0) return refuse(400, 'no empty line divides proof and checkpoint')
   const [oldLine, ...lines] = body.slice(0, divide).split('\n')
@@ -72,7 +72,7 @@ export function admit(body: string, logs: KnownLogs): Result<AddCheckpoint, Witn
 }
 
 /** Decides against the last checkpoint cosigned for this log; `undefined` means: cosign, and remember this one. */
-export function refuseAgainst(
+export function refuseAgainstKnown(
   { oldSize, proof, signed }: AddCheckpoint,
   remembered: Checkpoint | undefined,
 ): WitnessRefusal | undefined {
@@ -86,7 +86,7 @@ export function refuseAgainst(
 
 /** Where a monitor finds the last checkpoint that was cosigned for a log. */
 export function monitorPath(origin: string): string {
-  return `/${hex(sha256(utf8(origin)))}/checkpoint`
+  return `/${toHex(sha256OfBytes(toUtf8(origin)))}/checkpoint`
 }
 
 function refuse(status: 400 | 403 | 404, reason: string): { readonly ok: false; readonly fault: WitnessRefusal } {

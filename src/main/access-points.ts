@@ -11,11 +11,11 @@ import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { AccessPoint, AccessPointClients } from '../mcp/access-point-client.ts'
-import { createCatalogues } from '../mcp/catalogue.ts'
+import { createCatalogueCache } from '../mcp/catalogue.ts'
 import { watchChanges } from '../mcp/changes.ts'
-import type { Principal } from '../mcp/face-bus.ts'
+import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { createStateSeal } from '../mcp/state-seal.ts'
-import { misconfigured } from './start-fault.ts'
+import { misconfiguredStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 export interface AccessPointParts {
@@ -33,7 +33,7 @@ export function accessPointPrincipal({
 }: {
   readonly name: string
   readonly profile: string
-}): Principal {
+}): FacePrincipal {
   return { kind: 'principal', id: `access-point:${name}`, role: 'agent', restrictions: { profiles: [profile] } }
 }
 
@@ -42,20 +42,20 @@ export async function openAccessPoints(
 ): Promise<Result<Omit<AccessPointClients, 'listChanged'> | undefined, StartFault>> {
   const { config, spine, families, version, logger } = parts
   if (config.accessPoints.length === 0) return ok(undefined)
-  const catalogues = createCatalogues({ bus: spine.bus, profiles: config.profiles, families })
+  const catalogues = createCatalogueCache({ bus: spine.bus, profiles: config.profiles, families })
   const answering = { bus: spine.bus, stateSeal: createStateSeal(systemClock), log: logger }
   const points: AccessPoint[] = []
   for (const { name, url, profile } of config.accessPoints) {
     const expanded = expandVariables(url, process.env)
     if (!expanded.ok)
-      return misconfigured(
+      return misconfiguredStart(
         `accessPoints: ${name} needs the environment variable ${expanded.fault.missing}, which is not set.`,
       )
     // Whoever speaks in the room: a principal of its own, with no more than the profile.
     const principal = accessPointPrincipal({ name, profile })
     const door = { profile, style: 'underscore' } as const
     if (catalogues.find(principal, door) === 'no-such-profile')
-      return misconfigured(`accessPoints: ${name} names the profile ${profile}, and there is none.`)
+      return misconfiguredStart(`accessPoints: ${name} names the profile ${profile}, and there is none.`)
     points.push({
       name,
       url: expanded.value,

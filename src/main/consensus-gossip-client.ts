@@ -12,7 +12,7 @@ import { z } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import { hex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import type { Guard } from '../guard/guard.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { NODE_VOTER, nodeKey } from '../guard/round-state.ts'
@@ -21,8 +21,8 @@ import type { SignedVote } from '../guard/vote.ts'
 import { checkpointText, openCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { ED25519, isKeyName, verifierKey } from '../ledger/note-key.ts'
-import type { WitnessDesk } from '../mesh/desk.ts'
-import { publicKeyOf } from '../mesh/identity/node-key.ts'
+import type { WitnessService } from '../mesh/control-handler.ts'
+import { decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 import type { ConsensusPeers } from '../runtime/consensus/tools.ts'
 
@@ -32,7 +32,7 @@ export interface GossipParts {
   readonly mesh: Mesh
   readonly ledger: Ledger
   readonly guard: Guard
-  readonly witness: () => Pick<WitnessDesk, 'latest'> | undefined
+  readonly witness: () => Pick<WitnessService, 'latest'> | undefined
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -182,7 +182,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
   }
 
   async function receiveCheckpoint({ node, note }: GossipEvent & { readonly kind: 'checkpoint' }): Promise<number> {
-    const publicKey = publicKeyOf(node)
+    const publicKey = decodeNodeId(node)
     const [origin = ''] = note.split('\n')
     if (publicKey === undefined || !isKeyName(origin)) return 0
     const opened = openCheckpoint(note, verifierKey(origin, ED25519, publicKey))
@@ -192,10 +192,10 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
     const before = seenRoots.get(about)
     if (before === undefined) {
       if (seenRoots.size >= MAX_SEEN) seenRoots.clear()
-      seenRoots.set(about, { root: hex(root), note })
+      seenRoots.set(about, { root: toHex(root), note })
       return 0
     }
-    return before.root === hex(root) ? 0 : conflict(about, { what: 'checkpoint', node, notes: [before.note, note] })
+    return before.root === toHex(root) ? 0 : conflict(about, { what: 'checkpoint', node, notes: [before.note, note] })
   }
 
   async function receive(peer: string, events: readonly GossipEvent[]): Promise<number> {

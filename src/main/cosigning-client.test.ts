@@ -5,7 +5,7 @@ import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import { configSchema } from '../config/schema.ts'
 import { Database } from '../core/database-store.ts'
 import { silentLogger } from '../core/logger.ts'
-import { cosigner, formatVerifierKey } from '../ledger/note-key.ts'
+import { createCosigner, formatVerifierKey } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
 import { witnessMigrations, WitnessStore } from '../ledger/witness-store.ts'
 import { createCosigning } from './cosigning-client.ts'
@@ -20,7 +20,7 @@ describe('cosigning', () => {
   it('signs in its next round what was recorded while a witness was asked', async () => {
     const { ledger, clock } = fixture
     let meanwhile: Promise<unknown> | undefined
-    const signer = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => {
+    const signer = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => {
       meanwhile ??= ledger.append({ kind: 'test' })
       return clock.now()
     })
@@ -41,7 +41,7 @@ describe('cosigning', () => {
   })
 
   it('says once that a witness is away, however often it is asked', async () => {
-    const { key } = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 0)
+    const { key } = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 0)
     // Nobody listens at port 1.
     const witnesses = [{ vkey: formatVerifierKey(key), url: 'http://127.0.0.1:1' }]
     const warnings: string[] = []

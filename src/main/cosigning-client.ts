@@ -12,7 +12,7 @@ import { ledgerFaultSentence } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { COSIGNATURE, parseVerifierKey } from '../ledger/note-key.ts'
 import { WitnessClient } from '../ledger/witness-client.ts'
-import { misconfigured } from './start-fault.ts'
+import { misconfiguredStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 /** For one witness; all are asked at once. */
@@ -30,9 +30,11 @@ export function createCosigning(
   const witnesses: WitnessClient[] = []
   for (const { vkey, url } of config.ledger.witnesses) {
     const key = parseVerifierKey(vkey)
-    if (!key.ok) return misconfigured(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
+    if (!key.ok) return misconfiguredStart(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
     if (key.value.type !== COSIGNATURE)
-      return misconfigured(`ledger.witnesses: ${vkey} is no witness's key: it is a log’s key; a witness prints its own`)
+      return misconfiguredStart(
+        `ledger.witnesses: ${vkey} is no witness's key: it is a log’s key; a witness prints its own`,
+      )
     witnesses.push(new WitnessClient({ url, key: key.value, timeoutMs: TIMEOUT_MS }))
   }
   // What every witness has signed already: a quiet house need not ask them again every minute.

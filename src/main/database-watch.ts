@@ -4,8 +4,8 @@
  *
  * Reads through the database that it is given.
  */
-import { alteredSchema } from '../core/database-schema-store.ts'
-import type { Database, Migrations } from '../core/database-store.ts'
+import { findAlteredSchema } from '../core/database-schema-store.ts'
+import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { DATABASE_WRITTEN } from '../ledger/own-projection.ts'
@@ -13,7 +13,7 @@ import { DATABASE_WRITTEN } from '../ledger/own-projection.ts'
 /** To be done again and again. */
 export function watchDatabase(options: {
   readonly database: Database
-  readonly migrations: readonly Migrations[]
+  readonly migrations: readonly ModuleMigrations[]
   readonly ledger: Ledger
   readonly logger: Logger
 }): () => Promise<void> {
@@ -23,7 +23,7 @@ export function watchDatabase(options: {
     const now = database.foreignWrites()
     if (now === seen) return
     seen = now
-    const schema = alteredSchema(database.sql, migrations)
+    const schema = findAlteredSchema(database.sql, migrations)
     logger.error({ schema }, 'another program wrote into the database; nothing that it wrote is believed')
     await ledger.append({ kind: DATABASE_WRITTEN, schema })
     await ledger.verify()

@@ -9,7 +9,7 @@ import type { Service } from '../bus/capability.ts'
 import type { Spine } from '../call/spine.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
-import { hex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { isLoopback } from '../core/loopback.ts'
@@ -18,22 +18,22 @@ import type { Result } from '../core/result.ts'
 import { createAuthenticate } from '../guard/authenticate.ts'
 import type { Authenticate } from '../guard/authenticate.ts'
 import { hashToken, sameHash } from '../guard/token.ts'
-import { createLimits } from '../guard/limits.ts'
+import { createGuardLimits } from '../guard/limits.ts'
 import { openOwnerToken } from '../guard/owner-token-store.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
-import type { Principal } from '../mcp/face-bus.ts'
+import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { mcpHttpHandler } from '../mcp/http-server.ts'
 import type { NotAuthenticated } from '../mcp/http-server.ts'
 import type { StatusView } from '../web/api.ts'
 import { noTokenSentence, startListener } from '../web/listener-server.ts'
-import type { Listener, Route } from '../web/listener-server.ts'
+import type { HttpListener, HttpRoute } from '../web/listener-server.ts'
 import { monitorHandler } from '../web/monitor-server.ts'
 import type { MonitorOptions } from '../web/monitor-server.ts'
 import { RequestRefusals } from '../web/request-refusals.ts'
 import { createExamination } from './examination.ts'
-import { guardConfig } from './guard-config.ts'
-import { createPeople } from './people-server.ts'
-import { misconfigured } from './start-fault.ts'
+import { toGuardConfig } from './guard-config.ts'
+import { createWebFace } from './web-face-server.ts'
+import { misconfiguredStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 export interface FaceParts {
@@ -47,17 +47,17 @@ export interface FaceParts {
   readonly reporters: readonly Pick<Service, 'name' | 'version' | 'health' | 'examine'>[]
 }
 
-export interface Faces {
+export interface StartedFaces {
   readonly url: string
   readonly stop: () => Promise<void>
 }
 
-export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartFault>> {
+export async function startFaces(parts: FaceParts): Promise<Result<StartedFaces, StartFault>> {
   const { config, spine, version, logger, families } = parts
   const { host, maxBodyBytes, maxSessions, anonymous, tokenHash } = config.listen
   // Refused rather than warned about: an open port without a credential is the whole house.
   const hasToken = tokenHash !== undefined || spine.guard.tokens.list().length > 0
-  if (!isLoopback(host) && !hasToken) return misconfigured(noTokenSentence(host))
+  if (!isLoopback(host) && !hasToken) return misconfiguredStart(noTokenSentence(host))
   const owner = openOwnerToken(parts.data.ownerToken)
   const refused = new RequestRefusals()
   const authenticate = counted(
@@ -85,7 +85,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
   // Known only when the port is: with port 0 the system chooses it.
   let url = ''
   const status = statusView(parts, () => url)
-  const people = createPeople(parts, { authenticate, status, tooMany })
+  const people = createWebFace(parts, { authenticate, status, tooMany })
   const examine = createExamination(parts.reporters, systemClock)
   const monitor = monitorHandler({ status, examine, know: authenticate, metrics: createMetrics(spine, refused) })
   const listener = await openListener(parts, [
@@ -114,14 +114,14 @@ export async function startFaces(parts: FaceParts): Promise<Result<Faces, StartF
 
 async function openListener(
   { config, logger }: FaceParts,
-  routes: readonly Route[],
-): Promise<Result<Listener, StartFault>> {
+  routes: readonly HttpRoute[],
+): Promise<Result<HttpListener, StartFault>> {
   const { host, port } = config.listen
   try {
     return ok(await startListener({ host, port, rules: config.listen, logger, routes }))
   } catch (error) {
     const settings = { hostKey: 'listen.host', host, portKey: 'listen.port', port, protocol: 'tcp' } as const
-    return misconfigured(explainListenFault(error, settings))
+    return misconfiguredStart(explainListenFault(error, settings))
   }
 }
 
@@ -139,7 +139,7 @@ function statusView({ config, version, spine, reporters }: FaceParts, url: () =>
     tools: bus.offers().filter((offer) => offer.face.kind === 'tool').length,
     ledger: {
       size: ledger.size(),
-      root: hex(ledger.root()),
+      root: toHex(ledger.root()),
       state: ledger.state().kind,
       checkpointSize: ledger.latestCheckpoint()?.checkpoint.size ?? null,
     },
@@ -182,7 +182,7 @@ function createMetrics({ bus, queue, guard, ledger }: Spine, refused: RequestRef
 }
 
 /** Whoever shows a credential here is a principal: peers have a listener of their own. */
-function asPrincipal(known: ReturnType<Authenticate>): Result<Principal, NotAuthenticated> {
+function asPrincipal(known: ReturnType<Authenticate>): Result<FacePrincipal, NotAuthenticated> {
   if (!known.ok)
     return fail(known.fault.status === 401 ? { ...known.fault, challenge: 'Bearer realm="hearthbus"' } : known.fault)
   if (known.value.kind !== 'principal') throw new Error('only principals have credentials')
@@ -194,10 +194,10 @@ function asPrincipal(known: ReturnType<Authenticate>): Result<Principal, NotAuth
  * down, and a disk has an end. Twice what the guard allows passes, so that it is the guard who speaks first.
  */
 function createFloodgate(config: Config, refused: RequestRefusals): (caller: string) => string | undefined {
-  const { limits } = guardConfig(config)
+  const { limits } = toGuardConfig(config)
   const { perMinute, burst } = limits.calls
   const twice = { perMinute: perMinute * 2, burst: burst * 2 }
-  const flood = createLimits({ ...limits, calls: twice }, systemClock.monotonic)
+  const flood = createGuardLimits({ ...limits, calls: twice }, systemClock.monotonic)
   return (caller) => {
     const verdict = flood.arrive(caller)
     if (!verdict.ok) refused.count('rate')

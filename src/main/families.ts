@@ -8,13 +8,13 @@ import type { Spine } from '../call/spine.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
-import type { Database, Migrations } from '../core/database-store.ts'
+import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok, type Result } from '../core/result.ts'
-import { devicesFamily } from '../devices/tools/envelope.ts'
-import { ebusFamily } from '../ebus/tools/envelope.ts'
-import { homeseerFamily } from '../homeseer/tools/envelope.ts'
-import { runtimeFamily } from '../runtime/envelope.ts'
+import { devicesFamily } from '../devices/tools/devices-envelope.ts'
+import { ebusFamily } from '../ebus/tools/ebus-envelope.ts'
+import { homeseerFamily } from '../homeseer/tools/homeseer-envelope.ts'
+import { runtimeFamily } from '../runtime/runtime-envelope.ts'
 import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
 import { deviceToolsMigrations } from '../devices/tools/pin-store.ts'
 import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
@@ -27,7 +27,7 @@ import type { NodeKey } from '../ledger/key-store.ts'
 import type { ConsensusPeers } from '../runtime/consensus/tools.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import { createPrincipalLookup } from './principal-lookup.ts'
-import { misconfigured, type StartFault } from './start-fault.ts'
+import { misconfiguredStart, type StartFault } from './start-fault.ts'
 
 export interface FamilyParts {
   readonly config: Config
@@ -45,7 +45,7 @@ export interface FamilyParts {
 }
 
 /** All of them, whatever is switched on: a family that is switched off and on again finds its records. */
-export const familyMigrations: readonly Migrations[] = [
+export const familyMigrations: readonly ModuleMigrations[] = [
   runtimeMigrations,
   devicesMigrations,
   deviceToolsMigrations,
@@ -145,7 +145,7 @@ async function homeseerServices({
     guard: guard.services,
     ledger,
   })
-  return created.ok ? ok([created.value]) : misconfigured(created.fault)
+  return created.ok ? ok([created.value]) : misconfiguredStart(created.fault)
 }
 
 async function ebusServices({

@@ -8,12 +8,12 @@ import type { Offer } from '../bus/capability.ts'
 import type { Config } from '../config/schema.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { GuardConfig } from '../guard/config.ts'
-import { findProfile, inProfile } from '../mcp/profile.ts'
+import { findProfile, isOfferInProfile } from '../mcp/profile.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 
-export function guardConfig(config: Config): GuardConfig {
+export function toGuardConfig(config: Config): GuardConfig {
   const { guard } = config
   const openMs = guard.approvalMinutes * MINUTE_MS
   // A minute's worth may come at once: agents act in bursts, and the actuator limit protects each device.
@@ -50,7 +50,7 @@ export function guardConfig(config: Config): GuardConfig {
       // Of a longer one only that it happened is kept; a repeat is refused and says so.
       maxOutcomeBytes: 65_536,
     },
-    profileHolds: (profile, offer) => profileHolds(config, new Set([offer.family.name]))(profile, offer) ?? false,
+    profileHolds: (profile, offer) => createProfileTest(config, new Set([offer.family.name]))(profile, offer) ?? false,
   }
 }
 
@@ -61,12 +61,12 @@ function familyRules({ homeseer }: Config): string {
 }
 
 /** Whether a profile holds a tool; `undefined`: there is no such profile. */
-export function profileHolds(
+export function createProfileTest(
   config: Config,
   familyNames: ReadonlySet<string>,
 ): (name: string, offer: Offer) => boolean | undefined {
   return (name, offer) => {
     const profile = findProfile(name, config.profiles, familyNames)
-    return profile === undefined ? undefined : inProfile(offer, profile)
+    return profile === undefined ? undefined : isOfferInProfile(offer, profile)
   }
 }

@@ -6,21 +6,21 @@
 import { systemClock } from '../core/clock.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { parseAddress } from '../mesh/discovery/peer-source.ts'
+import { parsePeerAddress } from '../mesh/discovery/peer-source.ts'
 import { JOIN_QUESTION } from '../mesh/gate.ts'
-import { HttpClient } from '../mesh/http/http-client.ts'
-import { nodeCertificate } from '../mesh/identity/certificate.ts'
-import { readCommunity, standingOf } from '../mesh/identity/community.ts'
+import { MeshHttpClient } from '../mesh/http/http-client.ts'
+import { createNodeCertificate } from '../mesh/identity/certificate.ts'
+import { readCommunity, findMemberStanding } from '../mesh/identity/community.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { askToJoin } from '../mesh/identity/invitation.ts'
 import type { Invitation } from '../mesh/identity/invitation.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { JoinCaller } from '../mesh/nats/join-client.ts'
-import { Outbound } from '../mesh/outbound.ts'
-import type { Way } from '../mesh/transport.ts'
+import { OutboundCalls } from '../mesh/outbound.ts'
+import type { PeerEndpoint } from '../mesh/transport.ts'
 
 /** The node as it is: joining gives it no new key, only a place in a list. */
-export interface Joining {
+export interface JoiningNode {
   readonly invitation: Invitation
   readonly identity: NodeIdentity
   readonly name: string
@@ -33,24 +33,24 @@ const MAX_ANSWER_BYTES = 4_194_304
 const TIMEOUT_MS = 15_000
 
 /** The fault is a sentence for a person. */
-export async function joinByInvitation(joining: Joining): Promise<Result<Community, string>> {
+export async function joinByInvitation(joining: JoiningNode): Promise<Result<Community, string>> {
   const { invitation, identity, name } = joining
   const tls = {
-    certificate: nodeCertificate(identity),
+    certificate: createNodeCertificate(identity),
     key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   }
-  const http = new HttpClient({ tls, maxAnswerBytes: MAX_ANSWER_BYTES })
+  const http = new MeshHttpClient({ tls, maxAnswerBytes: MAX_ANSWER_BYTES })
   const nats = joining.natsServers.length === 0 ? undefined : await openNats(joining)
   try {
-    const outbound = new Outbound({
+    const outbound = new OutboundCalls({
       identity,
       // The one that we are about to belong to: the question is signed for it.
       communityId: () => invitation.communityId,
       transports: { http, nats: nats?.caller },
       clock: systemClock,
     })
-    const ways = invitation.addresses.flatMap((text): Way[] => {
-      const address = parseAddress(text)
+    const ways = invitation.addresses.flatMap((text): PeerEndpoint[] => {
+      const address = parsePeerAddress(text)
       return address === undefined ? [] : [{ transport: 'http', ...address }]
     })
     const answer = await outbound.askToJoin(
@@ -67,7 +67,7 @@ export async function joinByInvitation(joining: Joining): Promise<Result<Communi
     if (!community.ok)
       return fail(`The answer is no member list of ${invitation.communityName} (${community.fault.kind}).`)
     // A list that is signed and lacks us would be kept, and lock us out of our own mesh.
-    if (standingOf(community.value, identity.id).kind !== 'member')
+    if (findMemberStanding(community.value, identity.id).kind !== 'member')
       return fail('The member list came without this node.')
     return ok(community.value)
   } finally {
@@ -77,7 +77,7 @@ export async function joinByInvitation(joining: Joining): Promise<Result<Communi
 }
 
 /** Where no address of the issuer leads anywhere, the broker may. */
-async function openNats({ invitation, identity, natsServers, useNkey, name }: Joining): Promise<JoinCaller> {
+async function openNats({ invitation, identity, natsServers, useNkey, name }: JoiningNode): Promise<JoinCaller> {
   const { openJoinCaller } = await import('../mesh/nats/join-client.ts')
   return openJoinCaller({ servers: natsServers, useNkey, identity, name, communityId: invitation.communityId })
 }

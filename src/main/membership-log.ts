@@ -9,7 +9,7 @@
  */
 import { hkdfSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { numberField, textField } from '../ledger/entry.ts'
+import { entryNumber, entryText } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
@@ -38,8 +38,8 @@ export const membershipProjection: Projection<MembershipState> = {
   }),
   apply: {
     'community.changed': ({ revisions }, entry) => {
-      const [id, digest] = [textField(entry, 'community_id'), textField(entry, 'digest')]
-      const revision = numberField(entry, 'revision')
+      const [id, digest] = [entryText(entry, 'community_id'), entryText(entry, 'digest')]
+      const revision = entryNumber(entry, 'revision')
       if (id === undefined || digest === undefined || revision === undefined) return 'it lacks what such an entry says'
       const before = revisions.get(id)
       if (before !== undefined && revision <= before.revision)
@@ -48,7 +48,7 @@ export const membershipProjection: Projection<MembershipState> = {
       return undefined
     },
     'invitation.used': ({ invitations }, entry) => {
-      const [id, nodeId] = [textField(entry, 'invitation'), textField(entry, 'node_id')]
+      const [id, nodeId] = [entryText(entry, 'invitation'), entryText(entry, 'node_id')]
       if (id === undefined || nodeId === undefined) return 'it lacks what such an entry says'
       const before = invitations.get(id)
       if (before !== undefined) return `${before} used that invitation before`
@@ -56,13 +56,13 @@ export const membershipProjection: Projection<MembershipState> = {
       return undefined
     },
     'community.forked': ({ findings }, entry) => {
-      const [signer, number] = [textField(entry, 'signer'), numberField(entry, 'number')]
+      const [signer, number] = [entryText(entry, 'signer'), entryNumber(entry, 'number')]
       if (signer === undefined || number === undefined) return 'it lacks what such an entry says'
       findings.set(forkKey({ signer, number }), true)
       return undefined
     },
     'invitation.reused': ({ findings }, entry) => {
-      const id = textField(entry, 'invitation')
+      const id = entryText(entry, 'invitation')
       if (id === undefined) return 'it lacks what such an entry says'
       findings.set(reuseKey(id), true)
       return undefined
@@ -71,7 +71,7 @@ export const membershipProjection: Projection<MembershipState> = {
   check: { [MESH_WRITTEN]: () => 'another program wrote into the mesh database while the node ran' },
 }
 
-export function membershipLog(ledger: Ledger): MembershipLog {
+export function createMembershipLog(ledger: Ledger): MembershipLog {
   const { revisions, invitations, findings } = ledger.projections.state(membershipProjection)
   return {
     newest: (communityId) => revisions.get(communityId),

@@ -7,7 +7,7 @@
 import { join } from 'node:path'
 import type { BusOptions } from '../bus/bus-options.ts'
 import type { Service } from '../bus/capability.ts'
-import { busMetrics } from '../bus/metrics.ts'
+import { createBusMetrics } from '../bus/metrics.ts'
 import type { Spine } from '../call/spine.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
@@ -15,7 +15,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { systemCode } from '../core/thrown.ts'
+import { systemErrorCode } from '../core/thrown.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -30,9 +30,9 @@ import type { MeshOptions, MeshState } from '../mesh/mesh-options.ts'
 import { Mesh } from '../mesh/mesh-server.ts'
 import { createConsensusGossip } from './consensus-gossip-client.ts'
 import type { ConsensusGossip } from './consensus-gossip-client.ts'
-import { membershipLog, meshSealKey } from './membership-log.ts'
+import { createMembershipLog, meshSealKey } from './membership-log.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
-import { refused } from './start-fault.ts'
+import { refusedStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 export interface MeshParts {
@@ -80,7 +80,7 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
   const root = await loadRoot(files.rootKey)
   if (!root.ok) return root
   const identity = nodeIdentity(key.privateKey)
-  const opened = openStore(files.database, { sealKey: meshSealKey(key.privateKey), log: membershipLog(ledger) })
+  const opened = openStore(files.database, { sealKey: meshSealKey(key.privateKey), log: createMembershipLog(ledger) })
   if (!opened.ok) return opened
   const store = opened.value
   const mesh = new Mesh({
@@ -110,7 +110,7 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
         clock: systemClock,
         logger,
       })
-      const metrics = busMetrics(bus)
+      const metrics = createBusMetrics(bus)
       try {
         await mesh.start({
           bus,
@@ -120,10 +120,10 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
           metrics: async () => ({ text: await metrics.metrics(), contentType: metrics.contentType }),
         })
       } catch (error) {
-        if (systemCode(error) === undefined) throw error
+        if (systemErrorCode(error) === undefined) throw error
         const { host, port } = config.mesh
         const settings = { hostKey: 'mesh.host', host, portKey: 'mesh.port', port, protocol: 'tcp' } as const
-        return refused(explainListenFault(error, settings))
+        return refusedStart(explainListenFault(error, settings))
       }
       return ok({
         state: () => mesh.state(),
@@ -143,7 +143,7 @@ function openStore(path: string, options: MeshStoreOptions): Result<MeshStore, S
   try {
     return ok(new MeshStore(path, options))
   } catch (error) {
-    if (error instanceof MembershipAltered || error instanceof SchemaAltered) return refused(error.message)
+    if (error instanceof MembershipAltered || error instanceof SchemaAltered) return refusedStart(error.message)
     throw error
   }
 }
@@ -152,7 +152,7 @@ function openStore(path: string, options: MeshStoreOptions): Result<MeshStore, S
 async function loadRoot(path: string): Promise<Result<NodeIdentity | undefined, StartFault>> {
   const loaded = await loadKey(path)
   if (loaded.ok) return ok(nodeIdentity(loaded.value.privateKey))
-  return loaded.fault.kind === 'key-missing' ? ok(undefined) : refused(keyFaultSentence(loaded.fault))
+  return loaded.fault.kind === 'key-missing' ? ok(undefined) : refusedStart(keyFaultSentence(loaded.fault))
 }
 
 /** The NATS client is loaded by nodes that use it. */

@@ -10,7 +10,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 
 /** Nothing is loaded where nothing is configured. */
-export async function modelsServices({ models }: Config, logger: Logger): Promise<readonly Service[]> {
+export async function createModelsServices({ models }: Config, logger: Logger): Promise<readonly Service[]> {
   if (!models.builtin && models.endpoints.length === 0) return []
   const { createModels } = await import('../models/service.ts')
   return [createModels({ config: models, environment: process.env, clock: systemClock, logger })]

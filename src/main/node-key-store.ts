@@ -11,7 +11,7 @@ import { keyFaultSentence, loadKey, loadOrCreateKey } from '../ledger/key-store.
 import type { NodeKey } from '../ledger/key-store.ts'
 
 /** The fault is a sentence. */
-export async function nodeKeyIn({ nodeKey, lastSigned }: DataDirectory): Promise<Result<NodeKey, string>> {
+export async function loadNodeKey({ nodeKey, lastSigned }: DataDirectory): Promise<Result<NodeKey, string>> {
   const key = existsSync(lastSigned) ? await loadKey(nodeKey) : await loadOrCreateKey(nodeKey)
   if (key.ok) return key
   if (key.fault.kind !== 'key-missing') return fail(keyFaultSentence(key.fault))

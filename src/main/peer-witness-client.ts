@@ -15,13 +15,13 @@ import { openCheckpoint, parseDecimal } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import { ledgerFaultSentence } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { cosigner, COSIGNATURE, ED25519, isKeyName, verifierKey } from '../ledger/note-key.ts'
+import { createCosigner, COSIGNATURE, ED25519, isKeyName, verifierKey } from '../ledger/note-key.ts'
 import { parseSignatures, verifyNote } from '../ledger/note.ts'
 import type { VerifiedSignature } from '../ledger/note.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
 import { formatAddCheckpoint } from '../ledger/witness.ts'
-import type { WitnessDesk } from '../mesh/desk.ts'
-import { idToken, publicKeyOf } from '../mesh/identity/node-key.ts'
+import type { WitnessService } from '../mesh/control-handler.ts'
+import { idToken, decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 
@@ -34,7 +34,7 @@ export interface PeerWitnessParts {
 }
 
 export interface PeerWitness {
-  readonly desk: WitnessDesk
+  readonly desk: WitnessService
   readonly cosign: () => Promise<void>
   readonly close: () => void
 }
@@ -50,12 +50,12 @@ const MAX_LOGS_PER_NODE = 8
 export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
   const { identity, ledger, mesh } = parts
   const database = new Database({ path: parts.path, migrations: [witnessMigrations] })
-  const signer = cosigner(witnessName(identity.id), identity.privateKey, systemClock.now)
+  const signer = createCosigner(witnessName(identity.id), identity.privateKey, systemClock.now)
   const namesOf = new Map<string, Set<string>>()
   // A node's log is known from its manifest, by the key that this is signed with.
   const logOf = (peer: string): { readonly origin: string; readonly store: WitnessStore } | undefined => {
     const origin = mesh.peers.find(({ nodeId }) => nodeId === peer)?.manifest.ledgerOrigin
-    const publicKey = publicKeyOf(peer)
+    const publicKey = decodeNodeId(peer)
     // A plus sign or a blank in a name would end the key's line in a signed note.
     if (origin === undefined || publicKey === undefined || !isKeyName(origin)) return undefined
     const names = namesOf.get(peer) ?? new Set()
@@ -162,7 +162,7 @@ function tell({ ledger, logger }: PeerWitnessParts, nodeId: string, isFork: bool
 }
 
 function cosignatureIn(text: string, nodeId: string, signed: SignedCheckpoint): VerifiedSignature | undefined {
-  const publicKey = publicKeyOf(nodeId)
+  const publicKey = decodeNodeId(nodeId)
   const signatures = parseSignatures(text)
   if (publicKey === undefined || !signatures.ok) return undefined
   const key = verifierKey(witnessName(nodeId), COSIGNATURE, publicKey)

@@ -7,7 +7,7 @@
  */
 import type { Database } from '../core/database-store.ts'
 import { auditPins } from '../devices/tools/pin-store.ts'
-import { auditSecret } from '../guard/schema-store.ts'
+import { auditGuardSecret } from '../guard/schema-store.ts'
 import { auditRollbacks } from '../homeseer/admin/rollback-store.ts'
 import { deviceProjection } from '../devices/enrol/device-state.ts'
 import { guardProjection } from '../guard/guard-state.ts'
@@ -34,5 +34,5 @@ export const recordCaches: readonly EntryCache[] = [runtimeCache]
 
 /** Of a database: what it stores beside the log under hashes that the log has. */
 export function recordContents({ sql }: Pick<Database, 'sql'>): readonly ContentAudit[] {
-  return [auditSecret(sql), auditPins(sql), auditRollbacks(sql)]
+  return [auditGuardSecret(sql), auditPins(sql), auditRollbacks(sql)]
 }

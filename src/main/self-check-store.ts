@@ -9,7 +9,7 @@ import type { StatusView } from '../web/api.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 import { serviceFacts } from '../web/doctor.ts'
 
-export function selfCheck(data: DataDirectory, status: StatusView): DoctorFacts {
+export function gatherSelfFacts(data: DataDirectory, status: StatusView): DoctorFacts {
   const { bavail, bsize } = statfsSync(data.root)
   return {
     nodeVersion: process.version,

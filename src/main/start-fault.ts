@@ -12,10 +12,10 @@ export interface StartFault {
   readonly message: string
 }
 
-export function refused(message: string): { readonly ok: false; readonly fault: StartFault } {
+export function refusedStart(message: string): { readonly ok: false; readonly fault: StartFault } {
   return fail({ kind: 'refused', message })
 }
 
-export function misconfigured(message: string): { readonly ok: false; readonly fault: StartFault } {
+export function misconfiguredStart(message: string): { readonly ok: false; readonly fault: StartFault } {
   return fail({ kind: 'misconfigured', message })
 }

@@ -7,16 +7,16 @@
  * Pure, given the node's key.
  */
 import { createHmac } from 'node:crypto'
-import type { Voting } from '../guard/rounds-store.ts'
+import type { NodeVoter } from '../guard/rounds-store.ts'
 import { deriveSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { nodeIdentity } from '../mesh/identity/node-key.ts'
 
-export function votingFor(
+export function createNodeVoter(
   { privateKey }: Pick<NodeKey, 'privateKey'>,
   { name, community }: { readonly name: string; readonly community: () => Community | undefined },
-): Voting {
+): NodeVoter {
   const { id } = nodeIdentity(privateKey)
   const secret = deriveSecret({ privateKey }, 'hearthbus/voter/v1')
   const { d = '' } = privateKey.export({ format: 'jwk' })

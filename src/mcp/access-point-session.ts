@@ -9,22 +9,22 @@
  *
  * Pure, given its bus and its clock.
  */
-import { readJsonText, isJsonObject } from '../core/json.ts'
+import { parseStrictJsonText, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { answer } from './answer.ts'
-import type { Answering } from './answer.ts'
-import type { Answer } from './request.ts'
-import type { Catalogue } from './catalogue.ts'
-import type { Principal } from './face-bus.ts'
-import type { ServerInfo } from './results.ts'
+import { answerRequest } from './answer-request.ts'
+import type { RequestHandling } from './answer-request.ts'
+import type { McpAnswer } from './request.ts'
+import type { McpCatalogue } from './catalogue.ts'
+import type { FacePrincipal } from './face-bus.ts'
+import type { McpServerInfo } from './results.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
-import { misshapen, readRequest } from './request.ts'
+import { explainMisshapen, readRequest } from './request.ts'
 
 export interface AccessPointSessionOptions {
-  readonly answering: Answering
-  readonly principal: Principal
-  readonly catalogue: () => Catalogue
-  readonly serverInfo: ServerInfo
+  readonly answering: RequestHandling
+  readonly principal: FacePrincipal
+  readonly catalogue: () => McpCatalogue
+  readonly serverInfo: McpServerInfo
   /** Resolves to `late` when a voice turn cannot wait any longer for an answer. */
   readonly patience: () => Promise<typeof LATE>
 }
@@ -56,7 +56,7 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
   let initialized = false
   let listed: string | undefined
 
-  async function respond(method: string, params: JsonObject, id: Json): Promise<Answer> {
+  async function respond(method: string, params: JsonObject, id: Json): Promise<McpAnswer> {
     switch (method) {
       case 'initialize':
         initialized = true
@@ -79,14 +79,14 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
     return tools
   }
 
-  async function callTool(params: JsonObject, id: Json): Promise<Answer> {
+  async function callTool(params: JsonObject, id: Json): Promise<McpAnswer> {
     const request = readRequest('tools/call', params)
-    if (request === undefined) return { error: { code: INVALID_PARAMS, message: misshapen('tools/call') } }
+    if (request === undefined) return { error: { code: INVALID_PARAMS, message: explainMisshapen('tools/call') } }
     const withdrawn = new AbortController()
     const key = JSON.stringify(id)
     underWay.set(key, withdrawn)
     const { principal } = options
-    const called = answer(options.answering, request, {
+    const called = answerRequest(options.answering, request, {
       principal: client === undefined ? principal : { ...principal, client },
       catalogue: options.catalogue(),
       channel: 'access-point',
@@ -104,7 +104,7 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
   return {
     handle: async (text) => {
       if (text.length > MAX_FRAME_CHARACTERS) return undefined
-      const read = readJsonText(text)
+      const read = parseStrictJsonText(text)
       if (!read.ok || !isJsonObject(read.value)) return undefined
       const { id, method, params = {} } = read.value
       if (typeof method !== 'string' || !isJsonObject(params)) return undefined
@@ -122,7 +122,7 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
   }
 }
 
-function initializeResult({ protocolVersion }: JsonObject, serverInfo: ServerInfo): JsonObject {
+function initializeResult({ protocolVersion }: JsonObject, serverInfo: McpServerInfo): JsonObject {
   const revision = REVISIONS.find((known) => known === protocolVersion) ?? REVISIONS[0]
   return {
     protocolVersion: revision,
@@ -137,7 +137,7 @@ function clientName({ clientInfo }: JsonObject): string | undefined {
 }
 
 /** Names, short descriptions and plain schemas: a voice assistant has little room, and no use for the rest. */
-function leanTools(catalogue: Catalogue): JsonObject[] {
+function leanTools(catalogue: McpCatalogue): JsonObject[] {
   const { tools } = catalogue.list('tools/list')
   return (Array.isArray(tools) ? tools.filter(isJsonObject) : []).map(({ name = '', description, inputSchema }) => ({
     name,

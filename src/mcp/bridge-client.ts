@@ -14,7 +14,7 @@ import { SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotoc
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import { systemCode, thrownMessage } from '../core/thrown.ts'
+import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
 import { createBridgeSession, isOwnId } from './bridge-session.ts'
 import type { BridgeSession } from './bridge-session.ts'
 import { StdioTransport } from './stdio-transport.ts'
@@ -139,7 +139,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
 function wasNotTaken(error: unknown, session: BridgeSession): boolean {
   if (error instanceof SdkHttpError) return error.status === 404 && session.again().length > 0
   const cause = error instanceof Error ? error.cause : undefined
-  return systemCode(cause) === 'ECONNREFUSED'
+  return systemErrorCode(cause) === 'ECONNREFUSED'
 }
 
 function idOfRequest(message: JSONRPCMessage): RequestId | undefined {

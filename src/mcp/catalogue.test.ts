@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { agent, offer, plainFamily } from '../../test/mcp-house.ts'
 import type { Offer } from '../bus/capability.ts'
-import { buildCatalogue, createCatalogues } from './catalogue.ts'
-import type { Catalogue } from './catalogue.ts'
-import type { Principal } from './face-bus.ts'
-import { annotationsOf } from './listed-tool.ts'
+import { buildCatalogue, createCatalogueCache } from './catalogue.ts'
+import type { McpCatalogue } from './catalogue.ts'
+import type { FacePrincipal } from './face-bus.ts'
+import { toAnnotations } from './listed-tool.ts'
 
 const everything = { include: ['*'], exclude: [] }
 const offers = [
@@ -23,7 +23,7 @@ const offers = [
   offer({ name: 'inner', face: { kind: 'service' } }),
 ]
 
-function catalogue(style: 'dots' | 'underscore' = 'dots'): Catalogue {
+function catalogue(style: 'dots' | 'underscore' = 'dots'): McpCatalogue {
   return buildCatalogue(offers, { principal: agent, profileName: 'all', profiles: [everything], style })
 }
 
@@ -63,7 +63,7 @@ describe('catalogue', () => {
     ['sensitive', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
     ['admin', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
   ] as const)('hints for what %s', (effect, hints) => {
-    expect(annotationsOf(effect, false)).toEqual(hints)
+    expect(toAnnotations(effect, false)).toEqual(hints)
   })
 
   it('lists resources, templates and prompts, and no services', () => {
@@ -106,7 +106,7 @@ describe('catalogue', () => {
 describe('catalogues', () => {
   let now: readonly Offer[] = offers
   const families = ['sleeping']
-  const catalogues = createCatalogues({
+  const catalogues = createCatalogueCache({
     bus: { offers: () => now, nodesOffering: () => ['here'] },
     profiles: {},
     families,
@@ -131,8 +131,8 @@ describe('catalogues', () => {
   })
 
   it('show a narrowed token the union of its profiles, and only those doors', () => {
-    const narrowed: Principal = { ...agent, restrictions: { profiles: ['read', 'sleeping'] } }
-    const found = catalogues.find(narrowed, door) as Catalogue
+    const narrowed: FacePrincipal = { ...agent, restrictions: { profiles: ['read', 'sleeping'] } }
+    const found = catalogues.find(narrowed, door) as McpCatalogue
     expect(found.list('tools/list')).toEqual({ tools: [] })
     expect(found.view.profileName).toBe('read+sleeping')
     expect(catalogues.find(narrowed, { ...door, profile: 'all' })).toBe('not-for-this-token')

@@ -12,29 +12,29 @@
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Offer } from '../bus/capability.ts'
-import { closest } from '../core/closest.ts'
+import { findClosest } from '../core/closest-name.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { FaceBus, Principal } from './face-bus.ts'
+import type { FaceBus, FacePrincipal } from './face-bus.ts'
 import { listedTool } from './listed-tool.ts'
-import { nameBook } from './names.ts'
+import { createNameBook } from './names.ts'
 import type { NameStyle } from './names.ts'
-import { paramHeaders } from './request.ts'
+import { listParamHeaders } from './request.ts'
 import type { ListMethod, ParamHeader } from './request.ts'
-import { findProfile, inProfile } from './profile.ts'
-import type { Profile, ProfileTable } from './profile.ts'
+import { findProfile, isOfferInProfile } from './profile.ts'
+import type { McpProfile, ProfileTable } from './profile.ts'
 import { isTemplate, uriTemplate } from './uri-template.ts'
 import type { UriTemplate } from './uri-template.ts'
-import { isVisible } from './visibility.ts'
-import type { Standing } from './visibility.ts'
+import { isOfferVisible } from './visibility.ts'
+import type { ViewerStanding } from './visibility.ts'
 
 /** Everything that a list may depend on. */
-export interface View {
-  readonly principal: Standing
+export interface CatalogueView {
+  readonly principal: ViewerStanding
   /** The endpoint's name, for the record. */
   readonly profileName: string
   /** More than one when a token is narrowed to several: then their union. */
-  readonly profiles: readonly Profile[]
+  readonly profiles: readonly McpProfile[]
   readonly style: NameStyle
   /** The list of everything is short; a part of it is complete. */
   readonly isSlim?: boolean
@@ -42,8 +42,8 @@ export interface View {
   readonly nodesOffering?: (name: string) => readonly string[]
 }
 
-export interface Catalogue {
-  readonly view: View
+export interface McpCatalogue {
+  readonly view: CatalogueView
   readonly list: (method: ListMethod) => JsonObject
   /** Whether anything on the bus is called so, of whatever kind and for whomever. */
   readonly isOffered: (name: string) => boolean
@@ -64,15 +64,15 @@ interface ToolEntry {
   readonly headers: readonly ParamHeader[]
 }
 
-export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue {
+export function buildCatalogue(offers: readonly Offer[], view: CatalogueView): McpCatalogue {
   const byName = once(() => new Map(offers.map((offer) => [offer.name, offer])))
   const ofKind = (kind: Offer['face']['kind']): (() => readonly Offer[]) =>
     once(() => offers.filter((offer) => offer.face.kind === kind))
   const [tools, allPrompts, allResources] = [ofKind('tool'), ofKind('prompt'), ofKind('resource')]
-  const toolNames = once(() => nameBook(tools().map(({ name }) => name)))
-  const promptNames = once(() => nameBook(allPrompts().map(({ name }) => name)))
-  const served = (offer: Offer): boolean => view.profiles.some((profile) => inProfile(offer, profile))
-  const shown = (offer: Offer): boolean => isVisible(offer, view.principal) && served(offer)
+  const toolNames = once(() => createNameBook(tools().map(({ name }) => name)))
+  const promptNames = once(() => createNameBook(allPrompts().map(({ name }) => name)))
+  const served = (offer: Offer): boolean => view.profiles.some((profile) => isOfferInProfile(offer, profile))
+  const shown = (offer: Offer): boolean => isOfferVisible(offer, view.principal) && served(offer)
 
   const shownTools = once(() => tools().filter((offer) => shown(offer) && !isUnlisted(offer)))
   const prompts = once(() => allPrompts().filter(shown))
@@ -110,7 +110,7 @@ export function buildCatalogue(offers: readonly Offer[], view: View): Catalogue 
       const spelt = new Map(shownTools().map(({ name }) => [plain(name), listed(name)]))
       // Texts are short: they say registry.methods.list where the whole name is longer.
       const ending = [...spelt.keys()].filter((name) => name.endsWith(`_${plain(given)}`))
-      const near = ending.length === 1 ? ending : closest(plain(given), spelt.keys())
+      const near = ending.length === 1 ? ending : findClosest(plain(given), spelt.keys())
       return near.map((name) => spelt.get(name) ?? name)
     },
     prompt: (given) => {
@@ -131,7 +131,7 @@ function toolEntry(offer: Offer, isInProfile: boolean): ToolEntry {
     offer,
     inProfile: isInProfile,
     get headers() {
-      return (headers ??= paramHeaders(offer.requestSchema))
+      return (headers ??= listParamHeaders(offer.requestSchema))
     },
   }
 }
@@ -153,11 +153,11 @@ function resourceEntry(offer: Offer): readonly ResourceEntry[] {
 }
 
 /** Longer ones mean nothing: a template would fit any, and who subscribes to one has it kept. */
-export const MAX_URI = 2_048
+export const MAX_URI_LENGTH = 2_048
 
 /** A resource of exactly that URI goes before a template that would also fit. */
-function findResource(entries: readonly ResourceEntry[], uri: string): ReturnType<Catalogue['resource']> {
-  if (uri.length > MAX_URI) return undefined
+function findResource(entries: readonly ResourceEntry[], uri: string): ReturnType<McpCatalogue['resource']> {
+  if (uri.length > MAX_URI_LENGTH) return undefined
   const fixed = entries.find((entry) => entry.template === undefined && entry.uri === uri)
   if (fixed !== undefined) return { offer: fixed.offer, body: {} }
   for (const { offer, template } of entries) {
@@ -221,29 +221,32 @@ export interface CataloguesOptions {
 }
 
 /** Which door a caller came through: `/mcp/<profile>?names=<style>&node=<node>`; no profile is `/mcp` itself. */
-export interface Door {
+export interface EndpointScope {
   readonly profile: string | undefined
   readonly style: NameStyle
   /** Everything through this door is for that node, by id or name. */
   readonly node?: string | undefined
 }
 
-export interface Catalogues {
+export interface CatalogueCache {
   /** `no-such-profile` and `not-for-this-token` are answers, not mistakes. */
-  readonly find: (principal: Principal, door: Door) => Catalogue | 'no-such-profile' | 'not-for-this-token'
+  readonly find: (
+    principal: FacePrincipal,
+    door: EndpointScope,
+  ) => McpCatalogue | 'no-such-profile' | 'not-for-this-token'
   /** For a session that is open already: where its profile has gone since, the lists are empty. */
-  readonly current: (principal: Principal, door: Door) => Catalogue
+  readonly current: (principal: FacePrincipal, door: EndpointScope) => McpCatalogue
 }
 
 /** Tokens are few, so are their restrictions; the bound is for a caller who finds a way to make more. */
 const MAX_KEPT = 64
 
-export function createCatalogues({ bus, profiles, families }: CataloguesOptions): Catalogues {
+export function createCatalogueCache({ bus, profiles, families }: CataloguesOptions): CatalogueCache {
   let builtFrom: readonly Offer[] | undefined
   let knownFamilies: ReadonlySet<string> = new Set()
-  const kept = new Map<string, Catalogue>()
+  const kept = new Map<string, McpCatalogue>()
 
-  const find: Catalogues['find'] = (principal, door) => {
+  const find: CatalogueCache['find'] = (principal, door) => {
     const offers = bus.offers()
     if (offers !== builtFrom) {
       builtFrom = offers
@@ -286,7 +289,7 @@ export function createCatalogues({ bus, profiles, families }: CataloguesOptions)
   }
 }
 
-function keyOf({ role, restrictions }: Principal, { profile = '', style, node = '' }: Door): string {
+function keyOf({ role, restrictions }: FacePrincipal, { profile = '', style, node = '' }: EndpointScope): string {
   const narrowed = restrictions === undefined ? '' : canonicalJson(restrictions)
   return `${role} ${profile} ${style} ${narrowed} ${node}`
 }
@@ -304,7 +307,9 @@ const PATH = /^\/mcp(?:\/(?<profile>[a-z0-9][a-z0-9-]{0,31}))?\/?$/
 
 const NODE = /^[^\s\p{C}](?:[^\p{C}]{0,126}[^\s\p{C}])?$/u
 
-export function parseEndpoint(url: string): Result<Door, { readonly status: number; readonly message: string }> {
+export function parseEndpoint(
+  url: string,
+): Result<EndpointScope, { readonly status: number; readonly message: string }> {
   const mark = url.indexOf('?')
   const found = PATH.exec(mark === -1 ? url : url.slice(0, mark))
   if (found === null) return fail({ status: 404, message: 'MCP lives at /mcp and /mcp/<profile>.' })
@@ -313,6 +318,6 @@ export function parseEndpoint(url: string): Result<Door, { readonly status: numb
   if (names !== null && names !== 'dots' && names !== 'underscore')
     return fail({ status: 400, message: 'names is "dots" (the default) or "underscore".' })
   if (node !== null && !NODE.test(node)) return fail({ status: 400, message: 'node is the id or the name of a node.' })
-  const door: Door = { profile: found.groups?.['profile'], style: names ?? 'dots' }
+  const door: EndpointScope = { profile: found.groups?.['profile'], style: names ?? 'dots' }
   return ok(node === null ? door : { ...door, node })
 }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { capability, recordedBus } from '../../test/mcp-house.ts'
-import { announce } from '../bus/peer.ts'
+import { describeOwnCapability } from '../bus/peer.ts'
 import { ok } from '../core/result.ts'
 import { watchChanges } from './changes.ts'
 
@@ -63,7 +63,7 @@ describe('changes', () => {
     const heard: string[] = []
     const stop = watchChanges(bus, { onList: (kind) => heard.push(kind), onResource: () => undefined })
     const attic = { nodeId: 'attic', displayName: 'attic', endpoint: undefined }
-    bus.onPeerAdded({ ...attic, manifest: { nodeId: 'attic', capabilities: [announce(tool.offer)] } })
+    bus.onPeerAdded({ ...attic, manifest: { nodeId: 'attic', capabilities: [describeOwnCapability(tool.offer)] } })
     await expect.poll(() => heard).toEqual(['tool'])
     bus.onPeerRemoved('attic')
     await expect.poll(() => heard).toEqual(['tool', 'tool'])

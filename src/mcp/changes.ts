@@ -14,7 +14,7 @@ export type ResourceListeners = Set<(uri: string) => void>
 
 export type ListKind = 'tool' | 'prompt' | 'resource'
 
-export interface Changes {
+export interface ChangeListeners {
   readonly onList: (kind: ListKind) => void
   readonly onResource: (uri: string) => void
 }
@@ -29,7 +29,7 @@ const REST_MS = 500
 /** Returns how to stop. */
 export function watchChanges(
   bus: Pick<FaceBus, 'offers' | 'nodesOffering' | 'subscribe' | 'onResource'>,
-  hear: Changes,
+  hear: ChangeListeners,
 ): () => void {
   const stopResources = bus.onResource(hear.onResource)
   const events = bus.subscribe()[Symbol.asyncIterator]()

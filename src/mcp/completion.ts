@@ -4,8 +4,8 @@
  *
  * Pure, given the prompt's own completer.
  */
-import type { Answer, McpRequest } from './request.ts'
-import type { Catalogue } from './catalogue.ts'
+import type { McpAnswer, McpRequest } from './request.ts'
+import type { McpCatalogue } from './catalogue.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 
 type CompletionRequest = Extract<McpRequest, { method: 'completion/complete' }>
@@ -13,7 +13,7 @@ type CompletionRequest = Extract<McpRequest, { method: 'completion/complete' }>
 /** MCP, completion: at most 100 values. */
 const MAX_VALUES = 100
 
-export async function complete(request: CompletionRequest, catalogue: Catalogue): Promise<Answer> {
+export async function completeArgument(request: CompletionRequest, catalogue: McpCatalogue): Promise<McpAnswer> {
   if (request.prompt === undefined) return values([])
   const offer = catalogue.prompt(request.prompt)
   if (offer?.face.kind !== 'prompt')
@@ -22,7 +22,7 @@ export async function complete(request: CompletionRequest, catalogue: Catalogue)
   return values((await wanted?.complete?.(request.typed)) ?? [])
 }
 
-function values(all: readonly string[]): Answer {
+function values(all: readonly string[]): McpAnswer {
   const shown = all.slice(0, MAX_VALUES)
   return { result: { completion: { values: shown, total: all.length, hasMore: all.length > shown.length } } }
 }

@@ -4,39 +4,39 @@
  *
  * Pure.
  */
-import type { Channel } from '../bus/call.ts'
+import type { CallChannel } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Asker } from './request.ts'
-import type { Catalogue } from './catalogue.ts'
-import type { Principal } from './face-bus.ts'
-import type { LogLevel } from './log-level.ts'
+import type { McpCaller } from './request.ts'
+import type { McpCatalogue } from './catalogue.ts'
+import type { FacePrincipal } from './face-bus.ts'
+import type { McpLogLevel } from './log-level.ts'
 
-export interface Client {
-  readonly principal: Principal
-  readonly channel: Channel
-  readonly era: Asker['era']
+export interface McpClientInfo {
+  readonly principal: FacePrincipal
+  readonly channel: CallChannel
+  readonly era: McpCaller['era']
   /** What the router calls it; never the secret that opens a session. */
   readonly id: string | undefined
   /** The node that this connection is for, if it is for one. */
   readonly node?: string | undefined
   /** Asked at every request: offers come and go. */
-  readonly catalogue: () => Catalogue
+  readonly catalogue: () => McpCatalogue
 }
 
-export interface Connection extends Client {
+export interface McpConnection extends McpClientInfo {
   readonly subscriptions: Set<string>
   /** Everything, unless the client says otherwise. */
-  logLevel: LogLevel
+  logLevel: McpLogLevel
   /** Requests whose handler has been asked already and wants input: what it answered, and what it said meanwhile. */
-  readonly begun: Map<string | number, { readonly result: JsonObject; readonly said: readonly Said[] }>
+  readonly begun: Map<string | number, { readonly result: JsonObject; readonly said: readonly LoggedMessage[] }>
 }
 
 /** A notification on its way. */
-export interface Said {
+export interface LoggedMessage {
   readonly method: string
   readonly params: JsonObject
 }
 
-export function openConnection(client: Client): Connection {
+export function openConnection(client: McpClientInfo): McpConnection {
   return { ...client, subscriptions: new Set(), logLevel: 'debug', begun: new Map() }
 }

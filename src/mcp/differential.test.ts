@@ -15,8 +15,8 @@ import type { House } from '../../test/mcp-house.ts'
 import { systemClock } from '../core/clock.ts'
 import { silentLogger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
-import type { Catalogue } from './catalogue.ts'
-import { createCatalogues } from './catalogue.ts'
+import type { McpCatalogue } from './catalogue.ts'
+import { createCatalogueCache } from './catalogue.ts'
 import { openConnection } from './connection.ts'
 import { createSdkServer } from './sdk-server.ts'
 import { createStateSeal } from './state-seal.ts'
@@ -78,11 +78,11 @@ let referee: { readonly url: string; readonly close: () => Promise<void> }
 beforeAll(async () => {
   const { bus } = recordedBus(...capabilities)
   house = await openHouse(bus)
-  const catalogues = createCatalogues({ bus, profiles: {}, families: [] })
+  const catalogues = createCatalogueCache({ bus, profiles: {}, families: [] })
   const door = { profile: undefined, style: 'dots' } as const
   const answering = { bus, stateSeal: createStateSeal(systemClock), log: silentLogger }
   const client = { principal: agent, channel: 'mcp-http', era: 'modern', id: undefined } as const
-  const catalogue = (): Catalogue => catalogues.current(agent, door)
+  const catalogue = (): McpCatalogue => catalogues.current(agent, door)
   referee = await serve(
     createMcpHandler(() => createSdkServer(answering, SERVER_INFO, openConnection({ ...client, catalogue })), {
       legacy: 'reject',

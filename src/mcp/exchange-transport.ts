@@ -11,12 +11,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJsonContentType } from '@modelcontextprotocol/server'
 import type { Json, JsonObject } from '../core/json.ts'
-import { readJson } from '../core/json.ts'
+import { parseStrictJson } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
-import type { Refusal } from './refusal-transport.ts'
-import { utf8 } from '../core/bytes.ts'
-import type { Message } from './results.ts'
+import type { HttpRefusal } from './refusal-transport.ts'
+import { toUtf8 } from '../core/bytes.ts'
+import type { MessageText } from './results.ts'
 
 const PARSE_ERROR = -32_700
 const MAX_DISCARDED_BYTES = 67_108_864
@@ -26,7 +26,7 @@ const MAX_DISCARDING_MS = 5_000
 export async function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
-): Promise<Result<Json, Refusal> | undefined> {
+): Promise<Result<Json, HttpRefusal> | undefined> {
   if (!isJsonContentType(request.headers['content-type']))
     return fail({ status: 415, message: 'Unsupported Media Type: Content-Type must be application/json' })
   const bytes = await readBytes(request, maxBytes)
@@ -35,7 +35,7 @@ export async function readJsonBody(
     discard(request)
     return fail({ status: 413, message: `Payload Too Large: Request body must not exceed ${maxBytes} bytes` })
   }
-  const read = readJson(bytes)
+  const read = parseStrictJson(bytes)
   if (read.ok) return ok(read.value)
   return fail({ status: 400, code: PARSE_ERROR, message: `Parse error: ${read.fault.message}` })
 }
@@ -84,7 +84,7 @@ export interface ReplyTransport {
   /** Progress and logs are lossy: to a client that does not read them they are not queued without end. */
   readonly notify: (method: string, params: JsonObject) => void
   /** The status counts only while nothing was streamed. */
-  readonly finish: (message: Message, status?: number) => void
+  readonly finish: (message: MessageText, status?: number) => void
   /** Ends it without an answer, as a request ends that its client has withdrawn. */
   readonly abandon: () => void
 }
@@ -152,7 +152,7 @@ const waiting: (() => void)[] = []
  * At once, but for long messages, of which each has a turn of the event loop to itself: all clients ask for the list of
  * tools in the moment in which they hear that it changed.
  */
-function inTurn(message: Message, send: () => void): void {
+function inTurn(message: MessageText, send: () => void): void {
   if (typeof message === 'string' || lengthOf(message) < LONG_BYTES) return send()
   waiting.push(send)
   if (waiting.length === 1) setImmediate(sendNext)
@@ -166,7 +166,7 @@ function sendNext(): void {
 
 interface JsonReply {
   readonly status: number
-  readonly message: Message
+  readonly message: MessageText
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -179,12 +179,12 @@ export function sendJson(response: ServerResponse, { status, message, headers = 
   endWith(response, message)
 }
 
-function lengthOf(message: Message): number {
+function lengthOf(message: MessageText): number {
   if (typeof message === 'string') return Buffer.byteLength(message)
   return message.reduce((sum, { length }) => sum + length, 0)
 }
 
-function endWith(response: ServerResponse, message: Message): void {
+function endWith(response: ServerResponse, message: MessageText): void {
   if (typeof message === 'string') {
     response.end(message)
     return
@@ -193,8 +193,8 @@ function endWith(response: ServerResponse, message: Message): void {
   response.end()
 }
 
-function inEvent(message: Message): Message {
-  return typeof message === 'string' ? event(message) : [utf8(EVENT_HEAD), ...message, utf8(EVENT_END)]
+function inEvent(message: MessageText): MessageText {
+  return typeof message === 'string' ? event(message) : [toUtf8(EVENT_HEAD), ...message, toUtf8(EVENT_END)]
 }
 
 const EVENT_HEAD = 'event: message\ndata: '

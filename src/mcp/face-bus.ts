@@ -10,7 +10,7 @@ export type FaceBus = Pick<
   CapabilityBus,
   'nodeId' | 'call' | 'offers' | 'nodesOffering' | 'strangeNode' | 'subscribe' | 'onResource'
 >
-export type CallOptions = Parameters<FaceBus['call']>[3]
+export type FaceCallOptions = Parameters<FaceBus['call']>[3]
 
 /** Whoever talks MCP to us has shown a credential, or is the owner's own program on this machine. */
-export type Principal = Extract<Caller, { kind: 'principal' }>
+export type FacePrincipal = Extract<Caller, { kind: 'principal' }>

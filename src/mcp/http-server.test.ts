@@ -17,9 +17,9 @@ import type { Capability } from '../bus/capability.ts'
 import { ulidToTraceId } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import type { Principal } from './face-bus.ts'
+import type { FacePrincipal } from './face-bus.ts'
 import type { McpHttpOptions } from './http-server.ts'
-import { rememberedEnvelopes } from './modern-server.ts'
+import { createEnvelopeMemory } from './modern-server.ts'
 
 let house: House | undefined
 afterEach(async () => {
@@ -208,7 +208,7 @@ describe('lists over HTTP', () => {
   })
 
   it('hold what the role and the token allow, and a narrowed token stays in its profiles', async () => {
-    let principal: Principal = { ...agent, role: 'observer' }
+    let principal: FacePrincipal = { ...agent, role: 'observer' }
     const { url } = await open([echo, write], { authenticate: () => ok(principal) })
     expect(names(await hear(url, modernRequest('tools/list')))).toEqual(['test.echo'])
     principal = { ...agent, restrictions: { profiles: ['read'] } }
@@ -359,7 +359,7 @@ describe('a request that would stay in memory after its answer', () => {
   })
 
   it('is remembered as an envelope only when it is short, and served in either case', () => {
-    const envelopes = rememberedEnvelopes()
+    const envelopes = createEnvelopeMemory()
     const [capabilities, client] = ['io.modelcontextprotocol/clientCapabilities', 'io.modelcontextprotocol/clientInfo']
     for (const [said, kept] of [
       [{ sampling: {} }, true],

@@ -16,29 +16,29 @@ import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { readJsonBody } from './exchange-transport.ts'
-import { createCatalogues } from './catalogue.ts'
+import { createCatalogueCache } from './catalogue.ts'
 import { watchChanges } from './changes.ts'
 import type { ResourceListeners } from './changes.ts'
 import { openConnection } from './connection.ts'
-import type { Connection } from './connection.ts'
+import type { McpConnection } from './connection.ts'
 import { parseEndpoint } from './catalogue.ts'
-import type { FaceBus, Principal } from './face-bus.ts'
+import type { FaceBus, FacePrincipal } from './face-bus.ts'
 import { LegacyServer } from './legacy-server.ts'
 import {
   MODERN_REVISION,
   readModernRequest,
-  rememberedEnvelopes,
+  createEnvelopeMemory,
   isServedByHand,
   serveModern,
 } from './modern-server.ts'
-import { modernText } from './results.ts'
-import type { ServerInfo } from './results.ts'
+import { formatModernResult } from './results.ts'
+import type { McpServerInfo } from './results.ts'
 import type { ProfileTable } from './profile.ts'
-import { refuse } from './refusal-transport.ts'
+import { sendRefusal } from './refusal-transport.ts'
 import { createSdkHttpServer } from './sdk-http-server.ts'
 import { createSdkServer } from './sdk-server.ts'
 import { createStateSeal } from './state-seal.ts'
-import type { Visit } from './visit.ts'
+import type { AuthenticatedRequest } from './authenticated-request.ts'
 
 /** Why somebody is not let in; `challenge` goes into WWW-Authenticate. */
 export interface NotAuthenticated {
@@ -50,14 +50,14 @@ export interface NotAuthenticated {
 type Authenticate = (
   headers: IncomingHttpHeaders,
   remoteAddress: string | undefined,
-) => Result<Principal, NotAuthenticated> | Promise<Result<Principal, NotAuthenticated>>
+) => Result<FacePrincipal, NotAuthenticated> | Promise<Result<FacePrincipal, NotAuthenticated>>
 
 export interface McpHttpOptions {
   readonly bus: FaceBus
   readonly authenticate: Authenticate
   /** Counts one message; a sentence for a caller who sends too many, `undefined` for the others. */
   readonly tooMany?: (caller: string) => string | undefined
-  readonly serverInfo: ServerInfo
+  readonly serverInfo: McpServerInfo
   readonly log: Logger
   readonly profiles?: ProfileTable
   readonly families?: readonly string[]
@@ -97,13 +97,13 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const { bus, authenticate, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
   const { tooMany = () => undefined } = options
   const limits = withShares({ ...DEFAULT_LIMITS, ...options.limits })
-  const catalogues = createCatalogues({ bus, profiles, families })
+  const catalogues = createCatalogueCache({ bus, profiles, families })
   const answering = { bus, stateSeal: createStateSeal(clock), log }
-  const modern = { ...answering, text: modernText(serverInfo), keepAliveMs: limits.keepAliveMs }
-  const envelopes = rememberedEnvelopes()
-  const visitors = createVisitors()
+  const modern = { ...answering, text: formatModernResult(serverInfo), keepAliveMs: limits.keepAliveMs }
+  const envelopes = createEnvelopeMemory()
+  const visitors = createOpenRequests()
   const resourceListeners: ResourceListeners = new Set()
-  const createServer = (connection: Connection): Server => createSdkServer(answering, serverInfo, connection)
+  const createServer = (connection: McpConnection): Server => createSdkServer(answering, serverInfo, connection)
 
   const sdk = createSdkHttpServer({
     ...limits,
@@ -142,43 +142,43 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const door = parseEndpoint(request.url ?? '/')
-    if (!door.ok) return refuse(response, door.fault)
+    if (!door.ok) return sendRefusal(response, door.fault)
     const known = await authenticate(request.headers, request.socket.remoteAddress)
-    if (!known.ok) return refuse(response, notAuthenticated(known.fault))
+    if (!known.ok) return sendRefusal(response, notAuthenticated(known.fault))
     const flood = tooMany(known.value.id)
-    if (flood !== undefined) return refuse(response, { status: 429, message: flood })
+    if (flood !== undefined) return sendRefusal(response, { status: 429, message: flood })
     visitors.enter(known.value.id, response)
     const catalogue = catalogues.find(known.value, door.value)
     if (catalogue === 'no-such-profile')
-      return refuse(response, { status: 404, message: 'There is no such profile. hearthbus profiles lists them.' })
+      return sendRefusal(response, { status: 404, message: 'There is no such profile. hearthbus profiles lists them.' })
     if (catalogue === 'not-for-this-token')
-      return refuse(response, { status: 403, message: 'This token is not for this profile.' })
-    const visit: Visit = { request, response, principal: known.value, door: door.value, catalogue }
+      return sendRefusal(response, { status: 403, message: 'This token is not for this profile.' })
+    const visit: AuthenticatedRequest = { request, response, principal: known.value, door: door.value, catalogue }
     if (request.method === 'POST') return post(visit)
     // The 2025 family listens with GET and says goodbye with DELETE; 2026-07-28 has neither.
     const isOfSessions = request.method === 'GET' || request.method === 'DELETE'
     const isModern = request.headers['mcp-protocol-version'] === MODERN_REVISION
     if (isOfSessions && !isModern) return legacy.serve(visit, undefined)
     const allow = isModern ? 'POST' : 'GET, POST, DELETE'
-    refuse(response, { status: 405, message: 'Method not allowed.', headers: { allow } })
+    sendRefusal(response, { status: 405, message: 'Method not allowed.', headers: { allow } })
   }
 
-  async function post(visit: Visit): Promise<void> {
+  async function post(visit: AuthenticatedRequest): Promise<void> {
     const read = await readJsonBody(visit.request, limits.maxBodyBytes)
     if (read === undefined) return
-    if (!read.ok) return refuse(visit.response, read.fault)
+    if (!read.ok) return sendRefusal(visit.response, read.fault)
     // Cut off while it was still speaking: what it wanted is not begun.
     if (visit.response.destroyed) return
     const body = read.value
     const flood = Array.isArray(body) ? floodIn(body, visit.principal) : undefined
-    if (flood !== undefined) return refuse(visit.response, { status: 429, message: flood })
+    if (flood !== undefined) return sendRefusal(visit.response, { status: 429, message: flood })
     const asked = readModernRequest(visit.request.headers, body, envelopes)
     if (asked !== undefined && isServedByHand(asked)) return serveModern(modern, visit, asked)
     return classified(visit, body)
   }
 
   /** A batch is as many messages as are in it; the first was counted when it came. */
-  function floodIn(batch: readonly Json[], { id }: Principal): string | undefined {
+  function floodIn(batch: readonly Json[], { id }: FacePrincipal): string | undefined {
     for (let message = 1; message < batch.length; message++) {
       const flood = tooMany(id)
       if (flood !== undefined) return flood
@@ -186,7 +186,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     return undefined
   }
 
-  async function classified(visit: Visit, body: Json): Promise<void> {
+  async function classified(visit: AuthenticatedRequest, body: Json): Promise<void> {
     const verdict = classifyInboundRequest({ httpMethod: 'POST', ...standardHeaders(visit.request.headers), body })
     if (verdict.kind === 'legacy') return legacy.serve(visit, body)
     if (verdict.kind === 'modern' && verdict.messageKind === 'request') {
@@ -236,13 +236,13 @@ function standardHeaders(headers: IncomingHttpHeaders) {
 // Visitors: the requests under way, by principal, so that those of a credential that ends can be cut off. A client that
 // is cut off is a client that left: its streams end and its calls are withdrawn.
 
-export interface Visitors {
+export interface OpenRequests {
   /** Until the response is closed. */
   readonly enter: (principal: string, response: ServerResponse) => void
   readonly expel: (principal: string) => void
 }
 
-export function createVisitors(): Visitors {
+export function createOpenRequests(): OpenRequests {
   const inside = new Map<string, Set<ServerResponse>>()
   return {
     enter: (principal, response) => {

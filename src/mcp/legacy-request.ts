@@ -9,8 +9,8 @@
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { RequestId } from './modern-server.ts'
-import type { Headers } from './request.ts'
-import { METHODS } from './request.ts'
+import type { RequestHeaders } from './request.ts'
+import { MCP_METHODS } from './request.ts'
 
 export interface LegacyRequest {
   readonly id: RequestId
@@ -20,12 +20,12 @@ export interface LegacyRequest {
 }
 
 const KEYS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params'])
-const SERVED: ReadonlySet<string> = new Set(METHODS)
+const SERVED: ReadonlySet<string> = new Set(MCP_METHODS)
 const NOTHING: JsonObject = {}
 
 /** `revision` is the one that the session agreed on. */
 export function readLegacyRequest(
-  headers: Headers,
+  headers: RequestHeaders,
   body: Json | undefined,
   revision: string,
 ): LegacyRequest | undefined {
@@ -42,7 +42,7 @@ export function readLegacyRequest(
 }
 
 /** Which request a client withdraws. */
-export function withdrawnRequest(body: Json | undefined): RequestId | undefined {
+export function readWithdrawnRequest(body: Json | undefined): RequestId | undefined {
   if (!isJsonObject(body) || body['method'] !== 'notifications/cancelled' || !isJsonObject(body['params']))
     return undefined
   const { requestId } = body['params']
@@ -50,6 +50,6 @@ export function withdrawnRequest(body: Json | undefined): RequestId | undefined 
 }
 
 /** 2025-11-25, transports: a client must list both, because the server chooses. */
-function acceptsBoth(accept: Headers[string]): boolean {
+function acceptsBoth(accept: RequestHeaders[string]): boolean {
   return typeof accept === 'string' && accept.includes('application/json') && accept.includes('text/event-stream')
 }

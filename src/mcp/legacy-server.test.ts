@@ -14,7 +14,7 @@ import type { Capability } from '../bus/capability.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import type { Principal } from './face-bus.ts'
+import type { FacePrincipal } from './face-bus.ts'
 import type { McpHttpOptions } from './http-server.ts'
 
 let house: House | undefined
@@ -75,7 +75,7 @@ describe('a session of the 2025 family', () => {
   })
 
   it('belongs to the principal and the door that opened it', async () => {
-    let principal: Principal = agent
+    let principal: FacePrincipal = agent
     const { url } = await open([echo], { authenticate: () => ok(principal) })
     const { post, sessionId } = await legacyClient(url)
     const gone = { status: 404, messages: [{ error: { code: -32_001, message: 'Session not found' } }] }
@@ -157,7 +157,7 @@ describe('a session of the 2025 family', () => {
   })
 
   it('is left for others, however few sessions there may be', async () => {
-    let principal: Principal = agent
+    let principal: FacePrincipal = agent
     const { url } = await open([echo], { authenticate: () => ok(principal), limits: { maxSessions: 2 } })
     await legacyClient(url)
     await legacyClient(url)
@@ -167,7 +167,7 @@ describe('a session of the 2025 family', () => {
   })
 
   it('is refused when the sessions of others fill the house', async () => {
-    let principal: Principal = agent
+    let principal: FacePrincipal = agent
     const { url } = await open([echo], { authenticate: () => ok(principal), limits: { maxSessions: 1 } })
     await legacyClient(url)
     principal = { ...agent, id: 'another' }

@@ -10,30 +10,30 @@ import { randomUUID } from 'node:crypto'
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import type { Server } from '@modelcontextprotocol/server'
 import type { Clock } from '../core/clock.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import type { Answering } from './answer.ts'
-import type { Catalogue, Door } from './catalogue.ts'
+import type { RequestHandling } from './answer-request.ts'
+import type { McpCatalogue, EndpointScope } from './catalogue.ts'
 import type { ListKind, ResourceListeners } from './changes.ts'
 import { openConnection } from './connection.ts'
-import type { Connection } from './connection.ts'
-import type { Principal } from './face-bus.ts'
+import type { McpConnection } from './connection.ts'
+import type { FacePrincipal } from './face-bus.ts'
 import { isTooLongToKeep, MAX_KEPT_CHARACTERS } from './kept-request.ts'
-import { readLegacyRequest, withdrawnRequest } from './legacy-request.ts'
+import { readLegacyRequest, readWithdrawnRequest } from './legacy-request.ts'
 import { servePlain } from './plain-server.ts'
 import type { PlainServing, PlainSession } from './plain-server.ts'
-import { refuse } from './refusal-transport.ts'
-import type { Refusal } from './refusal-transport.ts'
-import { resultText } from './results.ts'
+import { sendRefusal } from './refusal-transport.ts'
+import type { HttpRefusal } from './refusal-transport.ts'
+import { formatResult } from './results.ts'
 import { announceList, announceResource } from './sdk-server.ts'
-import type { Visit } from './visit.ts'
-import { webExchange } from './web-exchange-transport.ts'
+import type { AuthenticatedRequest } from './authenticated-request.ts'
+import { handleWebExchange } from './web-exchange-transport.ts'
 
 export interface LegacyOptions {
-  readonly answering: Answering
-  readonly createServer: (connection: Connection) => Server
-  readonly catalogue: (principal: Principal, door: Door) => Catalogue
+  readonly answering: RequestHandling
+  readonly createServer: (connection: McpConnection) => Server
+  readonly catalogue: (principal: FacePrincipal, door: EndpointScope) => McpCatalogue
   readonly clock: Clock
   readonly log: Logger
   readonly maxSessions: number
@@ -46,7 +46,7 @@ export interface LegacyOptions {
 
 interface Session extends PlainSession {
   readonly transport: WebStandardStreamableHTTPServerTransport
-  readonly door: Door
+  readonly door: EndpointScope
   /** Requests and streams that are open now. While there are any, the session is not idle. */
   open: number
   /** The requests among them. */
@@ -55,14 +55,18 @@ interface Session extends PlainSession {
 }
 
 const SWEEP_MS = 30_000
-const NO_SESSION: Refusal = { status: 404, code: -32_001, message: 'Session not found' }
-const WHICH_SESSION: Refusal = { status: 400, message: 'Bad Request: Mcp-Session-Id header is required' }
-const FULL: Refusal = { status: 503, message: 'Too many sessions are open', headers: { 'retry-after': '60' } }
-const TOO_LONG: Refusal = {
+const NO_SESSION: HttpRefusal = { status: 404, code: -32_001, message: 'Session not found' }
+const WHICH_SESSION: HttpRefusal = { status: 400, message: 'Bad Request: Mcp-Session-Id header is required' }
+const FULL: HttpRefusal = { status: 503, message: 'Too many sessions are open', headers: { 'retry-after': '60' } }
+const TOO_LONG: HttpRefusal = {
   status: 413,
   message: `An initialize request has at most ${MAX_KEPT_CHARACTERS} characters`,
 }
-const NO_BATCH: Refusal = { status: 400, code: -32_600, message: 'Bad Request: batches ended with revision 2025-03-26' }
+const NO_BATCH: HttpRefusal = {
+  status: 400,
+  code: -32_600,
+  message: 'Bad Request: batches ended with revision 2025-03-26',
+}
 
 export class LegacyServer {
   readonly #options: LegacyOptions
@@ -76,22 +80,22 @@ export class LegacyServer {
 
   constructor(options: LegacyOptions) {
     this.#options = options
-    const text = resultText((_, result) => result)
+    const text = formatResult((_, result) => result)
     this.#plain = { ...options.answering, text, keepAliveMs: options.keepAliveMs }
     this.#sweeper = setInterval(() => this.sweep(), SWEEP_MS)
     this.#sweeper.unref()
   }
 
   /** `body` is `undefined` for GET and DELETE. */
-  async serve(visit: Visit, body: Json | undefined): Promise<void> {
+  async serve(visit: AuthenticatedRequest, body: Json | undefined): Promise<void> {
     const id = visit.request.headers['mcp-session-id']
     if (id === undefined && isInitializeRequest(body)) return this.#begin(visit, body)
-    if (typeof id !== 'string') return refuse(visit.response, WHICH_SESSION)
+    if (typeof id !== 'string') return sendRefusal(visit.response, WHICH_SESSION)
     const session = this.#sessions.get(id)
     // Somebody else's session is none of the caller's business, not even that it exists.
-    if (session === undefined || !isFor(session, visit)) return refuse(visit.response, NO_SESSION)
+    if (session === undefined || !isFor(session, visit)) return sendRefusal(visit.response, NO_SESSION)
     const revision = session.server.getNegotiatedProtocolVersion() ?? ''
-    if (Array.isArray(body) && revision !== '2025-03-26') return refuse(visit.response, NO_BATCH)
+    if (Array.isArray(body) && revision !== '2025-03-26') return sendRefusal(visit.response, NO_BATCH)
     const plain = readLegacyRequest(visit.request.headers, body, revision)
     const work = body === undefined ? 0 : 1
     await this.#during(session, work, async () => {
@@ -122,9 +126,9 @@ export class LegacyServer {
     await Promise.all([...this.#sessions.values()].map(({ server }) => server.close()))
   }
 
-  async #begin(visit: Visit, body: Json): Promise<void> {
-    if (isTooLongToKeep(body)) return refuse(visit.response, TOO_LONG)
-    if (!this.#makeRoom(visit.principal)) return refuse(visit.response, FULL)
+  async #begin(visit: AuthenticatedRequest, body: Json): Promise<void> {
+    if (isTooLongToKeep(body)) return sendRefusal(visit.response, TOO_LONG)
+    if (!this.#makeRoom(visit.principal)) return sendRefusal(visit.response, FULL)
     const { createServer, catalogue, keepAliveMs, clock, log } = this.#options
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -139,7 +143,7 @@ export class LegacyServer {
       principal,
       channel: 'mcp-http',
       era: 'legacy',
-      id: ulid(),
+      id: newUlid(),
       node: door.node,
       catalogue: () => catalogue(principal, door),
     })
@@ -171,10 +175,10 @@ export class LegacyServer {
     }
   }
 
-  async #pass(session: Session, visit: Visit, body: Json | undefined): Promise<void> {
-    const withdrawn = withdrawnRequest(body)
+  async #pass(session: Session, visit: AuthenticatedRequest, body: Json | undefined): Promise<void> {
+    const withdrawn = readWithdrawnRequest(body)
     if (withdrawn !== undefined) session.underWay.get(withdrawn)?.abort()
-    await webExchange(visit, (request) => session.transport.handleRequest(request, { parsedBody: body }))
+    await handleWebExchange(visit, (request) => session.transport.handleRequest(request, { parsedBody: body }))
     // The SDK leaves the stream of a withdrawn request open for ever.
     if (withdrawn !== undefined) session.transport.closeSSEStream(withdrawn)
   }
@@ -183,7 +187,7 @@ export class LegacyServer {
    * A client that forgets its sessions loses its own oldest, never another's. One that only listens goes after those
    * that do not: it may be forgotten, too, and a client that leaves its streams open must not keep the next one out.
    */
-  #makeRoom(principal: Principal): boolean {
+  #makeRoom(principal: FacePrincipal): boolean {
     const { maxSessions, maxSessionsPerPrincipal } = this.#options
     const own = [...this.#sessions.values()].filter(({ connection }) => connection.principal.id === principal.id)
     if (this.#sessions.size < maxSessions && own.length < maxSessionsPerPrincipal) return true
@@ -197,7 +201,7 @@ export class LegacyServer {
 }
 
 /** A token that was narrowed or widened since is another principal: its holder opens a new session. */
-function isFor({ connection: { principal }, door }: Session, visit: Visit): boolean {
+function isFor({ connection: { principal }, door }: Session, visit: AuthenticatedRequest): boolean {
   const { id, role, restrictions } = visit.principal
   if (principal.id !== id || principal.role !== role) return false
   if (JSON.stringify(principal.restrictions) !== JSON.stringify(restrictions)) return false

@@ -9,8 +9,8 @@
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import { withPin } from './request.ts'
-import { shortDescription, slimInput, slimOutput } from './slim-schema.ts'
+import { describeNodePin } from './request.ts'
+import { shortDescription, slimInputSchema, slimOutputSchema } from './slim-schema.ts'
 
 interface Kept {
   readonly nodes: string
@@ -37,9 +37,9 @@ function completeTool(offer: Offer, name: string, nodes: readonly string[]): Jso
     name,
     title: offer.title,
     description: offer.description,
-    inputSchema: withPin(objectSchema(offer.requestSchema), nodes),
+    inputSchema: describeNodePin(objectSchema(offer.requestSchema), nodes),
     ...outputSchemaOf(offer),
-    annotations: annotationsOf(offer.effect, offer.idempotent),
+    annotations: toAnnotations(offer.effect, offer.idempotent),
   }
 }
 
@@ -49,8 +49,8 @@ function slimTool(offer: Offer, name: string, nodes: readonly string[]): JsonObj
   return {
     name,
     description: shortDescription(offer.description),
-    inputSchema: withPin(slimInput(objectSchema(offer.requestSchema)), nodes),
-    ...(isJsonObject(outputSchema) ? { outputSchema: slimOutput(outputSchema) } : {}),
+    inputSchema: describeNodePin(slimInputSchema(objectSchema(offer.requestSchema)), nodes),
+    ...(isJsonObject(outputSchema) ? { outputSchema: slimOutputSchema(outputSchema) } : {}),
     ...shortAnnotations(offer.effect, offer.idempotent),
   }
 }
@@ -76,7 +76,7 @@ function objectSchema(schema: JsonSchema): JsonObject {
 }
 
 /** Derived from the effect, never written by hand: hints cannot drift from what the guard enforces. */
-export function annotationsOf(effect: Effect, idempotent: boolean): JsonObject {
+export function toAnnotations(effect: Effect, idempotent: boolean): JsonObject {
   if (effect === 'reads') return { readOnlyHint: true, openWorldHint: false }
   // Records are only ever added; every other effect replaces a state of the house.
   return {

@@ -3,14 +3,16 @@
  *
  * Pure.
  */
-export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+export const MCP_LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
+export type McpLogLevel = (typeof MCP_LOG_LEVELS)[number]
 
-export function isLogLevel(value: unknown): value is LogLevel {
-  return LOG_LEVELS.includes(value as LogLevel)
+export function isLogLevel(value: unknown): value is McpLogLevel {
+  return MCP_LOG_LEVELS.includes(value as McpLogLevel)
 }
 
 /** Whether somebody who asked for `threshold` and worse wants to hear this. Without a threshold nobody does. */
-export function isWanted(level: string, threshold: LogLevel | undefined): level is LogLevel {
-  return threshold !== undefined && isLogLevel(level) && LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(threshold)
+export function isLevelWanted(level: string, threshold: McpLogLevel | undefined): level is McpLogLevel {
+  return (
+    threshold !== undefined && isLogLevel(level) && MCP_LOG_LEVELS.indexOf(level) >= MCP_LOG_LEVELS.indexOf(threshold)
+  )
 }

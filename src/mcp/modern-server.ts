@@ -9,79 +9,83 @@
 import type { ServerResponse } from 'node:http'
 import type { JsonObject, Json } from '../core/json.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'
-import { answer } from './answer.ts'
-import type { Answering } from './answer.ts'
-import type { Answer, Headers } from './request.ts'
+import { answerRequest } from './answer-request.ts'
+import type { RequestHandling } from './answer-request.ts'
+import type { McpAnswer, RequestHeaders } from './request.ts'
 import {
   decodeHeaderValue,
-  headerMismatch,
-  METHODS,
-  misshapen,
-  nodeIn,
+  findHeaderMismatch,
+  MCP_METHODS,
+  explainMisshapen,
+  readPinnedNode,
   readRequest,
-  speaking,
-  workIn,
+  createInteraction,
+  readWorkReference,
 } from './request.ts'
 import { instructionsFor } from './instructions.ts'
-import { statusOf } from './results.ts'
+import { toHttpStatus } from './results.ts'
 import type { ResultText } from './results.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './exchange-transport.ts'
 import type { ReplyTransport } from './exchange-transport.ts'
-import { CAPABILITIES } from './sdk-server.ts'
-import type { Visit } from './visit.ts'
-import type { Interaction } from '../bus/call.ts'
+import { MCP_CAPABILITIES } from './sdk-server.ts'
+import type { AuthenticatedRequest } from './authenticated-request.ts'
+import type { CallerInteraction } from '../bus/call.ts'
 import { isJsonObject } from '../core/json.ts'
 import { isLogLevel } from './log-level.ts'
-import type { LogLevel } from './log-level.ts'
+import type { McpLogLevel } from './log-level.ts'
 
-export interface ModernServing extends Answering {
+export interface ModernServing extends RequestHandling {
   readonly text: ResultText
   readonly keepAliveMs: number
 }
 
-const SERVED: ReadonlySet<string> = new Set([...METHODS, 'server/discover'])
+const SERVED: ReadonlySet<string> = new Set([...MCP_METHODS, 'server/discover'])
 
 export function isServedByHand({ method }: ModernRequest): boolean {
   return SERVED.has(method)
 }
 
-export async function serveModern(serving: ModernServing, visit: Visit, asked: ModernRequest): Promise<void> {
+export async function serveModern(
+  serving: ModernServing,
+  visit: AuthenticatedRequest,
+  asked: ModernRequest,
+): Promise<void> {
   const reply = replyTransport(visit.response, serving)
   const said = await answered(serving, visit, { ...asked, notify: reply.notify })
   if ('result' in said) reply.finish(serving.text(asked, said.result))
-  else reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: said.error }), statusOf(said.error))
+  else reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: said.error }), toHttpStatus(said.error))
 }
 
 async function answered(
   serving: ModernServing,
-  visit: Visit,
+  visit: AuthenticatedRequest,
   asked: ModernRequest & Pick<ReplyTransport, 'notify'>,
-): Promise<Answer> {
+): Promise<McpAnswer> {
   if (asked.method === 'server/discover') return { result: discovered(visit) }
   const wanted = readRequest(asked.method, asked.params)
-  if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: misshapen(asked.method) } }
+  if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: explainMisshapen(asked.method) } }
   const { principal, door, catalogue, request, response } = visit
   const traceGiven = asked.meta['traceparent'] ?? request.headers['traceparent']
-  const mismatch = wanted.method === 'tools/call' ? headerMismatch(wanted, catalogue, request.headers) : undefined
+  const mismatch = wanted.method === 'tools/call' ? findHeaderMismatch(wanted, catalogue, request.headers) : undefined
   if (mismatch !== undefined) return { error: mismatch }
-  return answer(serving, wanted, {
+  return answerRequest(serving, wanted, {
     principal: asked.clientName === undefined ? principal : { ...principal, client: asked.clientName },
     catalogue,
     channel: 'mcp-http',
     era: 'modern',
     signal: withdrawal(response),
     trace: traceGiven === undefined ? undefined : parseTraceparent(traceGiven),
-    node: nodeIn(asked.meta, door.node),
-    work: workIn(asked.meta),
-    interaction: { ...speaking(asked), ...asked.asked },
+    node: readPinnedNode(asked.meta, door.node),
+    work: readWorkReference(asked.meta),
+    interaction: { ...createInteraction(asked), ...asked.asked },
   })
 }
 
-function discovered({ catalogue }: Visit): JsonObject {
+function discovered({ catalogue }: AuthenticatedRequest): JsonObject {
   return {
     supportedVersions: [MODERN_REVISION],
-    capabilities: CAPABILITIES,
+    capabilities: MCP_CAPABILITIES,
     instructions: instructionsFor(catalogue.view),
   }
 }
@@ -120,9 +124,9 @@ export interface ModernRequest {
   readonly params: JsonObject
   readonly meta: JsonObject
   readonly progressToken: RequestId | undefined
-  readonly logLevel: LogLevel | undefined
+  readonly logLevel: McpLogLevel | undefined
   readonly clientName: string | undefined
-  readonly asked: Pick<Interaction, 'clientCapabilities' | 'inputResponses' | 'requestState'>
+  readonly asked: Pick<CallerInteraction, 'clientCapabilities' | 'inputResponses' | 'requestState'>
 }
 
 /** Which body field the `Mcp-Name` header repeats. */
@@ -132,7 +136,11 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   'resources/read': 'uri',
 }
 
-export function readModernRequest(headers: Headers, body: Json, envelopes: Envelopes): ModernRequest | undefined {
+export function readModernRequest(
+  headers: RequestHeaders,
+  body: Json,
+  envelopes: EnvelopeMemory,
+): ModernRequest | undefined {
   if (!isJsonObject(body) || Object.keys(body).length !== 4 || body['jsonrpc'] !== '2.0') return undefined
   const { id, method, params } = body
   if (!isId(id) || typeof method !== 'string' || !isJsonObject(params) || !isJsonObject(params['_meta']))
@@ -170,7 +178,7 @@ export function readModernRequest(headers: Headers, body: Json, envelopes: Envel
 }
 
 /** The SDK has judged such an envelope before; a client says the same about itself in every request. */
-export interface Envelopes {
+export interface EnvelopeMemory {
   readonly accepted: (capabilities: JsonObject, client: Json | undefined) => boolean
   readonly remember: (body: Json) => void
 }
@@ -179,7 +187,7 @@ const MAX_ENVELOPES = 256
 /** A client that says more about itself is served all the same, only not by hand. */
 const MAX_ENVELOPE = 4_096
 
-export function rememberedEnvelopes(): Envelopes {
+export function createEnvelopeMemory(): EnvelopeMemory {
   const known = new Set<string>()
   return {
     accepted: (capabilities, client) => known.has(JSON.stringify([capabilities, client])),
@@ -195,7 +203,7 @@ export function rememberedEnvelopes(): Envelopes {
   }
 }
 
-function nameAgrees(headers: Headers, method: string, params: JsonObject): boolean {
+function nameAgrees(headers: RequestHeaders, method: string, params: JsonObject): boolean {
   const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined
   if (field === undefined) return true
   const header = headers['mcp-name']

@@ -28,7 +28,7 @@ const ALPHABET: Readonly<Record<NameStyle, { readonly others: RegExp; readonly m
 }
 const MARK_LENGTH = 6
 
-export function nameBook(canonicalNames: Iterable<string>): NameBook {
+export function createNameBook(canonicalNames: Iterable<string>): NameBook {
   const names = new Set(canonicalNames)
   // Made when first asked for: a call under the canonical name, as most are, needs neither.
   const spellings: Partial<Record<NameStyle, ReadonlyMap<string, string>>> = {}

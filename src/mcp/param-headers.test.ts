@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeHeaderValue, paramHeaderMismatch, paramHeaders } from './request.ts'
+import { decodeHeaderValue, findParamHeaderMismatch, listParamHeaders } from './request.ts'
 
 const schema = {
   type: 'object',
@@ -13,25 +13,25 @@ const schema = {
 }
 
 describe('parameter headers', () => {
-  const declared = paramHeaders(schema)
+  const declared = listParamHeaders(schema)
 
   it('are declared on primitives that a chain of properties leads to', () => {
     expect(declared).toEqual([
       { path: ['region'], name: 'Region', type: 'string' },
       { path: ['where', 'zone'], name: 'Zone', type: 'integer' },
     ])
-    expect([paramHeaders(undefined), paramHeaders(true)]).toEqual([[], []])
+    expect([listParamHeaders(undefined), listParamHeaders(true)]).toEqual([[], []])
   })
 
   it('agree, or say which of them does not', () => {
     const args = { region: 'eu', where: { zone: 2 } }
-    expect(paramHeaderMismatch(declared, args, { 'mcp-param-region': 'eu', 'mcp-param-zone': '2' })).toBeUndefined()
-    expect(paramHeaderMismatch(declared, args, { 'mcp-param-region': 'eu', 'mcp-param-zone': '3' })).toEqual({
+    expect(findParamHeaderMismatch(declared, args, { 'mcp-param-region': 'eu', 'mcp-param-zone': '2' })).toBeUndefined()
+    expect(findParamHeaderMismatch(declared, args, { 'mcp-param-region': 'eu', 'mcp-param-zone': '3' })).toEqual({
       header: 'Mcp-Param-Zone',
       body: 'the Mcp-Param-Zone header decodes to "3" but the body carries where.zone=2',
     })
-    expect(paramHeaderMismatch(declared, { region: null }, {})).toBeUndefined()
-    expect(paramHeaderMismatch(declared, { region: ['eu'] }, {})).toBeUndefined()
+    expect(findParamHeaderMismatch(declared, { region: null }, {})).toBeUndefined()
+    expect(findParamHeaderMismatch(declared, { region: ['eu'] }, {})).toBeUndefined()
   })
 
   it('decode what is not plain ASCII', () => {

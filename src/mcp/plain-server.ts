@@ -12,31 +12,31 @@ import type { Server } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'
-import { answer } from './answer.ts'
-import type { Answering } from './answer.ts'
-import type { Answer, Asker } from './request.ts'
-import { speaking, nodeIn, workIn, misshapen, readRequest } from './request.ts'
-import type { Connection, Said } from './connection.ts'
+import { answerRequest } from './answer-request.ts'
+import type { RequestHandling } from './answer-request.ts'
+import type { McpAnswer, McpCaller } from './request.ts'
+import { createInteraction, readPinnedNode, readWorkReference, explainMisshapen, readRequest } from './request.ts'
+import type { McpConnection, LoggedMessage } from './connection.ts'
 import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-server.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './exchange-transport.ts'
 import type { ResultText } from './results.ts'
-import type { Visit } from './visit.ts'
+import type { AuthenticatedRequest } from './authenticated-request.ts'
 
-export interface PlainServing extends Answering {
+export interface PlainServing extends RequestHandling {
   readonly text: ResultText
   readonly keepAliveMs: number
 }
 
 export interface PlainSession {
   readonly server: Server
-  readonly connection: Connection
+  readonly connection: McpConnection
   /** Requests under way, for when the client withdraws one. */
   readonly underWay: Map<RequestId, AbortController>
 }
 
-export interface PlainVisit extends Visit {
+export interface PlainRequest extends AuthenticatedRequest {
   readonly session: PlainSession
   readonly sessionId: string
 }
@@ -47,11 +47,11 @@ const MAX_SAID = 1_000
 const MAX_PLAIN_SECONDS = 60
 
 /** `false`: it is not plain after all, and the session's SDK server goes on from what is known so far. */
-export async function servePlain(serving: PlainServing, visit: PlainVisit, asked: LegacyRequest): Promise<boolean> {
+export async function servePlain(serving: PlainServing, visit: PlainRequest, asked: LegacyRequest): Promise<boolean> {
   const { session, sessionId, response } = visit
   if (mayTakeLong(visit, asked)) return false
   const withdrawn = new AbortController()
-  const said: Said[] = []
+  const said: LoggedMessage[] = []
   session.underWay.set(asked.id, withdrawn)
   const found = await answered(serving, asked, askerOf(visit, asked, { said, signal: withdrawn.signal }))
   if (session.underWay.get(asked.id) === withdrawn) session.underWay.delete(asked.id)
@@ -70,23 +70,23 @@ export async function servePlain(serving: PlainServing, visit: PlainVisit, asked
   return true
 }
 
-function mayTakeLong({ catalogue }: PlainVisit, { method, params: { name } }: LegacyRequest): boolean {
+function mayTakeLong({ catalogue }: PlainRequest, { method, params: { name } }: LegacyRequest): boolean {
   if (method !== 'tools/call' || typeof name !== 'string') return false
   const entry = catalogue.tool(catalogue.canonicalTool(name) ?? name)
   return entry !== undefined && entry.offer.timeoutSeconds > MAX_PLAIN_SECONDS
 }
 
-function answered(serving: PlainServing, { method, params }: LegacyRequest, asker: Asker): Promise<Answer> {
+function answered(serving: PlainServing, { method, params }: LegacyRequest, asker: McpCaller): Promise<McpAnswer> {
   const wanted = readRequest(method, params)
-  if (wanted !== undefined) return answer(serving, wanted, asker)
-  return Promise.resolve({ error: { code: INVALID_PARAMS, message: misshapen(method) } })
+  if (wanted !== undefined) return answerRequest(serving, wanted, asker)
+  return Promise.resolve({ error: { code: INVALID_PARAMS, message: explainMisshapen(method) } })
 }
 
 function askerOf(
-  { session: { server, connection }, principal, catalogue, request }: PlainVisit,
+  { session: { server, connection }, principal, catalogue, request }: PlainRequest,
   { meta }: LegacyRequest,
-  { said, signal }: { readonly said: Said[]; readonly signal: AbortSignal },
-): Asker {
+  { said, signal }: { readonly said: LoggedMessage[]; readonly signal: AbortSignal },
+): McpCaller {
   const client = server.getClientVersion()?.name
   const declared: unknown = server.getClientCapabilities()
   const notify = (method: string, params: JsonObject): void => {
@@ -100,10 +100,10 @@ function askerOf(
     connection: connection.id,
     signal,
     trace: parseTraceparent(meta['traceparent'] ?? request.headers['traceparent']),
-    node: nodeIn(meta, connection.node),
-    work: workIn(meta),
+    node: readPinnedNode(meta, connection.node),
+    work: readWorkReference(meta),
     interaction: {
-      ...speaking({ progressToken: undefined, logLevel: connection.logLevel, notify }),
+      ...createInteraction({ progressToken: undefined, logLevel: connection.logLevel, notify }),
       ...(isJsonObject(declared) ? { clientCapabilities: declared } : {}),
     },
   }

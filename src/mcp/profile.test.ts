@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { offer, plainFamily } from '../../test/mcp-house.ts'
-import { findProfile, inProfile } from './profile.ts'
+import { findProfile, isOfferInProfile } from './profile.ts'
 import type { ProfileTable } from './profile.ts'
 
 const heating = { ...plainFamily, name: 'heating' }
@@ -18,7 +18,9 @@ const configured: ProfileTable = {
 
 function namesIn(profile: string): readonly string[] | undefined {
   const found = findProfile(profile, configured, families)
-  return found === undefined ? undefined : offers.filter((each) => inProfile(each, found)).map(({ name }) => name)
+  return found === undefined
+    ? undefined
+    : offers.filter((each) => isOfferInProfile(each, found)).map(({ name }) => name)
 }
 
 describe('profile', () => {

@@ -7,9 +7,9 @@
  * Pure.
  */
 import type { Effect, Offer } from '../bus/capability.ts'
-import { matchesAny } from '../guard/pattern.ts'
+import { matchesAnyPattern } from '../guard/pattern.ts'
 
-export interface Profile {
+export interface McpProfile {
   /** Names; `*` at the end stands for anything. */
   readonly include: readonly string[]
   readonly exclude: readonly string[]
@@ -17,11 +17,11 @@ export interface Profile {
   readonly family?: string
 }
 
-export type ProfileTable = Readonly<Record<string, Profile>>
+export type ProfileTable = Readonly<Record<string, McpProfile>>
 
-const EVERYTHING: Profile = { include: ['*'], exclude: [] }
+const EVERYTHING: McpProfile = { include: ['*'], exclude: [] }
 /** For whoever speaks in a room: what can be asked and answered in one sentence. */
-const VOICE: Profile = {
+const VOICE: McpProfile = {
   include: [
     'announce',
     'approval',
@@ -43,7 +43,7 @@ const VOICE: Profile = {
 }
 const BUILT_IN: ProfileTable = { all: EVERYTHING, read: { ...EVERYTHING, effects: ['reads'] }, voice: VOICE }
 
-export function profileNames(configured: ProfileTable, families: Iterable<string>): readonly string[] {
+export function listProfileNames(configured: ProfileTable, families: Iterable<string>): readonly string[] {
   return [...new Set([...Object.keys(BUILT_IN), ...Object.keys(configured), ...families])]
 }
 
@@ -52,14 +52,14 @@ export function findProfile(
   name: string,
   configured: ProfileTable,
   families: ReadonlySet<string>,
-): Profile | undefined {
+): McpProfile | undefined {
   if (Object.hasOwn(BUILT_IN, name)) return BUILT_IN[name]
   if (Object.hasOwn(configured, name)) return configured[name]
   return families.has(name) ? { ...EVERYTHING, family: name } : undefined
 }
 
-export function inProfile(offer: Offer, profile: Profile): boolean {
+export function isOfferInProfile(offer: Offer, profile: McpProfile): boolean {
   if (profile.effects !== undefined && !profile.effects.includes(offer.effect)) return false
   if (profile.family !== undefined && profile.family !== offer.family.name) return false
-  return matchesAny(profile.include, offer.name) && !matchesAny(profile.exclude, offer.name)
+  return matchesAnyPattern(profile.include, offer.name) && !matchesAnyPattern(profile.exclude, offer.name)
 }

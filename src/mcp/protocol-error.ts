@@ -22,7 +22,7 @@ export const HEADER_MISMATCH = -32_020
 export const MISSING_CAPABILITY = -32_021
 
 /** A fault of a resource or a prompt. */
-export function protocolFault(fault: Fault): ProtocolFault {
+export function toProtocolFault(fault: Fault): ProtocolFault {
   const { message } = fault
   const data = faultData(fault)
   switch (fault.kind) {

@@ -6,7 +6,7 @@
 import type { ServerResponse } from 'node:http'
 import { sendJson } from './exchange-transport.ts'
 
-export interface Refusal {
+export interface HttpRefusal {
   readonly status: number
   readonly message: string
   readonly code?: number
@@ -15,7 +15,10 @@ export interface Refusal {
 
 const SERVER_ERROR = -32_000
 
-export function refuse(response: ServerResponse, { status, message, code = SERVER_ERROR, headers }: Refusal): void {
+export function sendRefusal(
+  response: ServerResponse,
+  { status, message, code = SERVER_ERROR, headers }: HttpRefusal,
+): void {
   if (response.headersSent || response.destroyed) return
   const error = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })
   sendJson(response, { status, message: error, ...(headers && { headers }) })

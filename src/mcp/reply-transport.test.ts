@@ -1,22 +1,22 @@
 import { createServer } from 'node:http'
 import type { Server, ServerResponse } from 'node:http'
 import { afterEach, expect, it } from 'vitest'
-import { listen } from '../core/listen-server.ts'
+import { listenOn } from '../core/listen-server.ts'
 import { replyTransport } from './exchange-transport.ts'
-import type { Message } from './results.ts'
+import type { MessageText } from './results.ts'
 
 let server: Server
 afterEach(() => server.close())
 
 /** Five clients ask; when all have, each gets this. How many answers were handed over in each turn of the event loop. */
-async function handedOver(message: Message): Promise<{ perTurn: readonly number[]; texts: readonly string[] }> {
+async function handedOver(message: MessageText): Promise<{ perTurn: readonly number[]; texts: readonly string[] }> {
   const asked: ServerResponse[] = []
   const all = new Promise<void>((resolve) => {
     server = createServer((_, response) => {
       if (asked.push(response) === 5) resolve()
     })
   })
-  const port = await listen(server, { host: '127.0.0.1', port: 0 })
+  const port = await listenOn(server, { host: '127.0.0.1', port: 0 })
   const answers = Array.from({ length: 5 }, async () => (await fetch(`http://127.0.0.1:${port}/`)).text())
   await all
   const handed: ServerResponse[] = []

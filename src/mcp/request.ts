@@ -5,12 +5,12 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject, Json } from '../core/json.ts'
-import type { Catalogue } from './catalogue.ts'
-import type { Channel, Interaction } from '../bus/call.ts'
+import type { McpCatalogue } from './catalogue.ts'
+import type { CallChannel, CallerInteraction } from '../bus/call.ts'
 import type { WorkReference } from '../core/fault.ts'
-import type { CallOptions, Principal } from './face-bus.ts'
-import { isWanted } from './log-level.ts'
-import type { LogLevel } from './log-level.ts'
+import type { FaceCallOptions, FacePrincipal } from './face-bus.ts'
+import { isLevelWanted } from './log-level.ts'
+import type { McpLogLevel } from './log-level.ts'
 import { HEADER_MISMATCH } from './protocol-error.ts'
 import type { ProtocolFault } from './protocol-error.ts'
 import { fromBase64, fromUtf8 } from '../core/bytes.ts'
@@ -44,12 +44,12 @@ const SHAPES: Readonly<Record<McpRequest['method'], string>> = {
   'prompts/list': '"cursor", if given, is a text',
 }
 
-export function misshapen(method: string): string {
+export function explainMisshapen(method: string): string {
   const shape = Object.hasOwn(SHAPES, method) ? SHAPES[method as McpRequest['method']] : 'they are not understood'
   return `Invalid params for ${method}: ${shape}`
 }
 
-export const METHODS: readonly McpRequest['method'][] = [
+export const MCP_METHODS: readonly McpRequest['method'][] = [
   ...LIST_METHODS,
   'tools/call',
   'resources/read',
@@ -96,10 +96,10 @@ function isText(value: unknown): boolean {
 
 // Asker: who asks, through which door, and what can reach them while the call runs, turned into MCP notifications.
 
-export interface Asker {
-  readonly principal: Principal
-  readonly catalogue: Catalogue
-  readonly channel: Channel
+export interface McpCaller {
+  readonly principal: FacePrincipal
+  readonly catalogue: McpCatalogue
+  readonly channel: CallChannel
   readonly signal: AbortSignal
   readonly era: 'modern' | 'legacy'
   readonly trace?: TraceParent | undefined
@@ -108,12 +108,12 @@ export interface Asker {
   /** The node that the caller wants to answer, by id or name. */
   readonly node?: string | undefined
   readonly work?: WorkReference | undefined
-  readonly interaction: Interaction
+  readonly interaction: CallerInteraction
 }
 
-export type Answer = { readonly result: JsonObject } | { readonly error: ProtocolFault }
+export type McpAnswer = { readonly result: JsonObject } | { readonly error: ProtocolFault }
 
-export function callOptions({
+export function toCallOptions({
   principal,
   channel,
   signal,
@@ -122,18 +122,22 @@ export function callOptions({
   node,
   work,
   interaction,
-}: Asker): CallOptions {
+}: McpCaller): FaceCallOptions {
   return { caller: principal, channel, signal, interaction, ...trace, sessionId: connection, node, work }
 }
 
-export interface Hearing {
+export interface NotificationSink {
   readonly progressToken: string | number | undefined
-  readonly logLevel: LogLevel | undefined
+  readonly logLevel: McpLogLevel | undefined
   readonly notify: (method: string, params: JsonObject) => void
 }
 
 /** Absent parts are not heard: a caller that gave no token gets no progress, one that named no level gets no logs. */
-export function speaking({ progressToken, logLevel, notify }: Hearing): Pick<Interaction, 'progress' | 'log'> {
+export function createInteraction({
+  progressToken,
+  logLevel,
+  notify,
+}: NotificationSink): Pick<CallerInteraction, 'progress' | 'log'> {
   return {
     ...(progressToken === undefined ? {} : { progress: rising(progressToken, notify) }),
     ...(logLevel === undefined ? {} : { log: worthSaying(logLevel, notify) }),
@@ -141,7 +145,10 @@ export function speaking({ progressToken, logLevel, notify }: Hearing): Pick<Int
 }
 
 /** MCP, progress: the value must increase with each notification. One that does not is not news. */
-function rising(progressToken: string | number, notify: Hearing['notify']): NonNullable<Interaction['progress']> {
+function rising(
+  progressToken: string | number,
+  notify: NotificationSink['notify'],
+): NonNullable<CallerInteraction['progress']> {
   let last = -Infinity
   return (progress, total, message) => {
     if (!(progress > last)) return
@@ -155,9 +162,12 @@ function rising(progressToken: string | number, notify: Hearing['notify']): NonN
   }
 }
 
-function worthSaying(threshold: LogLevel, notify: Hearing['notify']): NonNullable<Interaction['log']> {
+function worthSaying(
+  threshold: McpLogLevel,
+  notify: NotificationSink['notify'],
+): NonNullable<CallerInteraction['log']> {
   return (level, data, logger) => {
-    if (!isWanted(level, threshold)) return
+    if (!isLevelWanted(level, threshold)) return
     notify('notifications/message', { level, data, ...(logger === undefined ? {} : { logger }) })
   }
 }
@@ -176,26 +186,29 @@ export const NODE_ARGUMENT = '_node'
 const MAX_NODE = 128
 
 /** What a request's `_meta` says, else what the connection says. Nonsense names no node, and finds none. */
-export function nodeIn(meta: Readonly<Record<string, unknown>>, otherwise: string | undefined): string | undefined {
+export function readPinnedNode(
+  meta: Readonly<Record<string, unknown>>,
+  otherwise: string | undefined,
+): string | undefined {
   const given = meta[NODE_META_KEY]
   if (given === undefined) return otherwise
   return spelt(given)
 }
 
-export interface Pinned {
+export interface PinnedArguments {
   readonly node: string | undefined
   readonly body: JsonObject
 }
 
 /** Takes the pin out of a tool's arguments, unless the tool has an argument of that name itself. */
-export function pinIn(body: JsonObject, schema: unknown, otherwise: string | undefined): Pinned {
+export function takeNodePin(body: JsonObject, schema: unknown, otherwise: string | undefined): PinnedArguments {
   if (!Object.hasOwn(body, NODE_ARGUMENT) || declares(schema)) return { node: otherwise, body }
   const { [NODE_ARGUMENT]: given, ...rest } = body
   return { node: spelt(given), body: rest }
 }
 
 /** The schema as a list shows it: with the pin where there is a choice and the tool has no such argument itself. */
-export function withPin(schema: JsonObject, nodes: readonly string[]): JsonObject {
+export function describeNodePin(schema: JsonObject, nodes: readonly string[]): JsonObject {
   const { properties = {} } = schema
   if (nodes.length < 2 || declares(schema) || !isJsonObject(properties)) return schema
   const pin: Json = {
@@ -223,7 +236,7 @@ const MAX_WORK_ID = 128
  * Names that are no text, empty or too long are left out: a mistake in `_meta` must not break a call. The answer says
  * which names were recorded.
  */
-export function workIn(meta: Readonly<Record<string, unknown>>): WorkReference | undefined {
+export function readWorkReference(meta: Readonly<Record<string, unknown>>): WorkReference | undefined {
   const [taskId, sessionId] = [workId(meta[TASK_META_KEY]), workId(meta[SESSION_META_KEY])]
   if (taskId === undefined && sessionId === undefined) return undefined
   return { ...(taskId === undefined ? {} : { taskId }), ...(sessionId === undefined ? {} : { sessionId }) }
@@ -251,29 +264,29 @@ export interface ParamHeader {
 }
 
 /** What Node gives: names in lower case. */
-export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
 const KEYWORD = 'x-mcp-header'
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const DECIMAL = /^-?\d+(\.\d+)?$/
 
 /** Only a chain of `properties` leads to a declaration that counts; `number` is not permitted but is still compared. */
-export function paramHeaders(schema: unknown, path: readonly string[] = []): readonly ParamHeader[] {
+export function listParamHeaders(schema: unknown, path: readonly string[] = []): readonly ParamHeader[] {
   if (!isJsonObject(schema)) return []
   const { [KEYWORD]: name, type, properties } = schema
   const own: ParamHeader[] =
     path.length > 0 && typeof name === 'string' && TOKEN.test(name) && isComparable(type) ? [{ path, name, type }] : []
   if (!isJsonObject(properties)) return own
-  return [...own, ...Object.entries(properties).flatMap(([key, inner]) => paramHeaders(inner, [...path, key]))]
+  return [...own, ...Object.entries(properties).flatMap(([key, inner]) => listParamHeaders(inner, [...path, key]))]
 }
 
 /**
  * What disagrees, as header and sentence; `undefined` when nothing does. An absent or null argument expects no header.
  */
-export function paramHeaderMismatch(
+export function findParamHeaderMismatch(
   declared: readonly ParamHeader[],
   args: JsonObject,
-  headers: Headers,
+  headers: RequestHeaders,
 ): { readonly header: string; readonly body: string } | undefined {
   for (const { path, name, type } of declared) {
     const value = path.reduce<Json | undefined>((node, key) => (isJsonObject(node) ? node[key] : undefined), args)
@@ -314,13 +327,13 @@ function spoken(value: Json | undefined): string | undefined {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value)
 }
 
-export function headerMismatch(
+export function findHeaderMismatch(
   { name, arguments: body }: Extract<McpRequest, { method: 'tools/call' }>,
-  catalogue: Catalogue,
-  headers: Headers,
+  catalogue: McpCatalogue,
+  headers: RequestHeaders,
 ): ProtocolFault | undefined {
   const entry = catalogue.tool(catalogue.canonicalTool(name) ?? name)
-  const mismatch = entry === undefined ? undefined : paramHeaderMismatch(entry.headers, body, headers)
+  const mismatch = entry === undefined ? undefined : findParamHeaderMismatch(entry.headers, body, headers)
   if (mismatch === undefined) return undefined
   const message = `Bad Request: the request headers and body disagree: ${mismatch.body}`
   return { code: HEADER_MISMATCH, message, data: { mismatch } }

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { offer } from '../../test/mcp-house.ts'
 import type { ContentBlock } from '../bus/call.ts'
 import { fail, ok } from '../core/result.ts'
-import { promptResult, resourceResult, toolResult } from './results.ts'
+import { createPromptResult, createResourceResult, createToolResult } from './results.ts'
 
 const tool = offer({ name: 'a' })
 
 describe('a tool result', () => {
   it('holds the envelope of its family and mirrors it as text', () => {
-    expect(toolResult(ok({ data: 1 }), tool)).toEqual({
+    expect(createToolResult(ok({ data: 1 }), tool)).toEqual({
       content: [{ type: 'text', text: '{"ok":true,"data":1}' }],
       structuredContent: { ok: true, data: 1 },
     })
@@ -16,11 +16,14 @@ describe('a tool result', () => {
 
   it('holds content instead of the mirror when the handler gave some', () => {
     const content: ContentBlock[] = [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }]
-    expect(toolResult(ok({ data: 1, content }), tool)).toEqual({ content, structuredContent: { ok: true, data: 1 } })
+    expect(createToolResult(ok({ data: 1, content }), tool)).toEqual({
+      content,
+      structuredContent: { ok: true, data: 1 },
+    })
   })
 
   it('says that it is an error when the family does', () => {
-    expect(toolResult(fail({ kind: 'offline', message: 'Nobody home.' }), tool)).toEqual({
+    expect(createToolResult(fail({ kind: 'offline', message: 'Nobody home.' }), tool)).toEqual({
       content: [{ type: 'text', text: '{"ok":false,"kind":"offline","message":"Nobody home."}' }],
       structuredContent: { ok: false, kind: 'offline', message: 'Nobody home.' },
       isError: true,
@@ -35,30 +38,32 @@ describe('a tool result', () => {
     ['a resource without contents', { type: 'resource', resource: { uri: 'a://b' } }],
     ['a kind that nobody knows', { type: 'smell', data: 'roses' }],
   ])('shows as text what a strict client would choke on: %s', (_, block) => {
-    const result = toolResult(ok({ data: 1, content: [block] }), tool)
+    const result = createToolResult(ok({ data: 1, content: [block] }), tool)
     expect(result['content']).toEqual([{ type: 'text', text: JSON.stringify(block) }])
   })
 })
 
 describe('a resource', () => {
   it('is its data without an envelope, or its text', () => {
-    expect(resourceResult({ data: { a: 1 } }, 'a://b', 'application/json')).toEqual({
+    expect(createResourceResult({ data: { a: 1 } }, 'a://b', 'application/json')).toEqual({
       contents: [{ uri: 'a://b', mimeType: 'application/json', text: '{"a":1}' }],
     })
-    expect(resourceResult({ data: 'plain' }, 'a://b', 'text/plain')).toMatchObject({ contents: [{ text: 'plain' }] })
+    expect(createResourceResult({ data: 'plain' }, 'a://b', 'text/plain')).toMatchObject({
+      contents: [{ text: 'plain' }],
+    })
   })
 
   it('is the bytes that the handler gave', () => {
     const resource = { uri: 'a://b', mimeType: 'image/png', blob: 'AAAA' }
     const content: ContentBlock[] = [{ type: 'resource', resource }]
-    expect(resourceResult({ data: null, content }, 'a://b', 'image/png')).toEqual({ contents: [resource] })
+    expect(createResourceResult({ data: null, content }, 'a://b', 'image/png')).toEqual({ contents: [resource] })
   })
 })
 
 describe('a prompt', () => {
   it('is handed on as it is, and is a mistake of ours when it has no messages', () => {
     const data = { messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }] }
-    expect(promptResult({ data }, tool)).toBe(data)
-    expect(() => promptResult({ data: {} }, tool)).toThrow('a gave no messages')
+    expect(createPromptResult({ data }, tool)).toBe(data)
+    expect(() => createPromptResult({ data: {} }, tool)).toThrow('a gave no messages')
   })
 })

@@ -6,18 +6,18 @@
  */
 import type { Outcome, Reply, ContentBlock } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import { originOf } from '../bus/ticket.ts'
+import { readReplyOrigin } from '../bus/ticket.ts'
 import type { RecordReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { NODE_META_KEY } from './request.ts'
-import { utf8 } from '../core/bytes.ts'
+import { toUtf8 } from '../core/bytes.ts'
 import type { RequestId } from './modern-server.ts'
 import { HEADER_MISMATCH, MISSING_CAPABILITY } from './protocol-error.ts'
 import type { ProtocolFault } from './protocol-error.ts'
 
 /** Structured content for programs, and the same as text for models that only read text. */
-export function toolResult(outcome: Outcome, offer: Offer, listed?: (tool: string) => string): JsonObject {
+export function createToolResult(outcome: Outcome, offer: Offer, listed?: (tool: string) => string): JsonObject {
   if (outcome.ok) {
     const { data, content, replayed } = outcome.value
     return withStructured(offer.family.success(data, offer, replayed), content)
@@ -28,7 +28,7 @@ export function toolResult(outcome: Outcome, offer: Offer, listed?: (tool: strin
 
 function withStructured(structured: Json, content: Reply['content']): JsonObject {
   return {
-    content: content === undefined ? [mirror(structured)] : wellFormed(content),
+    content: content === undefined ? [createTextMirror(structured)] : repairBlocks(content),
     // The 2025 family knows objects only; every family's envelope is one.
     ...(isJsonObject(structured) ? { structuredContent: structured } : {}),
   }
@@ -37,10 +37,10 @@ function withStructured(structured: Json, content: Reply['content']): JsonObject
 const DEVICE_META_KEY = 'io.hearthbus/device'
 
 /** Whose answer it is (the node, and the device where that is known), and where the ledger has it. */
-export function answerMeta(outcome: Outcome, ownNodeId: string): JsonObject {
+export function createAnswerMeta(outcome: Outcome, ownNodeId: string): JsonObject {
   const record = recordMeta(outcome)
   if (!outcome.ok) return Object.keys(record).length === 0 ? {} : { _meta: record }
-  const { node, device } = originOf(outcome.value, outcome.value.from?.node ?? ownNodeId)
+  const { node, device } = readReplyOrigin(outcome.value, outcome.value.from?.node ?? ownNodeId)
   return {
     _meta: { [NODE_META_KEY]: node, ...(device === undefined ? {} : { [DEVICE_META_KEY]: device }), ...record },
   }
@@ -67,14 +67,14 @@ function recordJson({ traceId, logIndex, endLogIndex, approval, grant, work }: R
 }
 
 /** A resource is its data, without an envelope; bytes come as `resource` blocks from the handler. */
-export function resourceResult({ data, content = [] }: Reply, uri: string, mimeType: string): JsonObject {
+export function createResourceResult({ data, content = [] }: Reply, uri: string, mimeType: string): JsonObject {
   const given = content.map(({ resource }) => resource).filter(isResourceContents)
   if (given.length > 0) return { contents: given }
   return { contents: [{ uri, mimeType, text: typeof data === 'string' ? data : JSON.stringify(data) }] }
 }
 
 /** A prompt's data is MCP's own shape: `{ description?, messages }`. Throws on anything else: only we write prompts. */
-export function promptResult({ data }: Reply, offer: Offer): JsonObject {
+export function createPromptResult({ data }: Reply, offer: Offer): JsonObject {
   if (!isJsonObject(data) || !Array.isArray(data['messages'])) throw new TypeError(`${offer.name} gave no messages`)
   return data
 }
@@ -82,12 +82,12 @@ export function promptResult({ data }: Reply, offer: Offer): JsonObject {
 // Content: MCP content blocks as they may leave us. Devices and peers hand blocks through; a block that a strict
 // client would choke on becomes text that shows it, so that one bad block does not cost the whole answer.
 
-export function mirror(data: Json): ContentBlock {
+export function createTextMirror(data: Json): ContentBlock {
   return { type: 'text', text: JSON.stringify(data) }
 }
 
-export function wellFormed(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
-  return blocks.map((block) => (isWellFormed(block) ? block : mirror(block)))
+export function repairBlocks(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+  return blocks.map((block) => (isWellFormed(block) ? block : createTextMirror(block)))
 }
 
 function isWellFormed(block: ContentBlock): boolean {
@@ -128,33 +128,33 @@ function isBase64(value: Json | undefined): boolean {
 // only those are written anew.
 
 /** A whole message; in pieces where a long one of them is shared. */
-export type Message = string | readonly Uint8Array[]
+export type MessageText = string | readonly Uint8Array[]
 
-export type ResultText = (asked: { readonly id: RequestId; readonly method: string }, result: JsonObject) => Message
+export type ResultText = (asked: { readonly id: RequestId; readonly method: string }, result: JsonObject) => MessageText
 
 /** `complete` adds what the revision wants on every result, and keeps the lists in it as they are. */
-export function resultText(complete: (method: string, result: JsonObject) => JsonObject): ResultText {
+export function formatResult(complete: (method: string, result: JsonObject) => JsonObject): ResultText {
   const kept = new WeakMap<JsonObject, readonly Uint8Array[]>()
   return ({ id, method }, result) => {
     const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
     if (!method.endsWith('/list')) return `${head}${JSON.stringify(complete(method, result))}}`
     const list = kept.get(result) ?? inPieces(complete(method, result))
     kept.set(result, list)
-    return [utf8(head), ...list, END]
+    return [toUtf8(head), ...list, END]
   }
 }
 
-const END = utf8('}')
-const [COMMA, OPEN, CLOSE] = [utf8(','), utf8('['), utf8(']')]
+const END = toUtf8('}')
+const [COMMA, OPEN, CLOSE] = [toUtf8(','), toUtf8('['), toUtf8(']')]
 
 /** As `JSON.stringify` would write it. */
 function inPieces(result: JsonObject): readonly Uint8Array[] {
   const members = Object.entries(result).filter(([, value]) => value !== undefined)
   const pieces = members.flatMap(([key, value], index) => [
-    utf8(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),
-    ...(Array.isArray(value) ? [OPEN, itemsOf(value), CLOSE] : [utf8(JSON.stringify(value))]),
+    toUtf8(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),
+    ...(Array.isArray(value) ? [OPEN, itemsOf(value), CLOSE] : [toUtf8(JSON.stringify(value))]),
   ])
-  return pieces.length === 0 ? [utf8('{}')] : [...pieces, END]
+  return pieces.length === 0 ? [toUtf8('{}')] : [...pieces, END]
 }
 
 /** Items and lists do not change once made, so their bytes are those of the object. */
@@ -170,7 +170,7 @@ function itemsOf(list: readonly Json[]): Uint8Array {
 }
 
 function bytesOf(item: Json): Uint8Array {
-  if (!isJsonObject(item)) return utf8(JSON.stringify(item))
+  if (!isJsonObject(item)) return toUtf8(JSON.stringify(item))
   const bytes = items.get(item) ?? Buffer.from(JSON.stringify(item))
   items.set(item, bytes)
   return bytes
@@ -180,7 +180,7 @@ function bytesOf(item: Json): Uint8Array {
 // who answered.
 
 /** `Implementation` in MCP's schema. */
-export interface ServerInfo {
+export interface McpServerInfo {
   readonly name: string
   readonly title: string
   readonly version: string
@@ -203,9 +203,9 @@ export const CACHE_HINTS: CacheHints = Object.fromEntries(
   Object.entries(TTL_MS).map(([method, ttlMs]) => [method, { ttlMs, cacheScope: 'private' as const }]),
 )
 
-export function modernText(serverInfo: ServerInfo): ResultText {
+export function formatModernResult(serverInfo: McpServerInfo): ResultText {
   const meta = { 'io.modelcontextprotocol/serverInfo': { ...serverInfo } }
-  return resultText((method, result) => ({
+  return formatResult((method, result) => ({
     ...result,
     ...(result['resultType'] === undefined ? { resultType: 'complete', ...CACHE_HINTS[method] } : {}),
     _meta: isJsonObject(result['_meta']) ? { ...meta, ...result['_meta'] } : meta,
@@ -213,6 +213,6 @@ export function modernText(serverInfo: ServerInfo): ResultText {
 }
 
 /** An error of a call is still an answer (200), unless the request itself is at fault. */
-export function statusOf({ code }: ProtocolFault): number {
+export function toHttpStatus({ code }: ProtocolFault): number {
   return code === MISSING_CAPABILITY || code === HEADER_MISMATCH ? 400 : 200
 }

@@ -9,17 +9,17 @@ import type { AuthInfo, Server, ServerEvent } from '@modelcontextprotocol/server
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import type { Catalogue } from './catalogue.ts'
+import type { McpCatalogue } from './catalogue.ts'
 import type { ResourceListeners } from './changes.ts'
 import { isTooLongToKeep, MAX_KEPT_CHARACTERS } from './kept-request.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS } from './protocol-error.ts'
 import type { ProtocolFault } from './protocol-error.ts'
 import { sendJson } from './exchange-transport.ts'
-import type { Visit } from './visit.ts'
-import { webExchange } from './web-exchange-transport.ts'
+import type { AuthenticatedRequest } from './authenticated-request.ts'
+import { handleWebExchange } from './web-exchange-transport.ts'
 
 export interface SdkHttpOptions {
-  readonly createServer: (visit: Visit) => Server
+  readonly createServer: (visit: AuthenticatedRequest) => Server
   readonly log: Logger
   readonly keepAliveMs: number
   readonly maxSubscriptionsPerPrincipal: number
@@ -28,7 +28,7 @@ export interface SdkHttpOptions {
 }
 
 export interface SdkHttpServer {
-  readonly serve: (visit: Visit, body: Json) => Promise<void>
+  readonly serve: (visit: AuthenticatedRequest, body: Json) => Promise<void>
   readonly publish: (event: ServerEvent) => void
   readonly close: () => Promise<void>
 }
@@ -43,16 +43,16 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
     onerror: (error) => options.log.debug({ err: error }, 'an MCP request was refused'),
   })
 
-  function pass(visit: Visit, body: Json): Promise<void> {
+  function pass(visit: AuthenticatedRequest, body: Json): Promise<void> {
     const authInfo = authInfoOf(visit)
-    return webExchange(visit, (request) => handler.fetch(request, { parsedBody: body, authInfo }))
+    return handleWebExchange(visit, (request) => handler.fetch(request, { parsedBody: body, authInfo }))
   }
 
   function resourceUpdated(uri: string): void {
     events.publish({ kind: 'resource_updated', uri })
   }
 
-  async function listen(visit: Visit, body: JsonObject): Promise<void> {
+  async function listen(visit: AuthenticatedRequest, body: JsonObject): Promise<void> {
     const { id } = visit.principal
     const open = subscriptions.get(id) ?? 0
     const refuse = (status: number, error: ProtocolFault): void => {
@@ -89,7 +89,7 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
 }
 
 /** Nobody is told about a resource that they could not read. */
-function withVisibleResources(body: JsonObject, catalogue: Catalogue): JsonObject {
+function withVisibleResources(body: JsonObject, catalogue: McpCatalogue): JsonObject {
   const { params } = body
   const notifications = isJsonObject(params) ? params['notifications'] : undefined
   const uris = isJsonObject(notifications) ? notifications['resourceSubscriptions'] : undefined
@@ -99,12 +99,12 @@ function withVisibleResources(body: JsonObject, catalogue: Catalogue): JsonObjec
 }
 
 /** The SDK hands this through to its factory untouched; the credential itself stays with whoever checked it. */
-function authInfoOf(visit: Visit): AuthInfo {
+function authInfoOf(visit: AuthenticatedRequest): AuthInfo {
   return { token: '', clientId: visit.principal.id, scopes: [], extra: { visit } }
 }
 
-function visitIn(info: AuthInfo | undefined): Visit {
+function visitIn(info: AuthInfo | undefined): AuthenticatedRequest {
   const visit = info?.extra?.['visit']
   if (visit === undefined) throw new TypeError('an MCP request reached the SDK without its visitor')
-  return visit as Visit
+  return visit as AuthenticatedRequest
 }

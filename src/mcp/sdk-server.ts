@@ -13,25 +13,32 @@ import {
 } from '@modelcontextprotocol/server'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import type { Interaction } from '../bus/call.ts'
+import type { CallerInteraction } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'
-import { answer } from './answer.ts'
-import type { Answering } from './answer.ts'
-import type { Asker, McpRequest } from './request.ts'
-import { speaking, nodeIn, workIn, METHODS, misshapen, readRequest } from './request.ts'
-import { MAX_URI } from './catalogue.ts'
+import { answerRequest } from './answer-request.ts'
+import type { RequestHandling } from './answer-request.ts'
+import type { McpCaller, McpRequest } from './request.ts'
+import {
+  createInteraction,
+  readPinnedNode,
+  readWorkReference,
+  MCP_METHODS,
+  explainMisshapen,
+  readRequest,
+} from './request.ts'
+import { MAX_URI_LENGTH } from './catalogue.ts'
 import type { ListKind } from './changes.ts'
-import type { Connection } from './connection.ts'
-import { headerMismatch } from './request.ts'
+import type { McpConnection } from './connection.ts'
+import { findHeaderMismatch } from './request.ts'
 import { instructionsFor } from './instructions.ts'
-import { isLogLevel, LOG_LEVELS } from './log-level.ts'
+import { isLogLevel, MCP_LOG_LEVELS } from './log-level.ts'
 import { CACHE_HINTS } from './results.ts'
-import type { ServerInfo } from './results.ts'
+import type { McpServerInfo } from './results.ts'
 import { INVALID_PARAMS, SERVER_ERROR } from './protocol-error.ts'
 
-export const CAPABILITIES = {
+export const MCP_CAPABILITIES = {
   tools: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
   prompts: { listChanged: true },
@@ -43,24 +50,28 @@ export const CAPABILITIES = {
 const MAX_SUBSCRIPTIONS = 256
 const anything = z.looseObject({})
 
-export function createSdkServer(parts: Answering, serverInfo: ServerInfo, connection: Connection): Server {
+export function createSdkServer(parts: RequestHandling, serverInfo: McpServerInfo, connection: McpConnection): Server {
   const server = new Server(
     { ...serverInfo },
-    { capabilities: CAPABILITIES, instructions: instructionsFor(connection.catalogue().view), cacheHints: CACHE_HINTS },
+    {
+      capabilities: MCP_CAPABILITIES,
+      instructions: instructionsFor(connection.catalogue().view),
+      cacheHints: CACHE_HINTS,
+    },
   )
-  for (const method of METHODS)
+  for (const method of MCP_METHODS)
     // With a schema of our own: the SDK's answer to parameters of the wrong shape is an internal error.
     server.setRequestHandler(method, { params: anything }, (params, context) => {
       const begun = continued(connection, context)
       if (begun !== undefined) return begun
       const request = readRequest(method, params as JsonObject)
-      if (request === undefined) throw new ProtocolError(INVALID_PARAMS, misshapen(method))
+      if (request === undefined) throw new ProtocolError(INVALID_PARAMS, explainMisshapen(method))
       const asker = askerOf(connection, server, context)
       checkHeaders(request, asker, context)
       return respond(parts, request, asker)
     })
   server.setRequestHandler('logging/setLevel', { params: anything }, ({ level }) => {
-    if (!isLogLevel(level)) throw wrongParams('logging/setLevel', `"level" is one of ${LOG_LEVELS.join(', ')}`)
+    if (!isLogLevel(level)) throw wrongParams('logging/setLevel', `"level" is one of ${MCP_LOG_LEVELS.join(', ')}`)
     connection.logLevel = level
     return {}
   })
@@ -84,7 +95,7 @@ export function announceResource(server: Server, uri: string): void {
 }
 
 /** What a handler that was asked elsewhere has answered; the SDK goes on from there. */
-function continued({ begun }: Connection, { mcpReq }: ServerContext): JsonObject | undefined {
+function continued({ begun }: McpConnection, { mcpReq }: ServerContext): JsonObject | undefined {
   const known = begun.get(mcpReq.id)
   if (known === undefined) return undefined
   begun.delete(mcpReq.id)
@@ -93,14 +104,14 @@ function continued({ begun }: Connection, { mcpReq }: ServerContext): JsonObject
 }
 
 /** The SDK compares them only for tools that are registered with it. Our own path has done so before it comes here. */
-function checkHeaders(request: McpRequest, { era, catalogue }: Asker, { http }: ServerContext): void {
+function checkHeaders(request: McpRequest, { era, catalogue }: McpCaller, { http }: ServerContext): void {
   if (era !== 'modern' || request.method !== 'tools/call' || http?.req === undefined) return
-  const mismatch = headerMismatch(request, catalogue, Object.fromEntries(http.req.headers))
+  const mismatch = findHeaderMismatch(request, catalogue, Object.fromEntries(http.req.headers))
   if (mismatch !== undefined) throw new ProtocolError(mismatch.code, mismatch.message, mismatch.data)
 }
 
-async function respond(parts: Answering, request: McpRequest, asker: Asker): Promise<JsonObject> {
-  const said = await answer(parts, request, asker)
+async function respond(parts: RequestHandling, request: McpRequest, asker: McpCaller): Promise<JsonObject> {
+  const said = await answerRequest(parts, request, asker)
   if ('result' in said) return said.result
   throw new ProtocolError(said.error.code, said.error.message, said.error.data)
 }
@@ -111,10 +122,10 @@ function wrongParams(method: string, shape: string): ProtocolError {
   return new ProtocolError(INVALID_PARAMS, `Invalid params for ${method}: ${shape}`)
 }
 
-function subscribe({ catalogue, subscriptions }: Connection, uri: unknown): Record<string, never> {
+function subscribe({ catalogue, subscriptions }: McpConnection, uri: unknown): Record<string, never> {
   if (typeof uri !== 'string') throw wrongParams('resources/subscribe', URI_SHAPE)
   if (catalogue().resource(uri) === undefined) {
-    const shown = uri.slice(0, MAX_URI)
+    const shown = uri.slice(0, MAX_URI_LENGTH)
     throw new ProtocolError(INVALID_PARAMS, `Resource not found: ${shown}`, { uri: shown })
   }
   if (subscriptions.size >= MAX_SUBSCRIPTIONS)
@@ -123,7 +134,7 @@ function subscribe({ catalogue, subscriptions }: Connection, uri: unknown): Reco
   return {}
 }
 
-function askerOf(connection: Connection, server: Server, context: ServerContext): Asker {
+function askerOf(connection: McpConnection, server: Server, context: ServerContext): McpCaller {
   const { mcpReq, http } = context
   const meta: Readonly<Record<string, unknown>> = mcpReq._meta ?? {}
   const client = clientNameIn({ ...mcpReq.envelope }) ?? server.getClientVersion()?.name
@@ -135,8 +146,8 @@ function askerOf(connection: Connection, server: Server, context: ServerContext)
     connection: connection.id,
     signal: mcpReq.signal,
     trace: parseTraceparent(meta['traceparent'] ?? http?.req?.headers.get('traceparent')),
-    node: nodeIn(meta, connection.node),
-    work: workIn(meta),
+    node: readPinnedNode(meta, connection.node),
+    work: readWorkReference(meta),
     interaction: interactionOf(connection, server, context),
   }
 }
@@ -148,7 +159,7 @@ function clientNameIn(envelope: Readonly<Record<string, unknown>>): string | und
   return typeof name === 'string' ? name : undefined
 }
 
-function interactionOf(connection: Connection, server: Server, { mcpReq }: ServerContext): Interaction {
+function interactionOf(connection: McpConnection, server: Server, { mcpReq }: ServerContext): CallerInteraction {
   const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope }
   const declared = envelope[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
   const wanted = connection.era === 'modern' ? envelope[LOG_LEVEL_META_KEY] : connection.logLevel
@@ -156,7 +167,7 @@ function interactionOf(connection: Connection, server: Server, { mcpReq }: Serve
   const requestState = mcpReq.requestState()
   const responses = mcpReq.inputResponses as Json | undefined
   return {
-    ...speaking({
+    ...createInteraction({
       progressToken,
       logLevel: isLogLevel(wanted) ? wanted : undefined,
       notify: (method, params) => unheard(mcpReq.notify({ method, params: { ...params } })),

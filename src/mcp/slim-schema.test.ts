@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { shortDescription, slimInput, slimOutput } from './slim-schema.ts'
+import { shortDescription, slimInputSchema, slimOutputSchema } from './slim-schema.ts'
 
 const complete = {
   type: 'object',
@@ -20,7 +20,7 @@ const complete = {
 
 describe('a slim schema', () => {
   it('says which arguments there are and which words they take, and no more', () => {
-    expect(slimInput(complete)).toEqual({
+    expect(slimInputSchema(complete)).toEqual({
       type: 'object',
       properties: {
         ref: { type: 'integer' },
@@ -36,8 +36,8 @@ describe('a slim schema', () => {
     const ajv = new Ajv2020({ strict: false })
     for (const value of [{ ref: 1 }, { ref: 2, to: 'x', mode: 'off', slots: [{ from: 'xy' }] }, { ref: 3, to: 4 }]) {
       expect(ajv.validate(complete, value)).toBe(true)
-      expect(ajv.validate(slimInput(complete), value)).toBe(true)
-      expect(ajv.validate(slimOutput(complete), value)).toBe(true)
+      expect(ajv.validate(slimInputSchema(complete), value)).toBe(true)
+      expect(ajv.validate(slimOutputSchema(complete), value)).toBe(true)
     }
   })
 })

@@ -29,7 +29,7 @@ const MAX_OUTPUT_DEPTH = 2
 /** More members than this are not named one by one. */
 const MAX_OUTPUT_MEMBERS = 12
 
-export function slimInput(schema: JsonObject): JsonObject {
+export function slimInputSchema(schema: JsonObject): JsonObject {
   return slimInputAt(schema, 0)
 }
 
@@ -76,7 +76,7 @@ function onlyType(schema: JsonObject): string | undefined {
 }
 
 /** Of an output: what the members at the top are called. */
-export function slimOutput(schema: JsonObject): JsonObject {
+export function slimOutputSchema(schema: JsonObject): JsonObject {
   return slimOutputAt(schema, 0)
 }
 

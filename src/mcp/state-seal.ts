@@ -11,7 +11,7 @@
  * Pure, given its key and its clock; remembers what was opened.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { base64url, fromBase64url, fromUtf8, utf8 } from '../core/bytes.ts'
+import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../core/bytes.ts'
 import type { Clock } from '../core/clock.ts'
 
 export interface StateSeal {
@@ -39,9 +39,9 @@ export function createStateSeal(clock: Clock, key: Uint8Array = randomBytes(32))
 
   return {
     seal: (state, bound) => {
-      const nonce = base64url(randomBytes(12))
-      const body = base64url(utf8(JSON.stringify({ state, nonce, expiresMs: clock.monotonic() + LIFETIME_MS })))
-      return `${PREFIX}${body}.${base64url(tag(body, bound))}`
+      const nonce = toBase64url(randomBytes(12))
+      const body = toBase64url(toUtf8(JSON.stringify({ state, nonce, expiresMs: clock.monotonic() + LIFETIME_MS })))
+      return `${PREFIX}${body}.${toBase64url(tag(body, bound))}`
     },
     open: (sealed, bound) => {
       const [version, body, mac, ...rest] = sealed.split('.')

@@ -7,15 +7,15 @@ import { serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio'
 import type { Server } from '@modelcontextprotocol/server'
 import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import type { Logger } from '../core/logger.ts'
-import type { Catalogue, Door } from './catalogue.ts'
-import { createCatalogues } from './catalogue.ts'
+import type { McpCatalogue, EndpointScope } from './catalogue.ts'
+import { createCatalogueCache } from './catalogue.ts'
 import { watchChanges } from './changes.ts'
 import { openConnection } from './connection.ts'
-import type { Connection } from './connection.ts'
-import type { FaceBus, Principal } from './face-bus.ts'
-import type { ServerInfo } from './results.ts'
+import type { McpConnection } from './connection.ts'
+import type { FaceBus, FacePrincipal } from './face-bus.ts'
+import type { McpServerInfo } from './results.ts'
 import type { ProfileTable } from './profile.ts'
 import { announceList, announceResource, createSdkServer } from './sdk-server.ts'
 import { createStateSeal } from './state-seal.ts'
@@ -24,10 +24,10 @@ import type { StdioStreams } from './stdio-transport.ts'
 
 export interface McpStdioOptions {
   readonly bus: FaceBus
-  readonly principal: Principal
-  readonly door: Door
+  readonly principal: FacePrincipal
+  readonly door: EndpointScope
   readonly streams: StdioStreams
-  readonly serverInfo: ServerInfo
+  readonly serverInfo: McpServerInfo
   readonly log: Logger
   readonly profiles?: ProfileTable
   readonly families?: readonly string[]
@@ -43,15 +43,15 @@ export interface McpStdio {
 /** `undefined`: there is no such profile for this principal. */
 export function serveStdio(options: McpStdioOptions): McpStdio | undefined {
   const { bus, principal, door, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
-  const catalogues = createCatalogues({ bus, profiles, families })
+  const catalogues = createCatalogueCache({ bus, profiles, families })
   if (typeof catalogues.find(principal, door) === 'string') return undefined
   const answering = { bus, stateSeal: createStateSeal(clock), log }
-  const id = ulid()
+  const id = newUlid()
   /** A client may probe one era and settle for the other: the last server made is the one that it talks to. */
-  let current: { readonly server: Server; readonly connection: Connection } | undefined
+  let current: { readonly server: Server; readonly connection: McpConnection } | undefined
 
-  function createServer(era: Connection['era']): Server {
-    const catalogue = (): Catalogue => catalogues.current(principal, door)
+  function createServer(era: McpConnection['era']): Server {
+    const catalogue = (): McpCatalogue => catalogues.current(principal, door)
     const connection = openConnection({ principal, channel: 'mcp-stdio', era, id, node: door.node, catalogue })
     const server = createSdkServer(answering, serverInfo, connection)
     current = { connection, server }

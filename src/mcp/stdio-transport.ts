@@ -12,7 +12,7 @@ import type { Readable, Writable } from 'node:stream'
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import type { Json } from '../core/json.ts'
-import { isJsonObject, readJson } from '../core/json.ts'
+import { isJsonObject, parseStrictJson } from '../core/json.ts'
 
 export interface StdioStreams {
   readonly input: Readable
@@ -135,7 +135,7 @@ export class StdioTransport implements Transport {
   }
 
   #read(line: Buffer): void {
-    const read = readJson(line)
+    const read = parseStrictJson(line)
     if (!read.ok) return this.#refuse(null, PARSE_ERROR, `Parse error: ${read.fault.message}`)
     if (Array.isArray(read.value)) return this.#refuse(null, INVALID_REQUEST, 'Batches are not supported over stdio.')
     const message = asMessage(read.value)

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { offer } from '../../test/mcp-house.ts'
 import type { Effect } from '../bus/capability.ts'
-import { isVisible } from './visibility.ts'
-import type { Standing } from './visibility.ts'
+import { isOfferVisible } from './visibility.ts'
+import type { ViewerStanding } from './visibility.ts'
 
 const EFFECTS: readonly Effect[] = ['reads', 'records', 'writes', 'sensitive', 'admin']
 
-function effectsSeenBy(standing: Standing): readonly Effect[] {
-  return EFFECTS.filter((effect) => isVisible(offer({ name: 'a', effect }), standing))
+function effectsSeenBy(standing: ViewerStanding): readonly Effect[] {
+  return EFFECTS.filter((effect) => isOfferVisible(offer({ name: 'a', effect }), standing))
 }
 
 describe('visibility', () => {
@@ -30,13 +30,13 @@ describe('visibility', () => {
     const lamp = offer({ name: 'lamp.on', effect: 'writes', params: { device: 'lamp' } })
     const door = offer({ name: 'door.open', effect: 'writes', params: { device: 'door' } })
     const control = offer({ name: 'control', effect: 'writes' })
-    const standing: Standing = { role: 'agent', restrictions: { devices: ['la*'] } }
-    expect([lamp, door, control].map((each) => isVisible(each, standing))).toEqual([true, false, true])
+    const standing: ViewerStanding = { role: 'agent', restrictions: { devices: ['la*'] } }
+    expect([lamp, door, control].map((each) => isOfferVisible(each, standing))).toEqual([true, false, true])
   })
 
   it('hides user-only tools from all but an administrator and a token for that very device', () => {
     const reboot = offer({ name: 'reboot', effect: 'sensitive', params: { device: 'lamp', userOnly: true } })
-    const seen = (standing: Standing): boolean => isVisible(reboot, standing)
+    const seen = (standing: ViewerStanding): boolean => isOfferVisible(reboot, standing)
     expect(seen({ role: 'agent' })).toBe(false)
     expect(seen({ role: 'agent', restrictions: { devices: ['door'] } })).toBe(false)
     expect(seen({ role: 'agent', restrictions: { devices: ['lamp'] } })).toBe(true)
@@ -44,6 +44,6 @@ describe('visibility', () => {
   })
 
   it('shows services to nobody', () => {
-    expect(isVisible(offer({ name: 'a', face: { kind: 'service' } }), { role: 'admin' })).toBe(false)
+    expect(isOfferVisible(offer({ name: 'a', face: { kind: 'service' } }), { role: 'admin' })).toBe(false)
   })
 })

@@ -8,13 +8,13 @@
  * Pure.
  */
 import type { Offer } from '../bus/capability.ts'
-import { callerReasons } from '../guard/caller-rights.ts'
-import { matchesAny } from '../guard/pattern.ts'
-import type { Principal } from './face-bus.ts'
+import { explainCallerRefusal } from '../guard/caller-rights.ts'
+import { matchesAnyPattern } from '../guard/pattern.ts'
+import type { FacePrincipal } from './face-bus.ts'
 
-export type Standing = Pick<Principal, 'role' | 'restrictions'>
+export type ViewerStanding = Pick<FacePrincipal, 'role' | 'restrictions'>
 
-export function isVisible(offer: Offer, { role, restrictions = {} }: Standing): boolean {
+export function isOfferVisible(offer: Offer, { role, restrictions = {} }: ViewerStanding): boolean {
   if (offer.face.kind === 'service') return false
   const { effects, devices } = restrictions
   // A tool that belongs to one device names it here, as its assessments do. Others name theirs in each call.
@@ -26,8 +26,8 @@ export function isVisible(offer: Offer, { role, restrictions = {} }: Standing): 
   const { effect, trustRequired, forApprovers } = offer
   const caller = { kind: 'principal', id: '', role, restrictions: narrowed } as const
   const standing = { effect, trustRequired, target: device, inProfile: true, forApprovers }
-  if (callerReasons(caller, standing).length > 0) return false
+  if (explainCallerRefusal(caller, standing).length > 0) return false
   // Spec 3: a device's user-only tools are for people. A token made out for that device is such a person's.
   if (offer.params['userOnly'] !== true) return true
-  return role === 'admin' || (device !== undefined && devices !== undefined && matchesAny(devices, device))
+  return role === 'admin' || (device !== undefined && devices !== undefined && matchesAnyPattern(devices, device))
 }

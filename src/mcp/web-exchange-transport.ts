@@ -12,7 +12,7 @@ const STALLED_MS = 60_000
 export type WebHandler = (request: Request) => Promise<Response>
 
 /** The body was read already and is not handed on here. Ends when the response has. */
-export async function webExchange(
+export async function handleWebExchange(
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
   handle: WebHandler,
 ): Promise<void> {

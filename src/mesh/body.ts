@@ -9,10 +9,10 @@ import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { refusal } from './refusal.ts'
+import { meshRefusal } from './refusal.ts'
 
 /** Whatever walks a value walks it by recursion: nobody's stack may hang on what a peer sends. */
-export const MAX_DEPTH = 128
+export const MAX_BODY_DEPTH = 128
 const [QUOTE, BACKSLASH] = [0x22, 0x5c]
 
 function depthOf(text: string): number {
@@ -30,15 +30,15 @@ function depthOf(text: string): number {
   return deepest
 }
 
-export function parsedBody(bytes: Uint8Array): Result<JsonObject, Fault> {
+export function parseBody(bytes: Uint8Array): Result<JsonObject, Fault> {
   const text = fromUtf8(bytes)
-  if (text !== undefined && depthOf(text) > MAX_DEPTH)
-    return fail(refusal('bad_request', 'not-json', `The body is nested deeper than ${MAX_DEPTH} levels.`))
+  if (text !== undefined && depthOf(text) > MAX_BODY_DEPTH)
+    return fail(meshRefusal('bad_request', 'not-json', `The body is nested deeper than ${MAX_BODY_DEPTH} levels.`))
   try {
     const value: unknown = text === undefined ? undefined : JSON.parse(text)
     if (isJsonObject(value)) return ok(value)
   } catch {
     // Falls through to the one refusal for whatever is not an object.
   }
-  return fail(refusal('bad_request', 'not-json', 'The body is not a JSON object.'))
+  return fail(meshRefusal('bad_request', 'not-json', 'The body is not a JSON object.'))
 }

@@ -9,16 +9,16 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { nonsense } from './answer.ts'
+import { malformedReply } from './mesh-answer.ts'
 import { offerSession, takeSession } from './sessions.ts'
-import type { Session, Signatures } from './sessions.ts'
-import { disconnected, unreachable } from './transport.ts'
+import type { MeshSession, SignatureMode } from './sessions.ts'
+import { disconnectedFault, unreachableFault } from './transport.ts'
 import type { PeerAddress } from './transport.ts'
 
 export interface CallerSessionsParts {
   readonly self: string
   readonly clock: Clock
-  readonly signatures: Signatures | undefined
+  readonly signatures: SignatureMode | undefined
   /** Carries a handshake there, signed, and its answer back. */
   readonly ask: (peer: PeerAddress, body: JsonObject, signal: AbortSignal) => Promise<Result<JsonObject, Fault>>
 }
@@ -27,20 +27,20 @@ const HANDSHAKE_MS = 5_000
 
 export class CallerSessions {
   readonly #parts: CallerSessionsParts
-  readonly #byPeer = new Map<string, Session | Promise<Result<Session, Fault>>>()
+  readonly #byPeer = new Map<string, MeshSession | Promise<Result<MeshSession, Fault>>>()
 
   constructor(parts: CallerSessionsParts) {
     this.#parts = parts
   }
 
   /** The one there is, if there is one now. */
-  live(nodeId: string): Session | undefined {
+  live(nodeId: string): MeshSession | undefined {
     const known = this.#byPeer.get(nodeId)
     if (known === undefined || known instanceof Promise) return undefined
     return known.endsMs > this.#parts.clock.monotonic() ? known : undefined
   }
 
-  async open(peer: PeerAddress): Promise<Result<Session, Fault>> {
+  async open(peer: PeerAddress): Promise<Result<MeshSession, Fault>> {
     const { nodeId } = peer
     const live = this.live(nodeId)
     if (live !== undefined) return ok(live)
@@ -55,11 +55,11 @@ export class CallerSessions {
   }
 
   /** With a session: only if it is still that one. */
-  forget(nodeId: string, session?: Session): void {
+  forget(nodeId: string, session?: MeshSession): void {
     if (session === undefined || this.#byPeer.get(nodeId) === session) this.#byPeer.delete(nodeId)
   }
 
-  async #make(peer: PeerAddress): Promise<Result<Session, Fault>> {
+  async #make(peer: PeerAddress): Promise<Result<MeshSession, Fault>> {
     const { self, clock, signatures, ask } = this.#parts
     const offer = offerSession(signatures)
     // The caller who happens to be first may withdraw; the handshake is for everybody who waits for it.
@@ -69,11 +69,11 @@ export class CallerSessions {
       const { kind, message, ownSide } = answer.fault
       const isLost = kind === 'cancelled' || kind === 'timed-out' || kind === 'failed'
       if (!isLost) return fail({ ...answer.fault, begun: false })
-      return fail(ownSide === true ? disconnected(peer.nodeId, message) : unreachable(peer.nodeId, message))
+      return fail(ownSide === true ? disconnectedFault(peer.nodeId, message) : unreachableFault(peer.nodeId, message))
     }
     const session = takeSession(offer, answer.value, { self, peer: peer.nodeId, nowMs: clock.monotonic() })
     return session === undefined
-      ? fail({ ...nonsense(`${peer.nodeId} answered a handshake that makes no sense.`), begun: false })
+      ? fail({ ...malformedReply(`${peer.nodeId} answered a handshake that makes no sense.`), begun: false })
       : ok(session)
   }
 }

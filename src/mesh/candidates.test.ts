@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { Candidates } from './candidates.ts'
+import { PeerCandidates } from './candidates.ts'
 
 const ROOM = 1_024
 
 /** As many as there is room for, each of them asked so many times in vain. */
-function full(knocks: number, source: string): Candidates {
-  const candidates = new Candidates()
+function full(knocks: number, source: string): PeerCandidates {
+  const candidates = new PeerCandidates()
   for (let port = 1; port <= ROOM; port++) {
     const candidate = candidates.add({ host: '192.0.2.1', port, source })
     if (candidate === undefined) throw new Error('there was room for this one')

@@ -4,9 +4,9 @@
  * Pure.
  */
 import { backoffMs } from '../core/backoff.ts'
-import { STATIC } from './discovery/peer-source.ts'
+import { STATIC_SOURCE } from './discovery/peer-source.ts'
 
-export interface Candidate {
+export interface PeerCandidate {
   readonly host: string
   readonly port: number
   /** Whose key answered there, once somebody has looked. */
@@ -17,7 +17,7 @@ export interface Candidate {
   isBusy: boolean
 }
 
-export interface Place {
+export interface CandidatePlace {
   readonly host: string
   readonly port: number
   readonly nodeId?: string | undefined
@@ -30,11 +30,11 @@ const MAX_ATTEMPT = 8
 /** Hints come from strangers, too. */
 const MAX_CANDIDATES = 1_024
 
-export class Candidates {
-  readonly #byPlace = new Map<string, Candidate>()
+export class PeerCandidates {
+  readonly #byPlace = new Map<string, PeerCandidate>()
 
   /** The new one; `undefined` where somebody is known to knock already, or where there are too many. */
-  add({ host, port, nodeId, source }: Place): Candidate | undefined {
+  add({ host, port, nodeId, source }: CandidatePlace): PeerCandidate | undefined {
     const key = `${host} ${port}`
     const known = this.#byPlace.get(key)
     if (known !== undefined) {
@@ -42,16 +42,16 @@ export class Candidates {
       return undefined
     }
     if (this.#byPlace.size >= MAX_CANDIDATES && !this.#makeRoom()) return undefined
-    const candidate: Candidate = { host, port, nodeId, source, attempt: 0, dueMs: 0, isBusy: false }
+    const candidate: PeerCandidate = { host, port, nodeId, source, attempt: 0, dueMs: 0, isBusy: false }
     this.#byPlace.set(key, candidate)
     return candidate
   }
 
-  due(nowMs: number): readonly Candidate[] {
+  due(nowMs: number): readonly PeerCandidate[] {
     return [...this.#byPlace.values()].filter(({ isBusy, dueMs }) => !isBusy && nowMs >= dueMs)
   }
 
-  knockLater(candidate: Candidate, nowMs: number): void {
+  knockLater(candidate: PeerCandidate, nowMs: number): void {
     candidate.dueMs = nowMs + backoffMs(KNOCK, Math.min(candidate.attempt++, MAX_ATTEMPT))
   }
 
@@ -60,7 +60,7 @@ export class Candidates {
     for (const candidate of this.#byPlace.values()) [candidate.attempt, candidate.dueMs] = [0, 0]
   }
 
-  drop({ host, port }: Candidate): void {
+  drop({ host, port }: PeerCandidate): void {
     this.#byPlace.delete(`${host} ${port}`)
   }
 
@@ -71,7 +71,7 @@ export class Candidates {
   /** Where nobody answered for minutes there may be nobody any more. What the owner named is never given up. */
   #makeRoom(): boolean {
     for (const [key, { attempt, isBusy, source }] of this.#byPlace)
-      if (attempt > MAX_ATTEMPT && !isBusy && source !== STATIC) return this.#byPlace.delete(key)
+      if (attempt > MAX_ATTEMPT && !isBusy && source !== STATIC_SOURCE) return this.#byPlace.delete(key)
     return false
   }
 }

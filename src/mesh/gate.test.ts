@@ -1,32 +1,32 @@
 import { createSecretKey } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ephemeralOf, identityOf, NEW_YEAR_MS, vectors } from '../../test/mesh-keys.ts'
-import { fromHex, hex } from '../core/bytes.ts'
+import { fromHex, toHex } from '../core/bytes.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import type { ManualClock } from '../../test/manual-clock.ts'
 import { canonicalJson } from '../core/json.ts'
-import { answerText, bodyHash, callText, envelopeFields, readEnvelope } from './envelope.ts'
-import type { Envelope } from './envelope.ts'
-import { admit } from './gate.ts'
+import { signedAnswerText, envelopeBodyHash, signedCallText, envelopeFields, readEnvelope } from './mesh-envelope.ts'
+import type { MeshEnvelope } from './mesh-envelope.ts'
+import { admitMessage } from './gate.ts'
 import type { GateParts } from './gate.ts'
-import { fieldReader, headersOf } from './http/headers.ts'
+import { fieldReader, encodeHeaders } from './http/headers.ts'
 import { foundCommunity, withMember, withoutMember } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { macText, sessionKey } from './identity/session-key.ts'
-import { timeText } from './identity/time.ts'
+import { formatMeshTime } from './identity/time.ts'
 import { macProof, signatureProof } from './proof.ts'
 import { PeerRateLimiter } from './peer-rate-limiter.ts'
-import { reasonOf } from './refusal.ts'
+import { readRefusalReason } from './refusal.ts'
 import { ReplayCache } from './replay-cache.ts'
-import { GivenSessions, offerSession, takeSession } from './sessions.ts'
-import type { Session } from './sessions.ts'
+import { GrantedSessions, offerSession, takeSession } from './sessions.ts'
+import type { MeshSession } from './sessions.ts'
 
 const [caller, root, provider, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
-const BODY = bodyHash('{"x":1}')
+const BODY = envelopeBodyHash('{"x":1}')
 
 let clock: ManualClock
 let parts: GateParts
-let session: Session
+let session: MeshSession
 let community: Community
 let ids = 0
 
@@ -41,7 +41,7 @@ beforeEach(() => {
   parts = {
     self: provider.id,
     community: () => community,
-    sessions: new GivenSessions(provider.id, clock),
+    sessions: new GrantedSessions(provider.id, clock),
     replay: new ReplayCache(clock.monotonic(), 200),
     strangersReplay: new ReplayCache(clock.monotonic(), 60),
     rate: new PeerRateLimiter({ callsPerSecond: 100, callsPerSecondPerCapability: 10 }),
@@ -53,8 +53,8 @@ beforeEach(() => {
 describe('envelope', () => {
   it('is covered by the published text, which is canonical JSON', () => {
     const { envelope, body, text, body_sha256: hash } = vectors.call
-    expect(callText(envelope, bodyHash(body))).toBe(text)
-    expect(bodyHash(body)).toBe(hash)
+    expect(signedCallText(envelope, envelopeBodyHash(body))).toBe(text)
+    expect(envelopeBodyHash(body)).toBe(hash)
     expect(canonicalJson(JSON.parse(text))).toBe(text)
   })
 
@@ -66,13 +66,13 @@ describe('envelope', () => {
   it('says for whom it is, before everything else that is covered, where it says so', () => {
     const { actor, text, signature, mac } = vectors.call_for_somebody
     const fields = { actor, ...vectors.call.envelope }
-    expect(callText(fields, bodyHash(vectors.call.body))).toBe(text)
+    expect(signedCallText(fields, envelopeBodyHash(vectors.call.body))).toBe(text)
     expect(canonicalJson(JSON.parse(text))).toBe(text)
     expect(signatureProof(text, caller)).toBe(signature)
     expect(macText(createSecretKey(fromHex(vectors.session.key)), text)).toBe(mac)
     const read = readEnvelope((name) => fields[name as 'actor'])
     expect(read.ok && [read.value.actor, envelopeFields(read.value)]).toEqual(['claude', fields])
-    const headers = headersOf(fields, 'p')
+    const headers = encodeHeaders(fields, 'p')
     expect(headers['x-hearthnet-actor']).toBe('claude')
     expect(fieldReader(headers)('actor')).toBe('claude')
   })
@@ -88,14 +88,14 @@ describe('envelope', () => {
     const key = sessionKey(ephemeralOf(4), vectors.session.providerKey, vectors.session)
     const same = sessionKey(ephemeralOf(5), vectors.session.callerKey, vectors.session)
     if (key === undefined || same === undefined) throw new Error('no key')
-    expect([key, same].map((each) => hex(each.export()))).toEqual([vectors.session.key, vectors.session.key])
+    expect([key, same].map((each) => toHex(each.export()))).toEqual([vectors.session.key, vectors.session.key])
     expect(macText(key, vectors.call.text)).toBe(vectors.session.mac_of_call)
   })
 
   it('is answered under the published text', () => {
     const { body, text } = vectors.answer
     const requestId = vectors.call.envelope['request_id'] ?? ''
-    expect(answerText({ requestId, from: provider.id, status: 200, bodyHash: bodyHash(body) })).toBe(text)
+    expect(signedAnswerText({ requestId, from: provider.id, status: 200, bodyHash: envelopeBodyHash(body) })).toBe(text)
     expect(signatureProof(text, provider)).toBe(vectors.answer.signature)
   })
 })
@@ -114,7 +114,7 @@ describe('gate', () => {
   })
 
   it('refuses a tampered body and a tampered envelope', () => {
-    expect(knock({}, { bodyHash: bodyHash('{"x":2}') })).toBe('invalid_signature proof')
+    expect(knock({}, { bodyHash: envelopeBodyHash('{"x":2}') })).toBe('invalid_signature proof')
     expect(knock({}, { tamper: { capability: 'test.write' } })).toBe('invalid_signature proof')
     expect(knock({}, { tamper: { deadlineMs: 1 } })).toBe('invalid_signature proof')
     expect(knock({}, { tamper: { hops: 4 } })).toBe('invalid_signature proof')
@@ -132,14 +132,14 @@ describe('gate', () => {
   })
 
   it('refuses what is more than a minute old or early', () => {
-    expect(knock({ timestamp: timeText(NEW_YEAR_MS - 61_000) })).toBe('expired skew')
-    expect(knock({ timestamp: timeText(NEW_YEAR_MS + 61_000) })).toBe('expired skew')
-    expect(knock({ timestamp: timeText(NEW_YEAR_MS - 59_000) })).toBe('trusted')
+    expect(knock({ timestamp: formatMeshTime(NEW_YEAR_MS - 61_000) })).toBe('expired skew')
+    expect(knock({ timestamp: formatMeshTime(NEW_YEAR_MS + 61_000) })).toBe('expired skew')
+    expect(knock({ timestamp: formatMeshTime(NEW_YEAR_MS - 59_000) })).toBe('trusted')
   })
 
   it('refuses a replay for as long as its time would still pass', () => {
     const requestId = '01JGFJJZ00BAA6K3XEY2QKD4AA'
-    const timestamp = timeText(NEW_YEAR_MS + 60_000)
+    const timestamp = formatMeshTime(NEW_YEAR_MS + 60_000)
     expect(knock({ requestId, timestamp })).toBe('trusted')
     for (let second = 0; second < 120; second += 10) {
       expect(knock({ requestId, timestamp })).toBe('expired replayed')
@@ -161,7 +161,7 @@ describe('gate', () => {
     expect(knock({ keyId: 'unheard-of' }, { sign: true })).toBe('invalid_signature unknown-session')
     expect(knock({ keyId: undefined }, { sign: true })).toBe('invalid_signature unknown-session')
     clock.advance(3_600_000)
-    expect(knock({ timestamp: timeText(clock.now()) })).toBe('invalid_signature unknown-session')
+    expect(knock({ timestamp: formatMeshTime(clock.now()) })).toBe('invalid_signature unknown-session')
   })
 
   it('lets a stranger in at one door only, signed', () => {
@@ -183,7 +183,7 @@ describe('gate', () => {
 describe('strangers at the gate', () => {
   const join = (number: number, requestId?: string): string => {
     const by = identityOf(100 + number)
-    const change = { from: by.id, capability: 'mesh.join', keyId: undefined, timestamp: timeText(clock.now()) }
+    const change = { from: by.id, capability: 'mesh.join', keyId: undefined, timestamp: formatMeshTime(clock.now()) }
     return knock(requestId === undefined ? change : { ...change, requestId }, { sign: true, by })
   }
 
@@ -231,19 +231,19 @@ interface Knock {
   readonly by?: typeof caller
   readonly proof?: string
   readonly bodyHash?: string
-  readonly tamper?: Partial<Envelope>
+  readonly tamper?: Partial<MeshEnvelope>
 }
 
 /** The caller's level, or code and reason of the refusal. */
-function knock(change: Partial<Envelope>, how: Knock = {}): string {
-  const envelope: Envelope = {
+function knock(change: Partial<MeshEnvelope>, how: Knock = {}): string {
+  const envelope: MeshEnvelope = {
     capability: 'test.echo',
     version: [1, 0],
     requestId: `01JGFJJZ00BAA6K3XE${String(ids++).padStart(8, '0')}`,
     from: caller.id,
     to: provider.id,
     community: root.id,
-    timestamp: timeText(NEW_YEAR_MS),
+    timestamp: formatMeshTime(NEW_YEAR_MS),
     deadlineMs: 30_000,
     keyId: session.id,
     session: undefined,
@@ -253,14 +253,14 @@ function knock(change: Partial<Envelope>, how: Knock = {}): string {
     traceparent: undefined,
     ...change,
   }
-  const text = callText(envelopeFields(envelope), BODY)
+  const text = signedCallText(envelopeFields(envelope), BODY)
   const proof = how.proof ?? (how.sign === true ? signatureProof(text, how.by ?? caller) : macProof(text, session))
   const sealed = { envelope: { ...envelope, ...how.tamper }, proof, bodyHash: how.bodyHash ?? BODY }
-  const admitted = admit(sealed, parts)
-  return admitted.ok ? admitted.value.caller.level : `${admitted.fault.code} ${reasonOf(admitted.fault)}`
+  const admitted = admitMessage(sealed, parts)
+  return admitted.ok ? admitted.value.caller.level : `${admitted.fault.code} ${readRefusalReason(admitted.fault)}`
 }
 
-function newSession(): Session {
+function newSession(): MeshSession {
   const offer = offerSession()
   const given = parts.sessions.give(caller.id, offer.ephemeral.publicKey)
   const taken = given && takeSession(offer, given, { self: caller.id, peer: provider.id, nowMs: 0 })

@@ -14,22 +14,22 @@ import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { callText, envelopeFields } from './envelope.ts'
-import type { Envelope } from './envelope.ts'
-import { standingOf } from './identity/community.ts'
+import { signedCallText, envelopeFields } from './mesh-envelope.ts'
+import type { MeshEnvelope } from './mesh-envelope.ts'
+import { findMemberStanding } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { parseTime, SKEW_MS } from './identity/time.ts'
-import { isProven, isSignature } from './proof.ts'
+import { parseMeshTime, SKEW_MS } from './identity/time.ts'
+import { isMessageProven, isSignature } from './proof.ts'
 import type { PeerRateLimiter } from './peer-rate-limiter.ts'
-import { reasonOf, refusal } from './refusal.ts'
-import type { RefusalReason } from './refusal.ts'
+import { readRefusalReason, meshRefusal } from './refusal.ts'
+import type { MeshRefusalReason } from './refusal.ts'
 import type { ReplayCache } from './replay-cache.ts'
-import type { GivenSessions, Session } from './sessions.ts'
+import type { GrantedSessions, MeshSession } from './sessions.ts'
 
 export interface GateParts {
   readonly self: string
   readonly community: () => Community | undefined
-  readonly sessions: GivenSessions
+  readonly sessions: GrantedSessions
   readonly replay: ReplayCache
   /** Of those who are no members. Anybody can be any number of them, so they share what they may fill and use up. */
   readonly strangersReplay: ReplayCache
@@ -37,16 +37,16 @@ export interface GateParts {
   readonly clock: Clock
 }
 
-export interface Sealed {
-  readonly envelope: Envelope
+export interface SealedMessage {
+  readonly envelope: MeshEnvelope
   readonly proof: string
   readonly bodyHash: string
 }
 
-export interface Admitted {
+export interface AdmittedMessage {
   readonly caller: Caller & { readonly kind: 'peer' }
   /** Answers go back under the same key, or signed where the message was. */
-  readonly session: Session | undefined
+  readonly session: MeshSession | undefined
   readonly isSigned: boolean
 }
 
@@ -63,26 +63,28 @@ const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_QUESTION, MERGE_QUESTI
 /** Whose budget it is: no node's id. */
 const STRANGERS = 'whoever is no member'
 
-export function admit(sealed: Sealed, parts: GateParts): Result<Admitted, Fault> {
+export function admitMessage(sealed: SealedMessage, parts: GateParts): Result<AdmittedMessage, Fault> {
   const { envelope, proof } = sealed
   const { from, capability } = envelope
   const community = parts.community()
   if (community === undefined)
-    return fail(refusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
+    return fail(meshRefusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
   const addressed = checkAddress(envelope, community.id, parts)
   if (addressed !== undefined) return fail(addressed)
   const isOpen = OPEN_QUESTIONS.has(capability)
-  const standing = standingOf(community, from)
+  const standing = findMemberStanding(community, from)
   if (standing.kind === 'revoked')
-    return fail(refusal('revoked', 'revoked', `${from} was revoked from ${community.name}.`))
+    return fail(meshRefusal('revoked', 'revoked', `${from} was revoked from ${community.name}.`))
   if (standing.kind === 'stranger' && !isOpen)
-    return fail(refusal('unauthorized', 'stranger', `${from} is no member of ${community.name}.`))
+    return fail(meshRefusal('unauthorized', 'stranger', `${from} is no member of ${community.name}.`))
   const session = envelope.keyId === undefined ? undefined : parts.sessions.find(envelope.keyId)
   if (session === undefined && !isOpen && capability !== SESSION_QUESTION)
     // A signed message without a living session could be an old one, replayed to a node that has restarted.
-    return fail(refusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'))
-  if (!isProven(callText(envelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
-    return fail(refusal('invalid_signature', 'proof', 'The signature does not belong to this message and sender.'))
+    return fail(
+      meshRefusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'),
+    )
+  if (!isMessageProven(signedCallText(envelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
+    return fail(meshRefusal('invalid_signature', 'proof', 'The signature does not belong to this message and sender.'))
   const isMember = standing.kind === 'member'
   const late = checkNew(envelope, isMember, parts)
   if (late !== undefined) return fail(late)
@@ -91,17 +93,17 @@ export function admit(sealed: Sealed, parts: GateParts): Result<Admitted, Fault>
 }
 
 function checkAddress(
-  { community, to, timestamp }: Envelope,
+  { community, to, timestamp }: MeshEnvelope,
   ours: string,
   { self, clock }: GateParts,
 ): Fault | undefined {
   if (community !== ours)
-    return refusal('unauthorized', 'foreign-community', `This node belongs to another community than ${community}.`)
-  if (to !== self) return refusal('invalid_signature', 'wrong-recipient', `This message is for ${to}.`)
-  const skewMs = Math.abs(clock.now() - (parseTime(timestamp) ?? 0))
+    return meshRefusal('unauthorized', 'foreign-community', `This node belongs to another community than ${community}.`)
+  if (to !== self) return meshRefusal('invalid_signature', 'wrong-recipient', `This message is for ${to}.`)
+  const skewMs = Math.abs(clock.now() - (parseMeshTime(timestamp) ?? 0))
   if (skewMs <= SKEW_MS) return undefined
   const seconds = Math.round(skewMs / 1_000)
-  return refusal(
+  return meshRefusal(
     'expired',
     'skew',
     `The message is dated ${seconds} s from now; clocks may differ by ${SKEW_MS / 1_000} s.`,
@@ -109,31 +111,35 @@ function checkAddress(
 }
 
 /** After the proof: a stranger must neither use up a member's budget nor make its ids look used. */
-function checkNew({ from, requestId, capability }: Envelope, isMember: boolean, parts: GateParts): Fault | undefined {
+function checkNew(
+  { from, requestId, capability }: MeshEnvelope,
+  isMember: boolean,
+  parts: GateParts,
+): Fault | undefined {
   const nowMs = parts.clock.monotonic()
   const tooOften = checkBudget({ from: isMember ? from : STRANGERS, capability }, nowMs, parts)
   if (tooOften !== undefined) return tooOften
   const seen = (isMember ? parts.replay : parts.strangersReplay).see(from, requestId, nowMs)
   if (seen === 'new') return undefined
   return seen === 'full'
-    ? refusal('rate_limited', 'rate', 'Too many messages at once.', { retryAfterMs: 1_000 })
-    : refusal('expired', 'replayed', `The request ${requestId} was here before. Send it anew, under a new id.`)
+    ? meshRefusal('rate_limited', 'rate', 'Too many messages at once.', { retryAfterMs: 1_000 })
+    : meshRefusal('expired', 'replayed', `The request ${requestId} was here before. Send it anew, under a new id.`)
 }
 
 /** One more call of `capability` by `from`, if it may. */
 export function checkBudget(
-  { from, capability }: Pick<Envelope, 'from' | 'capability'>,
+  { from, capability }: Pick<MeshEnvelope, 'from' | 'capability'>,
   nowMs: number,
   { rate }: Pick<GateParts, 'rate'>,
 ): Fault | undefined {
   const waitMs = rate.take(from, capability, nowMs)
   return waitMs > 0
-    ? refusal('rate_limited', 'rate', `${from} calls ${capability} too often.`, { retryAfterMs: waitMs })
+    ? meshRefusal('rate_limited', 'rate', `${from} calls ${capability} too often.`, { retryAfterMs: waitMs })
     : undefined
 }
 
 /** What `admit` refuses before it has looked whether a message was here, or because it was. */
-const NOT_NEW: ReadonlySet<string> = new Set<RefusalReason>([
+const NOT_NEW: ReadonlySet<string> = new Set<MeshRefusalReason>([
   'no-community',
   'foreign-community',
   'wrong-recipient',
@@ -147,6 +153,6 @@ const NOT_NEW: ReadonlySet<string> = new Set<RefusalReason>([
 ])
 
 /** Of a message that was sent twice: whether this refusal of the second leaves open what became of the first. */
-export function leavesFirstOpen(fault: Fault): boolean {
-  return NOT_NEW.has(reasonOf(fault) ?? '')
+export function isFirstSendOpen(fault: Fault): boolean {
+  return NOT_NEW.has(readRefusalReason(fault) ?? '')
 }

@@ -5,7 +5,7 @@
  */
 import type { ServiceHealth } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
-import { shownServer } from './nats/shown-server.ts'
+import { redactServerAddress } from './nats/server-address.ts'
 
 export interface MeshFacts {
   readonly self: string
@@ -67,7 +67,7 @@ export function meshHealth(facts: MeshFacts): ServiceHealth {
 function brokerAdvice(nats: MeshFacts['nats']): readonly string[] {
   if (nats === undefined) return []
   const { downSinceMs, isShut } = nats
-  const called = `NATS (${nats.servers.map(shownServer).join(', ')})`
+  const called = `NATS (${nats.servers.map(redactServerAddress).join(', ')})`
   if (downSinceMs !== undefined)
     return [
       `${called} has been out of reach since ${new Date(downSinceMs).toISOString()}. Is the server running, and does it let this node in?`,

@@ -7,49 +7,49 @@
  *
  * Pure: the transports do the I/O.
  */
-import type { CapabilityBus, Serving } from '../bus/bus.ts'
-import type { Call, Interaction, Outcome } from '../bus/call.ts'
-import type { Emit } from '../bus/peer.ts'
-import { satisfies } from '../bus/eligible.ts'
+import type { CapabilityBus, ServedCall } from '../bus/bus.ts'
+import type { Call, CallerInteraction, Outcome } from '../bus/call.ts'
+import type { EmitFrame } from '../bus/peer.ts'
+import { satisfiesVersion } from '../bus/eligible.ts'
 import { schemaHash } from '../bus/schema-hash.ts'
 import type { Fault } from '../core/fault.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { encodeOutcome } from './answer.ts'
-import type { WireAnswer } from './answer.ts'
-import { parsedBody } from './body.ts'
-import { answerText, bodyHash, FramesHash, readEnvelope } from './envelope.ts'
-import type { Envelope } from './envelope.ts'
-import { admit } from './gate.ts'
-import type { Admitted, GateParts } from './gate.ts'
+import { encodeOutcome } from './mesh-answer.ts'
+import type { WireAnswer } from './mesh-answer.ts'
+import { parseBody } from './body.ts'
+import { signedAnswerText, envelopeBodyHash, FramesHash, readEnvelope } from './mesh-envelope.ts'
+import type { MeshEnvelope } from './mesh-envelope.ts'
+import { admitMessage } from './gate.ts'
+import type { AdmittedMessage, GateParts } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import { readInput } from './input.ts'
 import { macProof, signatureProof } from './proof.ts'
-import { refusal } from './refusal.ts'
+import { meshRefusal } from './refusal.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'
-import type { Delivered } from './transport.ts'
+import type { DeliveredMessage } from './transport.ts'
 
 /**
  * Questions between nodes that are no calls: nothing of them is in the ledger, and they change nothing in the house.
  */
-export type Desk = (
+export type ControlHandler = (
   question: string,
   body: JsonObject,
-  asker: Admitted['caller'],
+  asker: AdmittedMessage['caller'],
 ) => Promise<Result<Json, Fault>> | undefined
 
 export interface InboundParts {
   readonly identity: NodeIdentity
   readonly gate: GateParts
   readonly bus: () => CapabilityBus | undefined
-  readonly desk: Desk
+  readonly desk: ControlHandler
   /** A mistake of ours, for the log. */
   readonly report: (error: unknown) => void
 }
 
-export interface Arrived {
+export interface ArrivedMessage {
   readonly field: (name: string) => string | undefined
   readonly proof: string
   /** `undefined` when it was larger than anybody may send. */
@@ -58,22 +58,22 @@ export interface Arrived {
 
 /** Of an envelope, what the bus needs. */
 export interface ServedRequest extends Pick<
-  Envelope,
+  MeshEnvelope,
   'capability' | 'version' | 'schemaHash' | 'session' | 'deadlineMs' | 'hops' | 'actor'
 > {
   readonly traceId: string
   readonly parentSpan?: string | undefined
   readonly body: JsonObject
-  readonly interaction?: Interaction | undefined
+  readonly interaction?: CallerInteraction | undefined
 }
 
 export interface ServeOptions {
   readonly signal: AbortSignal
   /** Where frames of a streamed answer go. Not called for a message that asks for no stream. */
-  readonly emit: Emit
+  readonly emit: EmitFrame
 }
 
-export class Inbound {
+export class InboundCalls {
   readonly #parts: InboundParts
   #stopping = false
 
@@ -92,20 +92,20 @@ export class Inbound {
   }
 
   /** Never rejects. Always proven, refusals included: "nothing was tried" is worth lying about. */
-  async receive(arrived: Arrived, options: ServeOptions): Promise<Delivered> {
+  async receive(arrived: ArrivedMessage, options: ServeOptions): Promise<DeliveredMessage> {
     const envelope = readEnvelope(arrived.field)
     if (!envelope.ok) return this.#answer(arrived.field('request_id') ?? '', fail(envelope.fault), undefined)
     const { requestId } = envelope.value
     if (arrived.body === undefined) {
-      const fault = refusal('bad_request', 'too-large', 'The body is larger than this node takes.')
+      const fault = meshRefusal('bad_request', 'too-large', 'The body is larger than this node takes.')
       return this.#answer(requestId, fail(fault), undefined)
     }
-    const sealed = { envelope: envelope.value, proof: arrived.proof, bodyHash: bodyHash(arrived.body) }
-    const admitted = admit(sealed, this.#parts.gate)
+    const sealed = { envelope: envelope.value, proof: arrived.proof, bodyHash: envelopeBodyHash(arrived.body) }
+    const admitted = admitMessage(sealed, this.#parts.gate)
     if (!admitted.ok) return this.#answer(requestId, admitted, undefined)
-    const body = parsedBody(arrived.body)
+    const body = parseBody(arrived.body)
     const frames = new FramesHash()
-    const emit: Emit = (frame) => {
+    const emit: EmitFrame = (frame) => {
       frames.add(frame)
       return options.emit(frame)
     }
@@ -117,8 +117,13 @@ export class Inbound {
     return this.#answer(requestId, outcome, admitted.value, frames.digest())
   }
 
-  async #serve(envelope: Envelope, admitted: Admitted, body: JsonObject, options: ServeOptions): Promise<Outcome> {
-    if (this.#stopping) return fail(refusal('partition', 'stopping', 'This node is stopping.'))
+  async #serve(
+    envelope: MeshEnvelope,
+    admitted: AdmittedMessage,
+    body: JsonObject,
+    options: ServeOptions,
+  ): Promise<Outcome> {
+    if (this.#stopping) return fail(meshRefusal('partition', 'stopping', 'This node is stopping.'))
     const answered = this.#parts.desk(envelope.capability, body, admitted.caller)
     if (answered !== undefined) {
       const answer = await answered
@@ -127,7 +132,11 @@ export class Inbound {
     const { signal } = options
     const asked = envelope.input === true ? readInput(body) : ok({ body, interaction: undefined })
     if (!asked.ok) return asked
-    const request = { ...envelope, ...(parseTraceparent(envelope.traceparent) ?? { traceId: ulid() }), ...asked.value }
+    const request = {
+      ...envelope,
+      ...(parseTraceparent(envelope.traceparent) ?? { traceId: newUlid() }),
+      ...asked.value,
+    }
     return this.#serveCall(request, admitted, envelope.stream ? { signal, emit: options.emit } : { signal })
   }
 
@@ -135,7 +144,7 @@ export class Inbound {
    * A call out of a packet that has come through its gate: one that only reads, under a session key. May throw: a
    * mistake of ours.
    */
-  servePacketCall(request: ServedRequest, caller: Admitted['caller'], nowMs: number): Result<Serving, Fault> {
+  servePacketCall(request: ServedRequest, caller: AdmittedMessage['caller'], nowMs: number): Result<ServedCall, Fault> {
     const bus = this.#servingBus()
     if (!bus.ok) return bus
     const refused = checkContract(bus.value, request, false)
@@ -145,8 +154,8 @@ export class Inbound {
 
   #serveCall(
     request: ServedRequest,
-    { caller, isSigned }: Admitted,
-    { signal, emit }: { readonly signal: AbortSignal; readonly emit?: Emit },
+    { caller, isSigned }: AdmittedMessage,
+    { signal, emit }: { readonly signal: AbortSignal; readonly emit?: EmitFrame },
   ): Promise<Outcome> {
     const bus = this.#servingBus()
     if (!bus.ok) return Promise.resolve(bus)
@@ -160,7 +169,7 @@ export class Inbound {
   #servingBus(): Result<CapabilityBus, Fault> {
     const bus = this.#parts.bus()
     return bus === undefined || this.#stopping
-      ? fail(refusal('partition', 'stopping', 'This node is starting or stopping.'))
+      ? fail(meshRefusal('partition', 'stopping', 'This node is starting or stopping.'))
       : ok(bus)
   }
 
@@ -182,10 +191,21 @@ export class Inbound {
     }
   }
 
-  #answer(requestId: string, outcome: Outcome, admitted: Admitted | undefined, framesHash?: string): Delivered {
+  #answer(
+    requestId: string,
+    outcome: Outcome,
+    admitted: AdmittedMessage | undefined,
+    framesHash?: string,
+  ): DeliveredMessage {
     const { identity } = this.#parts
     const { status, text } = this.encoded(outcome)
-    const covered = answerText({ requestId, from: identity.id, status, bodyHash: bodyHash(text), framesHash })
+    const covered = signedAnswerText({
+      requestId,
+      from: identity.id,
+      status,
+      bodyHash: envelopeBodyHash(text),
+      framesHash,
+    })
     const session = admitted?.isSigned === false ? admitted.session : undefined
     return {
       status,
@@ -199,7 +219,7 @@ const NO_LOCKS: readonly string[] = []
 
 function callOf(
   request: ServedRequest,
-  caller: Admitted['caller'],
+  caller: AdmittedMessage['caller'],
   {
     stream,
     refusal: refused,
@@ -238,9 +258,9 @@ function checkContract(
   let expected: string | undefined
   let isKnown = asked === undefined
   for (const { offer, isLocal } of bus.registry.named(capability)) {
-    if (!isLocal || !satisfies(offer.version, version)) continue
+    if (!isLocal || !satisfiesVersion(offer.version, version)) continue
     if (!isSigned && offer.effect !== 'reads')
-      return refusal(
+      return meshRefusal(
         'invalid_signature',
         'needs-signature',
         `${capability} changes something: sign the call with the node's key.`,
@@ -250,7 +270,7 @@ function checkContract(
     isKnown ||= hash === asked
   }
   if (isKnown || expected === undefined) return undefined
-  return refusal('schema_mismatch', 'schema-hash', `${capability} has another contract here than the caller's.`, {
+  return meshRefusal('schema_mismatch', 'schema-hash', `${capability} has another contract here than the caller's.`, {
     details: { schema_hash_expected: expected },
   })
 }

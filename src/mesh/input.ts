@@ -8,16 +8,16 @@
  *
  * Pure.
  */
-import type { Interaction } from '../bus/call.ts'
+import type { CallerInteraction } from '../bus/call.ts'
 import type { Fault } from '../core/fault.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { refusal } from './refusal.ts'
+import { meshRefusal } from './refusal.ts'
 
 /** `undefined`: there is nothing to tell. */
-export function withInput(body: JsonObject, interaction: Interaction | undefined): JsonObject | undefined {
+export function withInput(body: JsonObject, interaction: CallerInteraction | undefined): JsonObject | undefined {
   const { clientCapabilities = {}, inputResponses, requestState } = interaction ?? {}
   // The rest of what a client declares is between it and its own node.
   const { elicitation, sampling, roots } = clientCapabilities
@@ -36,14 +36,14 @@ export function withInput(body: JsonObject, interaction: Interaction | undefined
 
 export interface WithInput {
   readonly body: JsonObject
-  readonly interaction: Interaction
+  readonly interaction: CallerInteraction
 }
 
 export function readInput(body: JsonObject): Result<WithInput, Fault> {
   const { arguments: given, input } = body
   if (!isJsonObject(given) || !isJsonObject(input))
     return fail(
-      refusal('bad_request', 'not-json', 'The body is not arguments with input, though its envelope says so.'),
+      meshRefusal('bad_request', 'not-json', 'The body is not arguments with input, though its envelope says so.'),
     )
   const { capabilities, responses, state } = input
   return ok({

@@ -7,17 +7,17 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import type { MeshConfig } from '../config/mesh.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
-import type { GossipDesk, WitnessDesk } from './desk.ts'
+import type { GossipDesk, WitnessService } from './control-handler.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
 import type { MeshViews } from './http/http-server.ts'
 import type { MeshStore } from './identity/mesh-store.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import type { Inbound } from './inbound.ts'
+import type { InboundCalls } from './inbound.ts'
 import type { PacketProvider } from './packets/packet-provider.ts'
 import type { MeshTransport } from './transport.ts'
 
 /** A transport that goes through a server in the middle, which is also a place to be found. */
-export interface Broker extends MeshTransport<'nats'> {
+export interface MeshBroker extends MeshTransport<'nats'> {
   readonly source: PeerSource
   readonly isConnected: boolean
   /** `undefined` while it is connected. */
@@ -34,7 +34,7 @@ export interface MeshOptions {
   readonly name: string
   readonly store: MeshStore
   /** Absent: nodes reach each other directly or not at all. */
-  readonly broker?: (inbound: Inbound, packets: PacketProvider) => Broker
+  readonly broker?: (inbound: InboundCalls, packets: PacketProvider) => MeshBroker
   readonly clock: Clock
   readonly logger: Logger
 }
@@ -42,7 +42,7 @@ export interface MeshOptions {
 export interface MeshStart {
   readonly bus: CapabilityBus
   readonly ledgerOrigin: string | undefined
-  readonly witness: WitnessDesk | undefined
+  readonly witness: WitnessService | undefined
   readonly gossip: GossipDesk | undefined
   readonly metrics: MeshViews['metrics']
 }

@@ -13,32 +13,32 @@ import type { RemoteProvider } from '../bus/peer.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
-import { createDesk } from './desk.ts'
-import { ownAddresses } from './discovery/own-address-client.ts'
-import { addressText, parseAddress } from './discovery/peer-source.ts'
+import { createControlHandler } from './control-handler.ts'
+import { listOwnAddresses } from './discovery/own-address-client.ts'
+import { formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
-import { peerSources } from './discovery/sources.ts'
+import { createPeerSources } from './discovery/sources.ts'
 import { meshHealth } from './health.ts'
-import { HttpClient } from './http/http-client.ts'
-import { startHttpServer } from './http/http-server.ts'
-import type { HttpServer } from './http/http-server.ts'
+import { MeshHttpClient } from './http/http-client.ts'
+import { startMeshHttpServer } from './http/http-server.ts'
+import type { MeshHttpServer } from './http/http-server.ts'
 import { identifyAt } from './http/identify-client.ts'
 import type { TlsIdentity } from './http/pinned-agent-client.ts'
-import { nodeCertificate } from './identity/certificate.ts'
-import type { Authority, Community } from './identity/community.ts'
-import { namesOfOthers } from './identity/node-name.ts'
-import type { Inbound } from './inbound.ts'
-import type { Broker, MeshOptions, MeshStart, MeshState } from './mesh-options.ts'
-import { Neighbourhood } from './neighbourhood-client.ts'
-import { Outbound } from './outbound.ts'
+import { createNodeCertificate } from './identity/certificate.ts'
+import type { CommunityAuthority, Community } from './identity/community.ts'
+import { listOtherNames } from './identity/node-name.ts'
+import type { InboundCalls } from './inbound.ts'
+import type { MeshBroker, MeshOptions, MeshStart, MeshState } from './mesh-options.ts'
+import { PeerSync } from './peer-sync-client.ts'
+import { OutboundCalls } from './outbound.ts'
 import type { PacketProvider } from './packets/packet-provider.ts'
 import { PeerBook } from './peer-book.ts'
 import { PeerOffers } from './peer-offers.ts'
-import type { Peer } from './peer-book.ts'
-import { providerSide } from './provider-side.ts'
-import { Self } from './self.ts'
+import type { KnownPeer } from './peer-book.ts'
+import { createProviderSide } from './provider-side.ts'
+import { OwnNode } from './own-node.ts'
 import type { PeerAddress } from './transport.ts'
-import type { GivenSessions } from './sessions.ts'
+import type { GrantedSessions } from './sessions.ts'
 
 /** New capabilities come in groups: a moment's patience makes one manifest of them. */
 const SETTLE_MS = 20
@@ -55,21 +55,21 @@ const GOODBYE_MS = 500
 
 export class Mesh {
   readonly #options: MeshOptions
-  readonly #outbound: Outbound
-  readonly #inbound: Inbound
+  readonly #outbound: OutboundCalls
+  readonly #inbound: InboundCalls
   readonly #packets: PacketProvider
-  readonly #sessions: GivenSessions
-  readonly #http: HttpClient
-  readonly #nats: Broker | undefined
+  readonly #sessions: GrantedSessions
+  readonly #http: MeshHttpClient
+  readonly #nats: MeshBroker | undefined
   readonly #tls: TlsIdentity
   /** Inbound is made with it before there is a bus; until the start it knows no question. */
-  readonly #desk = { answer: ((): undefined => undefined) as ReturnType<typeof createDesk> }
+  readonly #desk = { answer: ((): undefined => undefined) as ReturnType<typeof createControlHandler> }
   #bus: CapabilityBus | undefined
-  #self: Self | undefined
+  #self: OwnNode | undefined
   #book: PeerBook | undefined
   #offers: PeerOffers | undefined
-  #neighbourhood: Neighbourhood | undefined
-  #server: HttpServer | undefined
+  #neighbourhood: PeerSync | undefined
+  #server: MeshHttpServer | undefined
   #sources: readonly PeerSource[] = []
   readonly #timers: NodeJS.Timeout[] = []
   #settling: NodeJS.Timeout | undefined
@@ -80,11 +80,11 @@ export class Mesh {
     const { config, identity, clock, store } = options
     this.#options = options
     this.#tls = {
-      certificate: nodeCertificate(identity),
+      certificate: createNodeCertificate(identity),
       key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     }
-    this.#http = new HttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
-    const { sessions, inbound, packets } = providerSide(options, {
+    this.#http = new MeshHttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
+    const { sessions, inbound, packets } = createProviderSide(options, {
       bus: () => this.#bus,
       desk: (question, body, asker) => this.#desk.answer(question, body, asker),
     })
@@ -92,7 +92,7 @@ export class Mesh {
     this.#inbound = inbound
     this.#packets = packets
     this.#nats = options.broker?.(this.#inbound, this.#packets)
-    this.#outbound = new Outbound({
+    this.#outbound = new OutboundCalls({
       identity,
       communityId: () => store.community()?.id,
       transports: { http: this.#http, nats: this.#nats },
@@ -115,7 +115,7 @@ export class Mesh {
     const { identity, store, clock, logger } = this.#options
     const { bus } = start
     this.#bus = bus
-    const self = new Self({
+    const self = new OwnNode({
       identity,
       name: this.#options.name,
       ledgerOrigin: start.ledgerOrigin,
@@ -137,7 +137,7 @@ export class Mesh {
     this.#offers = offers
     for (const capability of self.capabilities())
       if (capability.schemas !== undefined) book.schemas.keep(capability, capability.schemas)
-    const neighbourhood = new Neighbourhood({
+    const neighbourhood = new PeerSync({
       self: identity.id,
       book,
       clock,
@@ -156,7 +156,7 @@ export class Mesh {
     this.#self = self
     this.#book = book
     this.#neighbourhood = neighbourhood
-    this.#desk.answer = createDesk({
+    this.#desk.answer = createControlHandler({
       self: identity.id,
       sessions: this.#sessions,
       community: () => store.community(),
@@ -174,7 +174,10 @@ export class Mesh {
     })
     // The manifest names the port, so the door is open before anybody is told of it.
     await this.#listen(start)
-    this.#sources = peerSources(this.#options, { registry: this.#nats?.source, port: () => this.#server?.port ?? 0 })
+    this.#sources = createPeerSources(this.#options, {
+      registry: this.#nats?.source,
+      port: () => this.#server?.port ?? 0,
+    })
     for (const source of this.#sources) await source.start((hint) => neighbourhood.hint(hint, source.name))
     this.#recall()
     neighbourhood.start()
@@ -215,7 +218,7 @@ export class Mesh {
     return meshHealth({ self: identity.id, community: this.community, reached, nats, untold, refused })
   }
 
-  get peers(): readonly Peer[] {
+  get peers(): readonly KnownPeer[] {
     return this.#book?.peers ?? []
   }
 
@@ -245,7 +248,7 @@ export class Mesh {
     this.#options.store.close()
   }
 
-  get #authority(): Authority {
+  get #authority(): CommunityAuthority {
     return { self: this.#options.identity, root: this.#options.root }
   }
 
@@ -253,7 +256,7 @@ export class Mesh {
     const { config, store } = this.#options
     const { bus } = start
     const isMember = (nodeId: string): boolean => store.community()?.members.has(nodeId) === true
-    this.#server = await startHttpServer({
+    this.#server = await startMeshHttpServer({
       host: config.host,
       port: config.port,
       tls: this.#tls,
@@ -290,8 +293,8 @@ export class Mesh {
   /** Resolves when they are kept; `undefined` where they are those that were known. */
   #findAddresses(): Promise<void> | undefined {
     const { config, store } = this.#options
-    const found = ownAddresses({ host: config.host, port: this.#server?.port ?? 0, advertise: config.advertise })
-    const addresses = found.map(({ host, port }) => addressText(host, port))
+    const found = listOwnAddresses({ host: config.host, port: this.#server?.port ?? 0, advertise: config.advertise })
+    const addresses = found.map(({ host, port }) => formatPeerAddress(host, port))
     if (addresses.toSorted().join() === this.#addresses.toSorted().join()) return undefined
     this.#addresses = addresses
     this.#self?.setEndpoints(found.map((address) => ({ transport: 'http', ...address })))
@@ -370,10 +373,10 @@ export class Mesh {
     const { store, identity } = this.#options
     const { community } = this
     const remembered = store.remembered()
-    if (community !== undefined) this.#bus?.expectPeers(namesOfOthers(community, identity.id, remembered))
+    if (community !== undefined) this.#bus?.expectPeers(listOtherNames(community, identity.id, remembered))
     for (const { nodeId, addresses } of remembered)
       for (const text of addresses) {
-        const address = parseAddress(text)
+        const address = parsePeerAddress(text)
         if (address !== undefined) this.#neighbourhood?.hint({ kind: 'address', ...address, nodeId }, 'remembered')
       }
   }

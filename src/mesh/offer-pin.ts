@@ -30,7 +30,7 @@ export interface WithheldOffer extends OfferDefinition {
 const STATE = / Offline now\.(?= )/
 
 /** Over everything that a model, a person or the guard gets to see of it. */
-export function definitionOf(capability: PeerCapability): OfferDefinition {
+export function describeOffer(capability: PeerCapability): OfferDefinition {
   const { name, version, instanceId, schemaHash, effect, face, family, title, description } = capability
   const { idempotent, anywhere, trustRequired, stream, matches = null, secrets = [] } = capability
   const shown = { title, description: description.replace(STATE, ''), effect, face: { ...face }, family }

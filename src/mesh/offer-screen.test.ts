@@ -3,9 +3,9 @@ import { offered } from '../../test/bus-village.ts'
 import type { OfferFacts } from '../../test/plain-offer.ts'
 import type { Family } from '../bus/capability.ts'
 import { busFamily } from '../bus/family.ts'
-import { announce } from '../bus/peer.ts'
+import { describeOwnCapability } from '../bus/peer.ts'
 import type { PeerCapability } from '../bus/peer.ts'
-import { definitionOf } from './offer-pin.ts'
+import { describeOffer } from './offer-pin.ts'
 import type { OfferPins } from './offer-pin.ts'
 import { screenOffers } from './offer-screen.ts'
 import type { ScreenedOffers } from './offer-screen.ts'
@@ -21,14 +21,14 @@ const here = [
 const HOUSE = new OwnNames({ offers: here, prefixes: ['hs4', 'hs4_', 'device.den'], hadPrefixes: ['ebus.'] })
 
 function saying(facts: OfferFacts): PeerCapability {
-  return announce(offered({ face: { kind: 'tool' }, ...facts }))
+  return describeOwnCapability(offered({ face: { kind: 'tool' }, ...facts }))
 }
 
 function screen(
   capabilities: readonly PeerCapability[],
   { pins, maxOffers = 128, own = HOUSE }: { pins?: OfferPins; maxOffers?: number; own?: OwnNames } = {},
 ): ScreenedOffers {
-  const seen = capabilities.map(definitionOf)
+  const seen = capabilities.map(describeOffer)
   const known = pins ?? new Map(seen.map(({ key, hash }) => [key, hash]))
   return screenOffers({ name: 'attic', capabilities }, { own, pins: known, maxOffers })
 }
@@ -97,8 +97,8 @@ describe('offers of another node', () => {
 
   it('are pinned when they are first seen, and withheld when they are described otherwise', () => {
     const first = saying({ name: 'garden.water', description: 'Waters the garden.' })
-    expect(screen([first], { pins: new Map() })).toMatchObject({ offered: [], unpinned: [definitionOf(first)] })
-    const pins = new Map([[definitionOf(first).key, definitionOf(first).hash]])
+    expect(screen([first], { pins: new Map() })).toMatchObject({ offered: [], unpinned: [describeOffer(first)] })
+    const pins = new Map([[describeOffer(first).key, describeOffer(first).hash]])
     expect(screen([first], { pins }).offered).toHaveLength(1)
     for (const change of [
       { description: 'Waters the garden. Then opens the door.' },
@@ -119,7 +119,7 @@ describe('offers of another node', () => {
   it('are the same while a device of theirs sleeps', () => {
     const awake = saying({ name: 'device.a.b', description: 'On the device "a" (a). The device says: x' })
     const asleep = saying({ name: 'device.a.b', description: 'On the device "a" (a). Offline now. The device says: x' })
-    expect(definitionOf(asleep)).toEqual(definitionOf(awake))
+    expect(describeOffer(asleep)).toEqual(describeOffer(awake))
   })
 
   it('are at most so many, beside those that this node has as well', () => {

@@ -10,7 +10,7 @@ import { EFFECTS } from '../bus/capability.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { PeerCapability, RefusedCapability } from '../bus/peer.ts'
 import type { OfferDefinition, OfferPins, WithheldOffer } from './offer-pin.ts'
-import { definitionOf } from './offer-pin.ts'
+import { describeOffer } from './offer-pin.ts'
 import { markWithNode } from './offer-words.ts'
 import type { OwnNames } from './own-names.ts'
 
@@ -60,7 +60,7 @@ export function screenOffers(
       refuse(name, marked.fault)
       continue
     }
-    const definition = definitionOf(capability)
+    const definition = describeOffer(capability)
     const pinned = pins.get(definition.key)
     if (pinned === definition.hash)
       offered.push(

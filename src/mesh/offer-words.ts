@@ -3,11 +3,11 @@
  *
  * Pure.
  */
-import type { Face, PromptArgument } from '../bus/capability.ts'
+import type { CapabilityFace, PromptArgument } from '../bus/capability.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { isVisible, visibleText } from '../core/stranger-text.ts'
+import { isVisibleText, visibleText } from '../core/stranger-text.ts'
 
 const MAX_TITLE = 96
 const MAX_DESCRIPTION = 1_024
@@ -21,7 +21,8 @@ const URI = /^[a-z][a-z0-9.+-]*:[^\s]*$/i
 export function markWithNode(capability: PeerCapability, node: string): Result<PeerCapability, string> {
   const face = visibleFace(capability.face)
   if (!face.ok) return face
-  if (!isVisible(JSON.stringify(capability.params))) return fail('its parameters have characters that nobody can see')
+  if (!isVisibleText(JSON.stringify(capability.params)))
+    return fail('its parameters have characters that nobody can see')
   const shownNode = visibleText(node, 64)
   const title = visibleText(capability.title, MAX_TITLE) || capability.name
   const words = visibleText(capability.description, MAX_DESCRIPTION)
@@ -33,9 +34,9 @@ export function markWithNode(capability: PeerCapability, node: string): Result<P
   })
 }
 
-function visibleFace(face: Face): Result<Face, string> {
+function visibleFace(face: CapabilityFace): Result<CapabilityFace, string> {
   if (face.kind === 'resource') {
-    if (!URI.test(face.uri) || !isVisible(face.uri)) return fail('its address is no URI with a scheme')
+    if (!URI.test(face.uri) || !isVisibleText(face.uri)) return fail('its address is no URI with a scheme')
     return MIME_TYPE.test(face.mimeType) ? ok(face) : fail('its media type is none')
   }
   if (face.kind !== 'prompt') return ok(face)

@@ -11,10 +11,10 @@
  *
  * Pure: the transports do the I/O.
  */
-import { cutOff } from '../bus/attempt.ts'
+import { cutOffFault } from '../bus/attempt.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { CapabilityEntry } from '../bus/entry.ts'
-import type { Emit, RemoteProvider } from '../bus/peer.ts'
+import type { EmitFrame, RemoteProvider } from '../bus/peer.ts'
 import { schemaHash } from '../bus/schema-hash.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
@@ -23,26 +23,26 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { actorFor } from './actor.ts'
-import { nonsense } from './answer.ts'
+import { malformedReply } from './mesh-answer.ts'
 import { CallerSessions } from './caller-sessions.ts'
-import { question } from './draft.ts'
-import type { Draft } from './draft.ts'
-import { FramesHash, MAX_SESSION } from './envelope.ts'
+import { createControlDraft } from './request-draft.ts'
+import type { RequestDraft } from './request-draft.ts'
+import { FramesHash, MAX_SESSION } from './mesh-envelope.ts'
 import { SESSION_QUESTION } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import { withInput } from './input.ts'
 import { MAX_CALL_BYTES } from './packets/packet.ts'
-import { encodePacketCall, lengthOf } from './packets/packet-call.ts'
+import { encodePacketCall, packetCallLength } from './packets/packet-call.ts'
 import { PacketCaller } from './packets/packet-caller.ts'
-import { reasonOf } from './refusal.ts'
-import { openAnswer, seal } from './seal.ts'
-import type { Session, Signatures } from './sessions.ts'
+import { readRefusalReason } from './refusal.ts'
+import { openAnswer, sealDraft } from './seal.ts'
+import type { MeshSession, SignatureMode } from './sessions.ts'
 import { encodeTraceparent } from '../toolbox/traceparent.ts'
 import { visibleFrame, visibleOutcome } from './visible-outcome.ts'
-import { causeOf, disconnected } from './transport.ts'
+import { abortCause, disconnectedFault } from './transport.ts'
 import type { PacketWire, PeerAddress } from './transport.ts'
-import { Ways } from './ways.ts'
-import type { MeshTransports } from './ways.ts'
+import { PeerRouting } from './peer-routing.ts'
+import type { MeshTransports } from './peer-routing.ts'
 
 export interface OutboundParts {
   readonly identity: NodeIdentity
@@ -50,16 +50,16 @@ export interface OutboundParts {
   readonly transports: MeshTransports
   readonly clock: Clock
   /** What this node asks for when it makes a session. */
-  readonly signatures?: Signatures
+  readonly signatures?: SignatureMode
   /** Told when a peer could not be reached at all. */
   readonly onUnreachable?: (nodeId: string) => void
 }
 
-export class Outbound implements RemoteProvider {
+export class OutboundCalls implements RemoteProvider {
   readonly #parts: OutboundParts
   readonly #sessions: CallerSessions
   readonly #packets: PacketCaller
-  readonly #ways: Ways
+  readonly #ways: PeerRouting
 
   constructor(parts: OutboundParts) {
     const { identity, clock, signatures, transports } = parts
@@ -71,7 +71,7 @@ export class Outbound implements RemoteProvider {
       ask: (peer, body, signal) => this.#askForSession(peer, body, signal),
     })
     this.#packets = new PacketCaller(clock)
-    this.#ways = new Ways(transports, clock)
+    this.#ways = new PeerRouting(transports, clock)
     this.#ways.onPackets(this.#packets)
   }
 
@@ -79,13 +79,13 @@ export class Outbound implements RemoteProvider {
     return (isPackable(entry, call) ? this.#inPacket(entry, call) : this.#inMessage(entry, call)).then(visibleOutcome)
   }
 
-  stream(entry: CapabilityEntry, call: Call, emit: Emit): Promise<Outcome> {
+  stream(entry: CapabilityEntry, call: Call, emit: EmitFrame): Promise<Outcome> {
     return this.#inMessage(entry, call, (frame) => emit(visibleFrame(frame))).then(visibleOutcome)
   }
 
   /** A question between nodes, outside the bus and outside the ledger: manifests, schemas, checkpoints. */
   async ask(peer: PeerAddress, name: string, body: Json, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
-    return dataOf(await this.#deliver(peer, question(name, body), { signal }))
+    return dataOf(await this.#deliver(peer, createControlDraft(name, body), { signal }))
   }
 
   /** Before there is a community of ours. */
@@ -94,7 +94,7 @@ export class Outbound implements RemoteProvider {
     body: JsonObject,
     asking: { name: string; communityId: string; signal: AbortSignal },
   ): Promise<Result<JsonObject, Fault>> {
-    return this.#askSigned(peer, question(asking.name, body), asking)
+    return this.#askSigned(peer, createControlDraft(asking.name, body), asking)
   }
 
   forget(nodeId: string): void {
@@ -104,13 +104,13 @@ export class Outbound implements RemoteProvider {
   async #askForSession(peer: PeerAddress, body: JsonObject, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
     const communityId = this.#parts.communityId()
     if (communityId === undefined) return fail(homeless(peer.nodeId))
-    return this.#askSigned(peer, question(SESSION_QUESTION, body), { signal, communityId })
+    return this.#askSigned(peer, createControlDraft(SESSION_QUESTION, body), { signal, communityId })
   }
 
   /** What comes before there is a session key: the signature alone says whose words these are. */
   async #askSigned(
     peer: PeerAddress,
-    asked: Draft,
+    asked: RequestDraft,
     { signal, communityId }: { readonly signal: AbortSignal; readonly communityId: string },
   ): Promise<Result<JsonObject, Fault>> {
     const draft = { ...asked, isSigned: true }
@@ -138,7 +138,7 @@ export class Outbound implements RemoteProvider {
   /** With whatever else goes there in this moment, if there is a wire for it and it is small. */
   #alongWire(
     wire: PacketWire | undefined,
-    session: Session,
+    session: MeshSession,
     { entry, call }: { readonly entry: CapabilityEntry; readonly call: Call },
   ): Promise<Outcome> {
     if (wire === undefined) return this.#inMessage(entry, call)
@@ -147,7 +147,7 @@ export class Outbound implements RemoteProvider {
     const deadlineMs = Math.max(0, Math.ceil(call.deadlineMs - this.#parts.clock.monotonic()))
     const actor = session.takesActors ? actorFor(call.caller) : undefined
     const text = encodePacketCall(offer, hashOf(entry), { call, deadlineMs, actor })
-    if (lengthOf(text) > MAX_CALL_BYTES) return this.#inMessage(entry, call)
+    if (packetCallLength(text) > MAX_CALL_BYTES) return this.#inMessage(entry, call)
     return this.#packets.call(wire, session, {
       text,
       idempotent: offer.idempotent,
@@ -159,11 +159,11 @@ export class Outbound implements RemoteProvider {
     })
   }
 
-  async #inMessage(entry: CapabilityEntry, call: Call, emit?: Emit): Promise<Outcome> {
+  async #inMessage(entry: CapabilityEntry, call: Call, emit?: EmitFrame): Promise<Outcome> {
     const { offer } = entry
     const told = withInput(call.body, call.interaction)
     const body = JSON.stringify(told ?? call.body)
-    const draft: Draft = {
+    const draft: RequestDraft = {
       capability: offer.name,
       version: offer.version,
       body,
@@ -185,27 +185,27 @@ export class Outbound implements RemoteProvider {
     })
     // Nobody waited for the answer: whether it happened is what the bus says of any provider that was cut off.
     const isCutOff = call.signal.aborted && !delivered.ok && delivered.fault.kind === 'cancelled'
-    return isCutOff ? fail(cutOff(call, offer.effect, causeOf(call.signal))) : askedBy(entry.nodeId, delivered)
+    return isCutOff ? fail(cutOffFault(call, offer.effect, abortCause(call.signal))) : askedBy(entry.nodeId, delivered)
   }
 
-  async #deliver(peer: PeerAddress, draft: Draft, options: DeliveryOptions): Promise<Outcome> {
+  async #deliver(peer: PeerAddress, draft: RequestDraft, options: DeliveryOptions): Promise<Outcome> {
     const communityId = this.#parts.communityId()
     if (communityId === undefined) return fail(homeless(peer.nodeId))
     for (let again = false; ; again = true) {
       const session = await this.#sessions.open(peer)
       if (!session.ok) return session
       const outcome = await this.#attempt(peer, draft, { ...options, session: session.value, communityId })
-      if (again || outcome.ok || reasonOf(outcome.fault) !== 'unknown-session') return outcome
+      if (again || outcome.ok || readRefusalReason(outcome.fault) !== 'unknown-session') return outcome
       // It has restarted: the key went with it, and nothing was tried.
       this.#sessions.forget(peer.nodeId, session.value)
     }
   }
 
-  async #attempt(peer: PeerAddress, draft: Draft, options: AttemptOptions): Promise<Outcome> {
+  async #attempt(peer: PeerAddress, draft: RequestDraft, options: AttemptOptions): Promise<Outcome> {
     const { identity, clock, onUnreachable } = this.#parts
     const { signal, session, communityId } = options
     const { nodeId } = peer
-    const message = seal(draft, { identity, clock, to: nodeId, communityId, session })
+    const message = sealDraft(draft, { identity, clock, to: nodeId, communityId, session })
     const frames = new FramesHash()
     const emit = options.emit && counted(options.emit, frames)
     const delivered = await this.#ways.send(peer, { message, signal, emit })
@@ -220,12 +220,12 @@ export class Outbound implements RemoteProvider {
 
 interface DeliveryOptions {
   readonly signal: AbortSignal
-  readonly emit?: Emit | undefined
+  readonly emit?: EmitFrame | undefined
   readonly count?: (received: number) => void
 }
 
 interface AttemptOptions extends DeliveryOptions {
-  readonly session: Session | undefined
+  readonly session: MeshSession | undefined
   readonly communityId: string
 }
 
@@ -251,11 +251,11 @@ function askedBy(node: string, outcome: Outcome): Outcome {
 }
 
 function homeless(nodeId: string): Fault {
-  return disconnected(nodeId, 'this node belongs to no community')
+  return disconnectedFault(nodeId, 'this node belongs to no community')
 }
 
 /** What the end of the stream has to prove is what was handed on, frame by frame. */
-function counted(emit: Emit, frames: FramesHash): Emit {
+function counted(emit: EmitFrame, frames: FramesHash): EmitFrame {
   return (frame) => {
     frames.add(frame)
     return emit(frame)
@@ -265,5 +265,5 @@ function counted(emit: Emit, frames: FramesHash): Emit {
 function dataOf(outcome: Outcome): Result<JsonObject, Fault> {
   if (!outcome.ok) return outcome
   const { data } = outcome.value
-  return isJsonObject(data) ? ok(data) : fail(nonsense('The peer answered something that is no object.'))
+  return isJsonObject(data) ? ok(data) : fail(malformedReply('The peer answered something that is no object.'))
 }

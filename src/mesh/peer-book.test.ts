@@ -2,20 +2,20 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { node, offered } from '../../test/bus-village.ts'
 import { identityOf, NEW_YEAR_MS } from '../../test/mesh-keys.ts'
 import type { CapabilityBus } from '../bus/bus.ts'
-import { announce } from '../bus/peer.ts'
+import { describeOwnCapability } from '../bus/peer.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import { announcementText, readAnnouncement } from './discovery/announcement.ts'
-import { addressText, parseAddress } from './discovery/peer-source.ts'
+import { formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
 import { foundCommunity, withMember, withoutMember } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { issueManifest, slim } from './identity/node-manifest.ts'
+import { issueManifest, withoutCapabilities } from './identity/node-manifest.ts'
 import type { ManifestFacts } from './identity/node-manifest.ts'
 import { PeerBook } from './peer-book.ts'
-import type { Heard, Peer } from './peer-book.ts'
+import type { PeerEvent, KnownPeer } from './peer-book.ts'
 
 const [us, root, peer, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
 const context = { authority: { self: us, root }, nowMs: NEW_YEAR_MS }
-const echoing = announce(offered({ name: 'test.echo' }))
+const echoing = describeOwnCapability(offered({ name: 'test.echo' }))
 
 let bus: CapabilityBus
 let book: PeerBook
@@ -40,15 +40,15 @@ describe('peer book', () => {
   })
 
   it('asks for capabilities of a hash that it does not know, and only then', () => {
-    expect(hear(slim(full({ sequence: 1 })))).toMatchObject({ kind: 'heard', wantsCapabilities: true })
+    expect(hear(withoutCapabilities(full({ sequence: 1 })))).toMatchObject({ kind: 'heard', wantsCapabilities: true })
     expect(hear(full({ sequence: 1 }))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
-    expect(hear(slim(full({ sequence: 2 })))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
+    expect(hear(withoutCapabilities(full({ sequence: 2 })))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
   })
 
   it('asks for no more contracts of a peer that has told of more than anybody needs', () => {
     const filler = 'x'.repeat(250_000)
     const wordy = Array.from({ length: 40 }, (_, index) =>
-      announce(offered({ name: `test.wordy${index}`, requestSchema: { $comment: filler } })),
+      describeOwnCapability(offered({ name: `test.wordy${index}`, requestSchema: { $comment: filler } })),
     )
     const heard = peerIn(hear(full({ sequence: 1, capabilities: wordy })))
     expect(book.missingSchemas(heard)).toHaveLength(40)
@@ -60,7 +60,7 @@ describe('peer book', () => {
 
   it('keeps no contract that is longer than any, nor more than there is room for', () => {
     const of = (name: string, length: number): PeerCapability =>
-      announce(offered({ name, requestSchema: { $comment: 'x'.repeat(length) } }))
+      describeOwnCapability(offered({ name, requestSchema: { $comment: 'x'.repeat(length) } }))
     const keep = (capability: PeerCapability): boolean =>
       book.schemas.keep(capability, capability.schemas ?? { request: {} })
     expect(keep(of('test.endless', 600_000))).toBe(false)
@@ -83,19 +83,22 @@ describe('peer book', () => {
   it('does not go back to an older manifest', () => {
     hear(full({ sequence: 5 }))
     expect(hear(full({ sequence: 4, capabilities: [] })).kind).toBe('old')
-    expect(hear(slim(full({ sequence: 5 }))).kind).toBe('old')
+    expect(hear(withoutCapabilities(full({ sequence: 5 }))).kind).toBe('old')
   })
 
   it('believes a node that was put back to an older copy, by its own answer of just now', () => {
     hear(full({ sequence: 5_000_000_007 }))
     const back = full({ sequence: 5_000_000_001, capabilities: [], nowMs: NEW_YEAR_MS + 2_000 })
     expect(hear(back).kind).toBe('old')
-    const answered = (manifest: unknown): Heard =>
+    const answered = (manifest: unknown): PeerEvent =>
       book.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', isLive: true })
     // Of the same process, and overtaken on its way.
     expect(answered(full({ sequence: 5_000_000_006, capabilities: [] })).kind).toBe('old')
     expect(answered(back)).toMatchObject({ kind: 'heard', peer: { capabilities: [] } })
-    expect(hear(slim(full({ sequence: 5_000_000_002 })))).toMatchObject({ kind: 'heard', wantsCapabilities: true })
+    expect(hear(withoutCapabilities(full({ sequence: 5_000_000_002 })))).toMatchObject({
+      kind: 'heard',
+      wantsCapabilities: true,
+    })
   })
 
   it('looks for a node that has moved where it says that it is, and no more where it was reached', () => {
@@ -112,7 +115,7 @@ describe('peer book', () => {
   })
 
   it('refuses strangers, the revoked, other communities and itself', () => {
-    const why = (heard: Heard): unknown => (heard.kind === 'refused' ? heard.why.kind : heard.kind)
+    const why = (heard: PeerEvent): unknown => (heard.kind === 'refused' ? heard.why.kind : heard.kind)
     expect(why(hear(full({}, stranger)))).toBe('stranger')
     expect(why(hear(full({}, us)))).toBe('ourselves')
     expect(why(hear(full({ communityId: stranger.id })))).toBe('foreign')
@@ -127,7 +130,7 @@ describe('peer book', () => {
     const [entry] = bus.registry.named('test.echo')
     if (entry === undefined) throw new Error('not on the bus')
     entry.inFlight = 3
-    hear(slim(full({ sequence: 2 })))
+    hear(withoutCapabilities(full({ sequence: 2 })))
     book.publish(heard)
     expect(bus.registry.named('test.echo')).toEqual([entry])
     expect(entry.inFlight).toBe(3)
@@ -181,13 +184,15 @@ describe('announcement', () => {
 describe('address', () => {
   it('is a host and a port, in brackets where the host has colons', () => {
     const texts = ['192.0.2.1:7080', 'cellar.local:1', '[2001:db8::1]:7080', '[fe80::1%eth0]:7080']
-    const parsed = texts.map(parseAddress)
-    expect(parsed.map((address) => address && addressText(address.host, address.port))).toEqual(texts)
-    expect(['', 'x', 'x:0', 'x:65536', '2001:db8::1:7080', 'http://x:1', '[x]:1'].map(parseAddress)).toEqual(Array(7))
+    const parsed = texts.map(parsePeerAddress)
+    expect(parsed.map((address) => address && formatPeerAddress(address.host, address.port))).toEqual(texts)
+    expect(['', 'x', 'x:0', 'x:65536', '2001:db8::1:7080', 'http://x:1', '[x]:1'].map(parsePeerAddress)).toEqual(
+      Array(7),
+    )
   })
 })
 
-function hear(manifest: unknown, host?: string): Heard {
+function hear(manifest: unknown, host?: string): PeerEvent {
   const reached = host === undefined ? undefined : ({ transport: 'http', host, port: 7080 } as const)
   return book.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', reached })
 }
@@ -210,7 +215,7 @@ function full(change: Partial<ManifestFacts>, identity = peer): ReturnType<typeo
   )
 }
 
-function peerIn(heard: Heard): Peer {
+function peerIn(heard: PeerEvent): KnownPeer {
   if (heard.kind !== 'heard' && heard.kind !== 'old') throw new Error(JSON.stringify(heard))
   return heard.peer
 }

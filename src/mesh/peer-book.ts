@@ -11,14 +11,14 @@
  * Pure: time is an argument.
  */
 import type { PeerCapability, PeerRecord, RefusedCapability } from '../bus/peer.ts'
-import { addressText } from './discovery/peer-source.ts'
-import { standingOf } from './identity/community.ts'
+import { formatPeerAddress } from './discovery/peer-source.ts'
+import { findMemberStanding } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { isGoodbye, readManifest } from './identity/node-manifest.ts'
 import type { ManifestFault, NodeManifest } from './identity/node-manifest.ts'
-import { nameIn } from './identity/node-name.ts'
+import { nameInCommunity } from './identity/node-name.ts'
 import { SchemaCache } from './schema-cache.ts'
-import type { PeerAddress, Way } from './transport.ts'
+import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
 export const PRUNE_MS = 90_000
 const MAX_FAILURES = 3
@@ -30,7 +30,7 @@ const MAX_DEPARTED = 1_024
  */
 const MAX_SCHEMAS_LENGTH = 8_388_608
 
-export interface Peer {
+export interface KnownPeer {
   readonly nodeId: string
   name: string
   manifest: NodeManifest
@@ -38,7 +38,7 @@ export interface Peer {
   capabilities: readonly PeerCapability[]
   capabilitiesHash: string
   /** Where it answered us, best known first. */
-  reached: Way | undefined
+  reached: PeerEndpoint | undefined
   hasNats: boolean
   heardMs: number
   failures: number
@@ -48,15 +48,15 @@ export interface Peer {
   unreadable: ReadonlySet<string>
 }
 
-export type Heard =
+export type PeerEvent =
   | {
       readonly kind: 'refused'
       readonly why: ManifestFault | { readonly kind: 'foreign' | 'stranger' | 'revoked' | 'ourselves' }
     }
   /** Nothing new: an older or the same manifest. */
-  | { readonly kind: 'old'; readonly peer: Peer }
+  | { readonly kind: 'old'; readonly peer: KnownPeer }
   | { readonly kind: 'left'; readonly nodeId: string }
-  | { readonly kind: 'heard'; readonly peer: Peer; readonly wantsCapabilities: boolean }
+  | { readonly kind: 'heard'; readonly peer: KnownPeer; readonly wantsCapabilities: boolean }
 
 /** What the bus hears. */
 export interface PeerEvents {
@@ -66,7 +66,7 @@ export interface PeerEvents {
 }
 
 /** What of a peer's offers the bus hears. */
-export type ScreenPeer = (peer: Pick<Peer, 'nodeId' | 'name' | 'capabilities'>) => {
+export type ScreenPeer = (peer: Pick<KnownPeer, 'nodeId' | 'name' | 'capabilities'>) => {
   readonly offered: readonly PeerCapability[]
   readonly refused: readonly RefusedCapability[]
 }
@@ -80,7 +80,7 @@ export class PeerBook {
   readonly #self: string
   readonly #events: PeerEvents
   readonly #screen: ScreenPeer
-  readonly #peers = new Map<string, Peer>()
+  readonly #peers = new Map<string, KnownPeer>()
   /** Where those who are gone were last reached: they may come back. */
   readonly #departed = new Map<string, PeerAddress>()
 
@@ -90,7 +90,7 @@ export class PeerBook {
     this.#screen = screen
   }
 
-  get peers(): readonly Peer[] {
+  get peers(): readonly KnownPeer[] {
     return [...this.#peers.values()]
   }
 
@@ -101,7 +101,7 @@ export class PeerBook {
     return address
   }
 
-  find(nodeId: string): Peer | undefined {
+  find(nodeId: string): KnownPeer | undefined {
     return this.#peers.get(nodeId)
   }
 
@@ -113,11 +113,11 @@ export class PeerBook {
       readonly nowMs: number
       readonly monotonicMs: number
       readonly source: string
-      readonly reached?: Way | undefined
+      readonly reached?: PeerEndpoint | undefined
       /** It is the author's own answer of just now. */
       readonly isLive?: boolean
     },
-  ): Heard {
+  ): PeerEvent {
     const read = readManifest(value, about.nowMs)
     if (!read.ok) return { kind: 'refused', why: read.fault }
     const manifest = read.value
@@ -135,7 +135,7 @@ export class PeerBook {
     // It says no more that it is where it was reached: it has moved.
     if (names(peer.manifest, peer.reached) && !names(manifest, peer.reached)) peer.reached = undefined
     peer.manifest = manifest
-    peer.name = nameIn(about.community, nodeId, manifest.displayName)
+    peer.name = nameInCommunity(about.community, nodeId, manifest.displayName)
     peer.heardMs = about.monotonicMs
     peer.failures = 0
     if (about.reached?.transport === 'nats') peer.hasNats = true
@@ -151,7 +151,7 @@ export class PeerBook {
   }
 
   /** Contracts of this peer that nobody has told us yet; none when it has told us more than anybody needs. */
-  missingSchemas({ capabilities, unreadable }: Peer): readonly PeerCapability[] {
+  missingSchemas({ capabilities, unreadable }: KnownPeer): readonly PeerCapability[] {
     if (this.schemas.lengthOf(capabilities) > MAX_SCHEMAS_LENGTH) return []
     return capabilities.filter(
       ({ schemas, schemaHash }) =>
@@ -160,12 +160,12 @@ export class PeerBook {
   }
 
   /** These contracts came, and cannot be read: what is offered under them is refused until the peer offers another. */
-  refuseSchemas(peer: Peer, hashes: readonly string[]): void {
+  refuseSchemas(peer: KnownPeer, hashes: readonly string[]): void {
     peer.unreadable = new Set([...peer.unreadable, ...hashes])
   }
 
   /** Tells the bus what is known of the peer now: new capabilities, schemas that have come, or just that it lives. */
-  publish(peer: Peer): void {
+  publish(peer: KnownPeer): void {
     if (this.#peers.get(peer.nodeId) !== peer) return
     // The same objects as before where nothing changed: the registry then sees at a glance that nothing has.
     if (peer.capabilities.some(({ schemas, schemaHash }) => schemas === undefined && this.schemas.find(schemaHash)))
@@ -187,11 +187,11 @@ export class PeerBook {
     peer.isOnBus = true
   }
 
-  addressOf({ nodeId, manifest, reached, hasNats }: Peer): PeerAddress {
-    const announced = manifest.endpoints.flatMap(({ transport, host, port }): Way[] =>
+  addressOf({ nodeId, manifest, reached, hasNats }: KnownPeer): PeerAddress {
+    const announced = manifest.endpoints.flatMap(({ transport, host, port }): PeerEndpoint[] =>
       transport === 'http' ? [{ transport, host, port }] : [],
     )
-    const isReached = (way: Way): boolean =>
+    const isReached = (way: PeerEndpoint): boolean =>
       reached?.transport === 'http' &&
       way.transport === 'http' &&
       way.host === reached.host &&
@@ -201,9 +201,9 @@ export class PeerBook {
   }
 
   /** `host:port`, best known first. */
-  placesOf(peer: Peer): readonly string[] {
+  placesOf(peer: KnownPeer): readonly string[] {
     return this.addressOf(peer).ways.flatMap((way) =>
-      way.transport === 'http' ? [addressText(way.host, way.port)] : [],
+      way.transport === 'http' ? [formatPeerAddress(way.host, way.port)] : [],
     )
   }
 
@@ -240,7 +240,9 @@ export class PeerBook {
     const gone = this.peers
       .filter(
         ({ nodeId, heardMs }) =>
-          nowMs - heardMs > PRUNE_MS || community === undefined || standingOf(community, nodeId).kind !== 'member',
+          nowMs - heardMs > PRUNE_MS ||
+          community === undefined ||
+          findMemberStanding(community, nodeId).kind !== 'member',
       )
       .map(({ nodeId }) => nodeId)
     for (const nodeId of gone) this.remove(nodeId)
@@ -253,12 +255,12 @@ export class PeerBook {
   ): 'foreign' | 'stranger' | 'revoked' | 'ourselves' | undefined {
     if (nodeId === this.#self) return 'ourselves'
     if (communityId !== community.id) return 'foreign'
-    const standing = standingOf(community, nodeId)
+    const standing = findMemberStanding(community, nodeId)
     return standing.kind === 'member' ? undefined : standing.kind
   }
 
-  #newPeer(manifest: NodeManifest, about: { readonly monotonicMs: number; readonly source: string }): Peer {
-    const peer: Peer = {
+  #newPeer(manifest: NodeManifest, about: { readonly monotonicMs: number; readonly source: string }): KnownPeer {
+    const peer: KnownPeer = {
       nodeId: manifest.nodeId,
       name: manifest.nodeId,
       manifest,
@@ -276,7 +278,7 @@ export class PeerBook {
     return peer
   }
 
-  #learn(peer: Peer, capabilities: readonly PeerCapability[], hash: string): void {
+  #learn(peer: KnownPeer, capabilities: readonly PeerCapability[], hash: string): void {
     if (peer.capabilitiesHash === hash) return
     peer.capabilities = capabilities.map((capability) => this.#withSchemas(capability))
     peer.capabilitiesHash = hash
@@ -303,6 +305,6 @@ function isOld(manifest: NodeManifest, known: NodeManifest, isLive = false): boo
   return manifest.sequence < known.sequence && !(isLive && manifest.issuedAtMs > known.issuedAtMs)
 }
 
-function names({ endpoints }: NodeManifest, way: Way | undefined): boolean {
+function names({ endpoints }: NodeManifest, way: PeerEndpoint | undefined): boolean {
   return way?.transport === 'http' && endpoints.some(({ host, port }) => host === way.host && port === way.port)
 }

@@ -9,7 +9,7 @@
 import { isMac, macText } from './identity/session-key.ts'
 import { signText, verifyText } from './identity/node-key.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import type { Session } from './sessions.ts'
+import type { MeshSession } from './sessions.ts'
 
 const MAC = 'hmac-sha256:'
 
@@ -17,7 +17,7 @@ export function signatureProof(text: string, identity: NodeIdentity): string {
   return signText(identity, text)
 }
 
-export function macProof(text: string, { key }: Session): string {
+export function macProof(text: string, { key }: MeshSession): string {
   return `${MAC}${macText(key, text)}`
 }
 
@@ -26,10 +26,10 @@ export function isSignature(proof: string): boolean {
 }
 
 /** `session` is the one that the message names, if it names one and it is known. */
-export function isProven(
+export function isMessageProven(
   text: string,
   proof: string,
-  { from, session }: { readonly from: string; readonly session: Session | undefined },
+  { from, session }: { readonly from: string; readonly session: MeshSession | undefined },
 ): boolean {
   if (isSignature(proof)) return verifyText(from, text, proof)
   return session !== undefined && session.peer === from && isMac(session.key, text, proof.slice(MAC.length))

@@ -8,25 +8,25 @@
  * Pure joining.
  */
 import type { GateParts } from './gate.ts'
-import { Inbound } from './inbound.ts'
+import { InboundCalls } from './inbound.ts'
 import type { InboundParts } from './inbound.ts'
 import type { MeshOptions } from './mesh-options.ts'
 import { PacketProvider } from './packets/packet-provider.ts'
 import { PeerRateLimiter } from './peer-rate-limiter.ts'
 import { MAX_STRANGERS_PER_WINDOW, ReplayCache } from './replay-cache.ts'
-import { GivenSessions } from './sessions.ts'
+import { GrantedSessions } from './sessions.ts'
 
 export interface ProviderSide {
-  readonly sessions: GivenSessions
-  readonly inbound: Inbound
+  readonly sessions: GrantedSessions
+  readonly inbound: InboundCalls
   readonly packets: PacketProvider
 }
 
-export function providerSide(
+export function createProviderSide(
   { config, identity, store, clock, logger }: MeshOptions,
   { bus, desk }: Pick<InboundParts, 'bus' | 'desk'>,
 ): ProviderSide {
-  const sessions = new GivenSessions(identity.id, clock, config.signatures)
+  const sessions = new GrantedSessions(identity.id, clock, config.signatures)
   const gate: GateParts = {
     self: identity.id,
     community: () => store.community(),
@@ -36,7 +36,7 @@ export function providerSide(
     rate: new PeerRateLimiter(config.rate),
     clock,
   }
-  const inbound = new Inbound({
+  const inbound = new InboundCalls({
     identity,
     gate,
     bus,

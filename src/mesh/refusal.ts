@@ -3,11 +3,11 @@
  *
  * Pure.
  */
-import { kindOf } from '../bus/code.ts'
+import { toFaultKind } from '../bus/code.ts'
 import type { ErrorCode } from '../bus/code.ts'
 import type { Fault } from '../core/fault.ts'
 
-export type RefusalReason =
+export type MeshRefusalReason =
   | 'envelope'
   | 'not-json'
   | 'too-large'
@@ -27,14 +27,14 @@ export type RefusalReason =
   | 'question'
   | 'stopping'
 
-export function refusal(
+export function meshRefusal(
   code: ErrorCode,
-  reason: RefusalReason,
+  reason: MeshRefusalReason,
   message: string,
   more: Partial<Pick<Fault, 'retryAfterMs' | 'details'>> = {},
 ): Fault {
   return {
-    kind: kindOf(code),
+    kind: toFaultKind(code),
     code,
     message,
     ...(more.retryAfterMs === undefined ? {} : { retryAfterMs: more.retryAfterMs }),
@@ -44,7 +44,7 @@ export function refusal(
   }
 }
 
-export function reasonOf({ details }: Fault): string | undefined {
+export function readRefusalReason({ details }: Fault): string | undefined {
   const reason = details?.['reason']
   return typeof reason === 'string' ? reason : undefined
 }

@@ -14,7 +14,7 @@ const MAX_PER_WINDOW = 500_000
 /** People join now and then. */
 export const MAX_STRANGERS_PER_WINDOW = 5_000
 
-export type Seen = 'new' | 'replayed' | 'full'
+export type ReplayState = 'new' | 'replayed' | 'full'
 
 export class ReplayCache {
   readonly #limit: number
@@ -27,7 +27,7 @@ export class ReplayCache {
     this.#limit = limit
   }
 
-  see(from: string, requestId: string, nowMs: number): Seen {
+  see(from: string, requestId: string, nowMs: number): ReplayState {
     if (nowMs - this.#startedMs >= WINDOW_MS) {
       this.#before = nowMs - this.#startedMs >= 2 * WINDOW_MS ? new Set() : this.#current
       this.#current = new Set()

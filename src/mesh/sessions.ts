@@ -5,11 +5,11 @@
  * Pure: time is an argument.
  */
 import type { KeyObject } from 'node:crypto'
-import { chanceBytes } from '../core/ids.ts'
+import { randomBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { macText, newEphemeral, SESSION_ID_LENGTH, sessionIdText, sessionKey } from './identity/session-key.ts'
-import type { Ephemeral } from './identity/session-key.ts'
+import type { EphemeralKey } from './identity/session-key.ts'
 import { FEW_CALLS_PER_PACKET, MAX_CALLS_PER_PACKET } from './packets/packet.ts'
 
 export const SESSION_LIFE_MS = 3_600_000
@@ -20,7 +20,7 @@ const ACTORS = 1
 /** Of one peer, newest kept: two transports and a restart or two within the hour. */
 const MAX_PER_PEER = 8
 
-export interface Session {
+export interface MeshSession {
   readonly id: string
   readonly peer: string
   readonly key: KeyObject
@@ -32,35 +32,35 @@ export interface Session {
   /** Whether the other side reads for whom we call. */
   readonly takesActors: boolean
   /** What stands in packets instead of MACs, where both sides leave those out (ADR 62). */
-  readonly tokens: Tokens | undefined
+  readonly tokens: SessionTokens | undefined
 }
 
-export interface Tokens {
+export interface SessionTokens {
   readonly call: string
   readonly answer: string
 }
 
 /** How much of a message is proven: `none` means packets under a token instead of a MAC, never that nobody asks. */
-export type Signatures = 'session' | 'none'
+export type SignatureMode = 'session' | 'none'
 
 /** As provider. Only members get one, so the number of peers is the community's. */
-export class GivenSessions {
+export class GrantedSessions {
   readonly #self: string
   readonly #clock: Clock
-  readonly #signatures: Signatures
-  readonly #byId = new Map<string, Session>()
+  readonly #signatures: SignatureMode
+  readonly #byId = new Map<string, MeshSession>()
   readonly #byPeer = new Map<string, string[]>()
 
-  constructor(self: string, clock: Clock, signatures: Signatures = 'session') {
+  constructor(self: string, clock: Clock, signatures: SignatureMode = 'session') {
     this.#self = self
     this.#clock = clock
     this.#signatures = signatures
   }
 
   /** The answer to a handshake; `undefined` when the caller's key is none. */
-  give(caller: string, callerKey: string, wanted: Signatures = 'session'): JsonObject | undefined {
+  give(caller: string, callerKey: string, wanted: SignatureMode = 'session'): JsonObject | undefined {
     const own = newEphemeral()
-    const id = sessionIdText(chanceBytes(16))
+    const id = sessionIdText(randomBytes(16))
     const parties = { sessionId: id, from: caller, to: this.#self, callerKey, providerKey: own.publicKey }
     const key = sessionKey(own, callerKey, parties)
     if (key === undefined) return undefined
@@ -85,7 +85,7 @@ export class GivenSessions {
     }
   }
 
-  find(id: string): Session | undefined {
+  find(id: string): MeshSession | undefined {
     const session = this.#byId.get(id)
     return session !== undefined && session.endsMs > this.#clock.monotonic() ? session : undefined
   }
@@ -99,12 +99,12 @@ export class GivenSessions {
 
 /** A caller's half-made session. */
 export interface SessionOffer {
-  readonly ephemeral: Ephemeral
-  readonly signatures: Signatures
+  readonly ephemeral: EphemeralKey
+  readonly signatures: SignatureMode
   readonly body: JsonObject
 }
 
-export function offerSession(signatures: Signatures = 'session'): SessionOffer {
+export function offerSession(signatures: SignatureMode = 'session'): SessionOffer {
   const ephemeral = newEphemeral()
   return { ephemeral, signatures, body: { ephemeral: ephemeral.publicKey, signatures } }
 }
@@ -114,7 +114,7 @@ export function takeSession(
   { ephemeral, signatures }: SessionOffer,
   answer: JsonObject,
   { self, peer, nowMs }: { readonly self: string; readonly peer: string; readonly nowMs: number },
-): Session | undefined {
+): MeshSession | undefined {
   const { session_id: id, ephemeral: providerKey, expires_in_seconds: seconds, signatures: given } = answer
   if (typeof id !== 'string' || id.length > 64 || typeof providerKey !== 'string' || typeof seconds !== 'number')
     return undefined
@@ -144,7 +144,7 @@ function callsPerPacket(said: Json | undefined): number {
 }
 
 /** One for each direction: who has heard an answer cannot call. */
-function tokensFor(key: KeyObject, signatures: Signatures): Tokens | undefined {
+function tokensFor(key: KeyObject, signatures: SignatureMode): SessionTokens | undefined {
   if (signatures === 'session') return undefined
   return { call: `token:${macText(key, 'packet token call')}`, answer: `token:${macText(key, 'packet token answer')}` }
 }

@@ -4,29 +4,29 @@
  *
  * Pure.
  */
-import type { Emit } from '../bus/peer.ts'
+import type { EmitFrame } from '../bus/peer.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
-import type { EnvelopeFields } from './envelope.ts'
+import type { EnvelopeFields } from './mesh-envelope.ts'
 
 /** Where a node can be reached. */
-export type Way =
+export type PeerEndpoint =
   | { readonly transport: 'http'; readonly host: string; readonly port: number }
   | { readonly transport: 'nats' }
 
 /** What the bus keeps as a remote entry's endpoint. */
 export interface PeerAddress {
   readonly nodeId: string
-  readonly ways: readonly Way[]
+  readonly ways: readonly PeerEndpoint[]
 }
 
 /** Where to send, and whose key has to be at the far end. */
-export interface Destination<Kind extends Way['transport'] = Way['transport']> {
+export interface MessageDestination<Kind extends PeerEndpoint['transport'] = PeerEndpoint['transport']> {
   readonly nodeId: string
-  readonly way: Extract<Way, { transport: Kind }>
+  readonly way: Extract<PeerEndpoint, { transport: Kind }>
 }
 
-export interface Message {
+export interface MeshMessage {
   readonly fields: EnvelopeFields
   readonly proof: string
   readonly body: string
@@ -34,7 +34,7 @@ export interface Message {
   readonly idempotent: boolean
 }
 
-export interface Delivered {
+export interface DeliveredMessage {
   readonly status: number
   readonly text: string
   readonly proof: string
@@ -42,23 +42,27 @@ export interface Delivered {
   readonly resent?: boolean
 }
 
-export interface StreamDelivered extends Delivered {
+export interface StreamDelivered extends DeliveredMessage {
   /** How many frames came before. */
   readonly frames: number
 }
 
 /** The fault of a transport is honest about whether anything was sent: `offline` means that nothing was. */
-export interface MeshTransport<Kind extends Way['transport'] = Way['transport']> {
+export interface MeshTransport<Kind extends PeerEndpoint['transport'] = PeerEndpoint['transport']> {
   readonly name: Kind
-  readonly send: (to: Destination<Kind>, message: Message, signal: AbortSignal) => Promise<Result<Delivered, Fault>>
+  readonly send: (
+    to: MessageDestination<Kind>,
+    message: MeshMessage,
+    signal: AbortSignal,
+  ) => Promise<Result<DeliveredMessage, Fault>>
   /** Frames come one by one: the next is asked for when `emit` has resolved. */
   readonly stream: (
-    to: Destination<Kind>,
-    message: Message,
-    options: { readonly signal: AbortSignal; readonly emit: Emit },
+    to: MessageDestination<Kind>,
+    message: MeshMessage,
+    options: { readonly signal: AbortSignal; readonly emit: EmitFrame },
   ) => Promise<Result<StreamDelivered, Fault>>
   /** What carries packets to a node; a promise while it is being made. Without one, messages of their own go. */
-  readonly wire?: (to: Destination<Kind>) => PacketWire | Promise<PacketWire | undefined> | undefined
+  readonly wire?: (to: MessageDestination<Kind>) => PacketWire | Promise<PacketWire | undefined> | undefined
   /** Who hears what comes back. */
   readonly onPackets?: (events: PacketEvents) => void
 }
@@ -83,18 +87,18 @@ export interface PacketEvents {
   readonly tick: () => void
 }
 
-export function unreachable(nodeId: string, why: string): Fault {
+export function unreachableFault(nodeId: string, why: string): Fault {
   const sentence = `${nodeId} cannot be reached: ${why.replace(/\.$/, '')}. Nothing was sent.`
   return { kind: 'offline', code: 'partition', message: sentence, begun: false }
 }
 
 /** It is this node that has no connection: the other one may be as well as ever. */
-export function disconnected(nodeId: string, why: string): Fault {
-  return { ...unreachable(nodeId, why), ownSide: true }
+export function disconnectedFault(nodeId: string, why: string): Fault {
+  return { ...unreachableFault(nodeId, why), ownSide: true }
 }
 
 /** The line broke between question and answer. */
-export function lostAnswer(nodeId: string, idempotent: boolean, why: string): Fault {
+export function lostAnswerFault(nodeId: string, idempotent: boolean, why: string): Fault {
   if (idempotent)
     return { kind: 'failed', code: 'partition', message: `${nodeId} went away before it answered: ${why}.` }
   return {
@@ -104,11 +108,11 @@ export function lostAnswer(nodeId: string, idempotent: boolean, why: string): Fa
   }
 }
 
-export function withdrawn(): Fault {
+export function withdrawnSendFault(): Fault {
   return { kind: 'cancelled', code: 'cancelled', message: 'The call was withdrawn.' }
 }
 
 /** Why a signal has aborted, in the bus's words. */
-export function causeOf({ reason }: AbortSignal): 'deadline' | 'cancelled' {
+export function abortCause({ reason }: AbortSignal): 'deadline' | 'cancelled' {
   return reason instanceof DOMException && reason.name === 'TimeoutError' ? 'deadline' : 'cancelled'
 }

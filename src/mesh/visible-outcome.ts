@@ -4,22 +4,22 @@
  *
  * Pure.
  */
-import type { Frame, Outcome } from '../bus/call.ts'
+import type { StreamFrame, Outcome } from '../bus/call.ts'
 import { isNestedWithin, MAX_STRANGER_DEPTH } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { visibleJson } from '../core/stranger-text.ts'
-import { nonsense } from './answer.ts'
+import { malformedReply } from './mesh-answer.ts'
 
 export function visibleOutcome(outcome: Outcome): Outcome {
   if (!isNestedWithin(outcome, MAX_STRANGER_DEPTH))
-    return fail(nonsense(`The peer answered something that is nested deeper than ${MAX_STRANGER_DEPTH} levels.`))
+    return fail(malformedReply(`The peer answered something that is nested deeper than ${MAX_STRANGER_DEPTH} levels.`))
   // Both came as JSON; functions and the like are not among what a peer can send.
   return visibleJson(outcome as unknown as Json) as unknown as Outcome
 }
 
 /** A frame that is nested too deep stays what it is: the check against its schema refuses it. */
-export function visibleFrame(frame: Frame): Frame {
+export function visibleFrame(frame: StreamFrame): StreamFrame {
   if (!isNestedWithin(frame, MAX_STRANGER_DEPTH)) return frame
-  return visibleJson(frame as unknown as Json) as unknown as Frame
+  return visibleJson(frame as unknown as Json) as unknown as StreamFrame
 }

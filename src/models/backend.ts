@@ -26,14 +26,14 @@ export interface ChatEnd {
   readonly tokensOut: number
 }
 
-export interface Embeddings {
+export interface EmbeddingResult {
   /** One per text, in their order, all of one length. */
   readonly vectors: readonly (readonly number[])[]
   readonly tokensIn: number
 }
 
 /** Faults are values: a backend throws only for a bug of its own. An aborted signal ends it at the next piece. */
-export interface Backend {
+export interface ModelBackend {
   /** What metrics call it. */
   readonly name: string
   /** Yields pieces of text as they come; how it ended is what it returns. */
@@ -41,7 +41,7 @@ export interface Backend {
   readonly embed: (
     request: { readonly model: string; readonly texts: readonly string[] },
     signal: AbortSignal,
-  ) => Promise<Result<Embeddings, Fault>>
+  ) => Promise<Result<EmbeddingResult, Fault>>
   /** Whether anybody is there who lets us in; absent where there is nobody to be reached. */
   readonly reach?: (signal: AbortSignal) => Promise<Result<undefined, Fault>>
 }

@@ -8,9 +8,9 @@
  * Pure.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
-import { utf8 } from '../core/bytes.ts'
+import { toUtf8 } from '../core/bytes.ts'
 import { ok } from '../core/result.ts'
-import type { Backend } from './backend.ts'
+import type { ModelBackend } from './backend.ts'
 
 /** Named so that nobody takes it for more than it is. */
 export const BUILTIN_MODEL = 'hearthbus-echo'
@@ -18,7 +18,7 @@ export const BUILTIN_MODEL = 'hearthbus-echo'
 const DIMENSIONS = 64
 const DEFAULT_MAX_TOKENS = 512
 
-export const builtinBackend: Backend = {
+export const builtinBackend: ModelBackend = {
   name: 'builtin',
   chat: async function* ({ messages, maxTokens = DEFAULT_MAX_TOKENS }, signal) {
     const asked = messages.filter(({ role }) => role === 'user')
@@ -46,7 +46,7 @@ function vectorOf(text: string): readonly number[] {
   const vector = Array.from({ length: DIMENSIONS }, () => 0)
   for (const word of wordsOf(text.toLowerCase())) {
     // A sign from the hash keeps long texts from all pointing the same way.
-    const [place = 0, sign = 0] = blake3(utf8(word))
+    const [place = 0, sign = 0] = blake3(toUtf8(word))
     const at = place % DIMENSIONS
     vector[at] = (vector[at] ?? 0) + (sign % 2 === 0 ? 1 : -1)
   }

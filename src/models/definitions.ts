@@ -12,7 +12,7 @@ import { busFamily } from '../bus/family.ts'
 import { defineTool } from '../bus/capability-definition.ts'
 
 /** One model of one server: what the bus lists, counts and quarantines by itself. */
-export interface Instance {
+export interface ModelInstance {
   readonly model: string
   readonly backend: string
   readonly maxConcurrent: number
@@ -31,7 +31,7 @@ const message = z.strictObject({
 const meta = z.object({ ms: z.number(), model: z.string(), tokens_in: z.number(), tokens_out: z.number().optional() })
 
 // oxlint-disable-next-line typescript/explicit-function-return-type -- the type is the schemas', which follow
-export const chatTool = ({ model, backend, maxConcurrent, timeoutSeconds }: Instance) =>
+export const chatTool = ({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) =>
   defineTool({
     name: 'llm.chat',
     title: 'Chat with a language model',
@@ -71,7 +71,7 @@ export const chatTool = ({ model, backend, maxConcurrent, timeoutSeconds }: Inst
   })
 
 // oxlint-disable-next-line typescript/explicit-function-return-type -- the type is the schemas', which follow
-export const embedTool = ({ model, backend, maxConcurrent, timeoutSeconds }: Instance) =>
+export const embedTool = ({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) =>
   defineTool({
     name: 'embed.text',
     title: 'Turn texts into vectors',

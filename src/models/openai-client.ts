@@ -8,11 +8,11 @@
  */
 import { z } from 'zod'
 import type { Fault } from '../core/fault.ts'
-import { jsonIn } from '../core/json.ts'
+import { parseJsonOrUndefined } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { thrownMessage } from '../core/thrown.ts'
-import type { Backend, ChatEnd, ChatRequest } from './backend.ts'
+import type { ModelBackend, ChatEnd, ChatRequest } from './backend.ts'
 
 export interface OpenAiOptions {
   /** Up to and including `/v1`. */
@@ -49,7 +49,7 @@ const embeddings = z.object({
   usage: z.object({ prompt_tokens: tokens }).nullish(),
 })
 
-export function openAiBackend(options: OpenAiOptions): Backend {
+export function openAiBackend(options: OpenAiOptions): ModelBackend {
   const name = new URL(options.url).host
   return {
     name,
@@ -105,7 +105,7 @@ async function* chat(
       if (!line.startsWith('data:')) continue
       const data = line.slice(5).trim()
       if (data === '[DONE]') break
-      const parsed = chunk.safeParse(jsonIn(data))
+      const parsed = chunk.safeParse(parseJsonOrUndefined(data))
       if (!parsed.success) return fail(nonsense(`${options.url} sent something that is no part of an answer.`))
       usage = parsed.data.usage ?? usage
       const [choice] = parsed.data.choices
@@ -208,7 +208,7 @@ async function readJson(response: Response): Promise<unknown> {
   } catch {
     return undefined
   }
-  return jsonIn(text)
+  return parseJsonOrUndefined(text)
 }
 
 function brokenOff(url: string, error: unknown, signal: AbortSignal): Fault {

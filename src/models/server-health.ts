@@ -5,7 +5,7 @@
  */
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
-import type { Backend } from './backend.ts'
+import type { ModelBackend } from './backend.ts'
 
 /** Hears once that something is wrong, and once that it is not any more, however often it is asked meanwhile. */
 export interface ServerNews {
@@ -13,7 +13,7 @@ export interface ServerNews {
   readonly well: () => void
 }
 
-export interface WatchedBackend extends Backend {
+export interface WatchedBackend extends ModelBackend {
   readonly trouble: () => Fault | undefined
   /** Asks only whether anybody is there. */
   readonly look: (signal: AbortSignal) => Promise<void>
@@ -22,7 +22,7 @@ export interface WatchedBackend extends Backend {
 /** Says something about the server; that it is busy, or that the caller left, does not. */
 const TELLING: ReadonlySet<Fault['kind']> = new Set(['offline', 'failed', 'not-found'])
 
-export function watched(backend: Backend, news: ServerNews): WatchedBackend {
+export function watchBackend(backend: ModelBackend, news: ServerNews): WatchedBackend {
   let trouble: Fault | undefined
   const note = <Answer extends Result<unknown, Fault>>(answer: Answer): Answer => {
     if (!answer.ok && !TELLING.has(answer.fault.kind)) return answer

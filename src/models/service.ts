@@ -8,12 +8,12 @@ import type { ModelsConfig } from '../config/models.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
-import type { Backend } from './backend.ts'
+import type { ModelBackend } from './backend.ts'
 import { BUILTIN_MODEL, builtinBackend } from './builtin.ts'
 import { chatTool, embedTool } from './definitions.ts'
-import type { Instance } from './definitions.ts'
+import type { ModelInstance } from './definitions.ts'
 import { openAiBackend } from './openai-client.ts'
-import { watched } from './server-health.ts'
+import { watchBackend } from './server-health.ts'
 import type { WatchedBackend } from './server-health.ts'
 
 export interface ModelsParts {
@@ -48,12 +48,12 @@ export function createModels({ config, environment, clock, logger }: ModelsParts
     ...config.endpoints.flatMap(({ url, keyVariable, chat, embed, maxConcurrent, timeoutSeconds }) => {
       // By name: a key in the configuration file would be in every backup of it.
       const key = keyVariable === undefined ? undefined : environment[keyVariable]
-      const backend = watched(openAiBackend({ url, key: key === '' ? undefined : key }), {
+      const backend = watchBackend(openAiBackend({ url, key: key === '' ? undefined : key }), {
         trouble: (message) => logger.warn({ url }, message),
         well: () => logger.info({ url }, 'the model server answers again'),
       })
       servers.push(backend)
-      const of = (model: string): Instance => ({ model, backend: backend.name, maxConcurrent, timeoutSeconds })
+      const of = (model: string): ModelInstance => ({ model, backend: backend.name, maxConcurrent, timeoutSeconds })
       return [
         ...chat.map((model) => chatWith(backend, of(model), clock)),
         ...embed.map((model) => embedWith(backend, of(model), clock)),
@@ -102,7 +102,7 @@ function builtin(clock: Clock): readonly Capability[] {
   return [chatWith(builtinBackend, instance, clock), embedWith(builtinBackend, instance, clock)]
 }
 
-function chatWith(backend: Backend, instance: Instance, clock: Clock): Capability {
+function chatWith(backend: ModelBackend, instance: ModelInstance, clock: Clock): Capability {
   const { model } = instance
   return chatTool(instance).streamedBy(async function* ({ params, input }, { signal }) {
     const startedMs = clock.monotonic()
@@ -129,7 +129,7 @@ function chatWith(backend: Backend, instance: Instance, clock: Clock): Capabilit
   })
 }
 
-function embedWith(backend: Backend, instance: Instance, clock: Clock): Capability {
+function embedWith(backend: ModelBackend, instance: ModelInstance, clock: Clock): Capability {
   const { model } = instance
   return embedTool(instance).handledBy(async ({ input }, { signal }) => {
     const startedMs = clock.monotonic()

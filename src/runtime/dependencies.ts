@@ -15,7 +15,7 @@ import { visibleText } from '../core/stranger-text.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** What every tool that keeps records needs: a change and its ledger event are one work of `database.commit`. */
-export interface Records {
+export interface RuntimeRecords {
   readonly database: Database
   readonly ledger: Ledger
   readonly clock: Clock
@@ -27,7 +27,7 @@ export const RUNTIME_LOCK = 'runtime'
 /** Of what a program calls itself. */
 const MAX_CLIENT_LENGTH = 128
 
-export interface Origin {
+export interface CallOrigin {
   /** Whose credential the call came with. */
   readonly principal: string
   /** What the program calls itself: nobody proves it, so it never stands in the credential's place. */
@@ -36,7 +36,7 @@ export interface Origin {
 }
 
 /** Who asked, and in which call: what every event of the runtime says. */
-export function origin({ caller, traceId }: Call): Origin {
+export function readOrigin({ caller, traceId }: Call): CallOrigin {
   const client = caller.kind === 'principal' ? caller.client : undefined
   return {
     principal: callerKey(caller),
@@ -45,11 +45,11 @@ export function origin({ caller, traceId }: Call): Origin {
   }
 }
 
-export function answer(data: Json): Outcome {
+export function runtimeAnswer(data: Json): Outcome {
   return ok({ data })
 }
 
 /** For works that may refuse. A fault is no exception, so nothing is undone: a work checks first and writes last. */
-export function answerOf(result: Result<Json, Fault>): Outcome {
-  return result.ok ? answer(result.value) : fail(result.fault)
+export function toRuntimeAnswer(result: Result<Json, Fault>): Outcome {
+  return result.ok ? runtimeAnswer(result.value) : fail(result.fault)
 }

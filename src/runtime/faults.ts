@@ -65,7 +65,7 @@ const KINDS = {
 
 export type RuntimeCode = keyof typeof KINDS
 
-export function fault(code: RuntimeCode, message: string, details?: JsonObject): Fault {
+export function runtimeFault(code: RuntimeCode, message: string, details?: JsonObject): Fault {
   return { kind: KINDS[code], code, message, ...(details === undefined ? {} : { details }) }
 }
 
@@ -75,7 +75,7 @@ export function isRuntimeCode(code: string | undefined): code is RuntimeCode {
 }
 
 /** For arguments that only the handler can judge; looks like what the schema would have said. */
-export function badArgument(argument: string, message: string): Fault {
+export function runtimeArgumentFault(argument: string, message: string): Fault {
   return {
     kind: 'invalid-arguments',
     message: `${argument}: ${message}`,

@@ -6,9 +6,9 @@
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { ok } from '../core/result.ts'
-import { answer, RUNTIME_LOCK } from './dependencies.ts'
+import { runtimeAnswer, RUNTIME_LOCK } from './dependencies.ts'
 import { defineRuntimeTool } from './runtime-tool.ts'
-import { MAX_REASON_LENGTH, text } from './text.ts'
+import { MAX_REASON_LENGTH, textArgument } from './text.ts'
 
 const GUIDE_URI = 'hearthbus://runtime/audited-work'
 
@@ -55,7 +55,7 @@ const guidePrompt = defineRuntimeTool({
     kind: 'prompt',
     arguments: [{ name: 'goal', description: 'What is to be done.', required: true }],
   },
-  input: z.strictObject({ goal: text(MAX_REASON_LENGTH) }),
+  input: z.strictObject({ goal: textArgument(MAX_REASON_LENGTH) }),
   output: z.looseObject({ messages: z.array(z.looseObject({})) }),
 })
 
@@ -63,7 +63,7 @@ export function guideCapabilities(): readonly Capability[] {
   return [
     guideResource.handledBy(async () => ok({ data: GUIDE })),
     guidePrompt.handledBy(async ({ goal }) =>
-      answer({
+      runtimeAnswer({
         description: 'Audited work',
         messages: [
           {

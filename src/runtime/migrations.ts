@@ -4,7 +4,7 @@
  *
  * Pure.
  */
-import type { Migrations } from '../core/database-store.ts'
+import type { ModuleMigrations } from '../core/database-store.ts'
 
 /**
  *   audit_sessions 1──n thought_records n──1 tasks ──n task_dependencies
@@ -13,7 +13,7 @@ import type { Migrations } from '../core/database-store.ts'
  *
  * Every `log_index` is an entry of the ledger, and every `seq` the one that created the row, which orders them.
  */
-export const runtimeMigrations: Migrations = {
+export const runtimeMigrations: ModuleMigrations = {
   room: 'runtime',
   steps: [
     `

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { page, readCursor } from './paging.ts'
+import { cutPage, readCursor } from './paging.ts'
 
 describe('page', () => {
   it('says that there is more only when there is', () => {
-    expect(page([1, 2, 3], 2, String)).toEqual({ rows: [1, 2], next_cursor: '2' })
-    expect(page([1, 2], 2, String)).toEqual({ rows: [1, 2] })
-    expect(page([], 2, String)).toEqual({ rows: [] })
+    expect(cutPage([1, 2, 3], 2, String)).toEqual({ rows: [1, 2], next_cursor: '2' })
+    expect(cutPage([1, 2], 2, String)).toEqual({ rows: [1, 2] })
+    expect(cutPage([], 2, String)).toEqual({ rows: [] })
   })
 })
 

@@ -8,7 +8,7 @@ import type { Fault } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { decodeCursor, MAX_CURSOR_CHARACTERS } from '../toolbox/cursor.ts'
-import { badArgument } from './faults.ts'
+import { runtimeArgumentFault } from './faults.ts'
 
 /** What a model can read at once; of records with long texts fewer fit, and their lists cut by size as well. */
 const MAX_PAGE = 200
@@ -35,11 +35,11 @@ export function readCursor<Key extends readonly number[]>(
   length: Key['length'],
 ): Result<Key | undefined, Fault> {
   const key = decodeCursor<Key>(cursor, scope, length)
-  return key.ok ? key : fail(badArgument('cursor', key.fault))
+  return key.ok ? key : fail(runtimeArgumentFault('cursor', key.fault))
 }
 
 /** One more row than the page tells whether there is a next page. */
-export function page<Row>(
+export function cutPage<Row>(
   rows: readonly Row[],
   limit: number,
   cursorOf: (last: Row) => string,

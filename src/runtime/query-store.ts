@@ -9,7 +9,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 export type Prepare = (text: string) => StatementSync
 
 /** The texts are ours and few: every combination of a list's filters at most. */
-export function preparedOnce(sql: DatabaseSync): Prepare {
+export function createPrepare(sql: DatabaseSync): Prepare {
   const known = new Map<string, StatementSync>()
   return (text) => {
     // Preparing costs more than most of these queries take to run.
@@ -19,16 +19,16 @@ export function preparedOnce(sql: DatabaseSync): Prepare {
   }
 }
 
-export interface Condition {
+export interface SqlCondition {
   readonly where: string
   readonly parameters: Readonly<Record<string, string>>
 }
 
 /** `tests` has one SQL test per filter, with the filter's name as its parameter. */
-export function given<Name extends string>(
+export function givenFilters<Name extends string>(
   filter: Readonly<Partial<Record<Name, string>>>,
   tests: Readonly<Record<Name, string>>,
-): Condition {
+): SqlCondition {
   const parameters: Record<string, string> = {}
   const where: string[] = []
   // By the tests, not by the filter: a key of the filter that has no test must not get into the statement.

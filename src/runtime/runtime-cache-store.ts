@@ -8,19 +8,26 @@ import type { DatabaseSync } from 'node:sqlite'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { BODY_ERASED } from '../ledger/group.ts'
-import { prepared } from '../ledger/entry-cache-store.ts'
+import { prepareOnce } from '../ledger/entry-cache-store.ts'
 import type { CachedEntry, EntryCache } from '../ledger/entry-cache-store.ts'
-import { textField } from '../ledger/entry.ts'
+import { entryText } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { ERASED } from '../ledger/state-log.ts'
 import { runtimeMigrations } from './migrations.ts'
 import { SESSION_FINAL, SESSION_START } from './proofs/session-leaf.ts'
 import { isRetry } from './tasks/machine.ts'
-import type { Status } from './tasks/machine.ts'
-import { priorityRank } from './tasks/priority.ts'
-import { ERASABLE, TASK_CHANGED, TASK_CREATED, TASK_TRANSITION, taskOf, wordsSetBy } from './tasks/task-entries.ts'
+import type { TaskStatus } from './tasks/machine.ts'
+import { rankPriority } from './tasks/priority.ts'
+import {
+  ERASABLE,
+  TASK_CHANGED,
+  TASK_CREATED,
+  TASK_TRANSITION,
+  readTaskId,
+  listErasableWords,
+} from './tasks/task-entries.ts'
 import type { ErasableWord } from './tasks/task-entries.ts'
-import { THOUGHT_EVENT } from './trail/leaf.ts'
+import { THOUGHT_EVENT } from './trail/thought-leaf.ts'
 
 type Words = Readonly<Record<ErasableWord, string | null>>
 
@@ -61,7 +68,7 @@ export const runtimeCache: EntryCache = {
 
   apply: {
     [TASK_CREATED]: (sql, { entry, body }) => {
-      const id = taskOf(entry)
+      const id = readTaskId(entry)
       if (id === undefined) return
       putTask(sql, {
         ...wordsAfter(NO_WORDS, entry, body),
@@ -83,7 +90,7 @@ export const runtimeCache: EntryCache = {
 
     [THOUGHT_EVENT]: (sql, { entry, leafHash }) => {
       const text = (field: string): Json => entry[field] ?? null
-      prepared(
+      prepareOnce(
         sql,
         `INSERT OR REPLACE INTO thought_records VALUES (:seq, :id, :type, :task_id, :agent_id, :session_id, :timestamp,
            :prev_hash, :hash, :principal, :client, :public_key, :signature, :seq, :leaf_hash)`,
@@ -96,22 +103,22 @@ export const runtimeCache: EntryCache = {
 
     [SESSION_START]: (sql, { entry, body }) => {
       const intent = isJsonObject(body) && typeof body['intent'] === 'string' ? body['intent'] : ERASED
-      prepared(sql, 'INSERT OR REPLACE INTO audit_sessions VALUES (?, ?, ?, ?, ?, ?, ?, NULL)').run(
-        textField(entry, 'session_id') ?? '',
+      prepareOnce(sql, 'INSERT OR REPLACE INTO audit_sessions VALUES (?, ?, ?, ?, ?, ?, ?, NULL)').run(
+        entryText(entry, 'session_id') ?? '',
         intent,
         (entry['task_id'] ?? null) as string | null,
         entry.at,
-        textField(entry, 'principal') ?? '',
-        textField(entry, 'client') ?? null,
+        entryText(entry, 'principal') ?? '',
+        entryText(entry, 'client') ?? null,
         entry.seq,
       )
     },
     [SESSION_FINAL]: (sql, { entry, leafHash }) => {
-      const id = textField(entry, 'session_id') ?? ''
-      prepared(sql, 'UPDATE audit_sessions SET finalized_at = ? WHERE session_id = ?').run(entry.at, id)
-      prepared(sql, 'INSERT OR REPLACE INTO merkle_roots VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
+      const id = entryText(entry, 'session_id') ?? ''
+      prepareOnce(sql, 'UPDATE audit_sessions SET finalized_at = ? WHERE session_id = ?').run(entry.at, id)
+      prepareOnce(sql, 'INSERT OR REPLACE INTO merkle_roots VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
         id,
-        textField(entry, 'root') ?? '',
+        entryText(entry, 'root') ?? '',
         Number(entry['record_count']),
         Number(entry['first_index']),
         Number(entry['last_index']),
@@ -123,20 +130,20 @@ export const runtimeCache: EntryCache = {
 
     [BODY_ERASED]: (sql, { erased }) => {
       if (erased === undefined) return
-      const id = taskOf(erased)
+      const id = readTaskId(erased)
       if (id !== undefined) eraseWords(sql, id, erased.seq)
       if (erased.kind === SESSION_START)
-        prepared(sql, 'UPDATE audit_sessions SET intent = ? WHERE session_id = ?').run(
+        prepareOnce(sql, 'UPDATE audit_sessions SET intent = ? WHERE session_id = ?').run(
           ERASED,
-          textField(erased, 'session_id') ?? '',
+          entryText(erased, 'session_id') ?? '',
         )
     },
   },
 
   showing: (entry) => {
-    const id = taskOf(entry)
-    if (id !== undefined && wordsSetBy(entry).length > 0) return [{ what: 'task', id }]
-    return entry.kind === SESSION_START ? [{ what: 'session', id: textField(entry, 'session_id') ?? '' }] : []
+    const id = readTaskId(entry)
+    if (id !== undefined && listErasableWords(entry).length > 0) return [{ what: 'task', id }]
+    return entry.kind === SESSION_START ? [{ what: 'session', id: entryText(entry, 'session_id') ?? '' }] : []
   },
 }
 
@@ -156,13 +163,13 @@ const THOUGHT_COLUMNS = [
 ] as const
 
 function changeTask(sql: DatabaseSync, { entry, body }: CachedEntry): void {
-  const id = taskOf(entry)
+  const id = readTaskId(entry)
   const before = id === undefined ? undefined : taskRow(sql, id)
   // Somebody removed the row: that it is missing is found when the tables are compared.
   if (id === undefined || before === undefined) return
   const { from, to } = entry
   const words = wordsAfter(before, entry, body)
-  prepared(
+  prepareOnce(
     sql,
     `UPDATE tasks SET title = :title, project_id = :project_id, description = :description, priority = :priority,
        priority_rank = :rank, assignee = :assignee, cancel_reason = :cancel_reason, updated_at = :updated_at,
@@ -172,12 +179,12 @@ function changeTask(sql: DatabaseSync, { entry, body }: CachedEntry): void {
     ...words,
     id,
     seq: entry.seq,
-    rank: priorityRank(words.priority),
+    rank: rankPriority(words.priority),
     status: typeof to === 'string' ? to : null,
     // The wall clock may have gone back; a task is never updated before it was.
     updated_at: entry.at > before.updated_at ? entry.at : before.updated_at,
     version: Number(entry['version']),
-    attempt: isRetry(from as Status, to as Status) ? before.attempt + 1 : before.attempt,
+    attempt: isRetry(from as TaskStatus, to as TaskStatus) ? before.attempt + 1 : before.attempt,
     verify_index: to === 'VERIFY' ? entry.seq : before.verify_index,
     set_by: setByAfter(before.set_by, entry),
   })
@@ -185,25 +192,25 @@ function changeTask(sql: DatabaseSync, { entry, body }: CachedEntry): void {
 }
 
 function putTask(sql: DatabaseSync, row: TaskRow & Readonly<Record<string, string | number | null>>): void {
-  prepared(
+  prepareOnce(
     sql,
     `INSERT OR REPLACE INTO tasks (seq, id, project_id, title, description, status, priority, priority_rank, assignee,
        cancel_reason, created_at, updated_at, version, attempt, log_index, verify_index, set_by)
      VALUES (:seq, :id, :project_id, :title, :description, :status, :priority, :rank, :assignee, :cancel_reason,
        :created_at, :updated_at, :version, :attempt, :log_index, :verify_index, :set_by)`,
-  ).run({ ...row, rank: priorityRank(row.priority) })
+  ).run({ ...row, rank: rankPriority(row.priority) })
 }
 
 /** Ids of tasks are nobody's words: they are in the entry and stay. */
 function putDependencies(sql: DatabaseSync, id: string, { seq, depends_on: ids }: LedgerEntry): void {
-  prepared(sql, 'DELETE FROM task_dependencies WHERE task_id = ?').run(id)
+  prepareOnce(sql, 'DELETE FROM task_dependencies WHERE task_id = ?').run(id)
   for (const [position, other] of (Array.isArray(ids) ? ids : []).entries())
-    prepared(sql, 'INSERT INTO task_dependencies VALUES (?, ?, ?, ?)').run(id, String(other), position, seq)
+    prepareOnce(sql, 'INSERT INTO task_dependencies VALUES (?, ?, ?, ?)').run(id, String(other), position, seq)
 }
 
 function wordsAfter(before: Words, entry: LedgerEntry, body: Json | undefined): Words {
   const words = { ...pick(before) }
-  for (const word of wordsSetBy(entry)) words[word] = saidOf(word, body)
+  for (const word of listErasableWords(entry)) words[word] = saidOf(word, body)
   for (const word of emptiedBy(entry)) words[word] = null
   return words
 }
@@ -225,7 +232,7 @@ function emptiedBy({ emptied }: LedgerEntry): readonly ErasableWord[] {
 /** Which entry has the words of each field, as JSON. */
 function setByAfter(before: string, entry: LedgerEntry): string {
   const setBy = JSON.parse(before) as Record<string, number>
-  for (const word of wordsSetBy(entry)) setBy[word] = entry.seq
+  for (const word of listErasableWords(entry)) setBy[word] = entry.seq
   for (const word of emptiedBy(entry)) delete setBy[word]
   return JSON.stringify(
     Object.fromEntries(Object.entries(setBy).toSorted(([left], [right]) => (left < right ? -1 : 1))),
@@ -238,13 +245,13 @@ function eraseWords(sql: DatabaseSync, id: string, seq: number): void {
   const setBy = JSON.parse(row.set_by) as Record<string, number>
   const words = pick(row)
   for (const word of ERASABLE) if (setBy[word] === seq && words[word] !== null) words[word] = ERASED
-  prepared(
+  prepareOnce(
     sql,
     `UPDATE tasks SET title = :title, project_id = :project_id, description = :description, priority = :priority,
        priority_rank = :rank, assignee = :assignee, cancel_reason = :cancel_reason WHERE id = :id`,
-  ).run({ ...words, id, rank: priorityRank(words.priority) })
+  ).run({ ...words, id, rank: rankPriority(words.priority) })
 }
 
 function taskRow(sql: DatabaseSync, id: string): TaskRow | undefined {
-  return prepared(sql, 'SELECT * FROM tasks WHERE id = ?').get(id) as TaskRow | undefined
+  return prepareOnce(sql, 'SELECT * FROM tasks WHERE id = ?').get(id) as TaskRow | undefined
 }

@@ -7,9 +7,9 @@
 import { z } from 'zod'
 import type { Assessment } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
-import type { Tool, ToolDefinition } from '../bus/capability-definition.ts'
+import type { ToolBuilder, ToolDefinition } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
-import { failurePattern, runtimeFamily } from './envelope.ts'
+import { failurePattern, runtimeFamily } from './runtime-envelope.ts'
 
 const PATTERN_SENTENCES = {
   A: 'Failures: pattern A, `{ok: false, error}` with `isError`.',
@@ -23,7 +23,7 @@ export function withFailurePattern(name: string, description: string): string {
 
 export function defineRuntimeTool<Input extends z.ZodType<JsonObject, unknown>>(
   definition: Omit<ToolDefinition<Input>, 'family'>,
-): Tool<Input> {
+): ToolBuilder<Input> {
   const { name, description } = definition
   return defineTool({ ...definition, family: runtimeFamily, description: withFailurePattern(name, description) })
 }

@@ -6,7 +6,7 @@
  * Reads and writes through its stores.
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
-import type { Records } from './dependencies.ts'
+import type { RuntimeRecords } from './dependencies.ts'
 import { guideCapabilities } from './guide.ts'
 import { runtimeProjection } from './runtime-state.ts'
 import { createSessionStore } from './proofs/session-store.ts'
@@ -20,13 +20,13 @@ import { skillTools } from './skills/tools.ts'
 import { consensusTools } from './consensus/tools.ts'
 import type { ConsensusPeers } from './consensus/tools.ts'
 import type { Guard } from '../guard/guard.ts'
-import type { Watched } from './system/attention.ts'
-import { busTools } from './system/bus-tools.ts'
+import type { AttentionSources } from './system/attention.ts'
+import { createBusTools } from './system/bus-tools.ts'
 import type { ViewedBus } from './system/bus-tools.ts'
-import { changeTools } from './system/change-tools.ts'
+import { createChangeTools } from './system/change-tools.ts'
 import type { AskedBus, AskedGuard } from './system/change-tools.ts'
-import { ledgerCheck, overall, queueCheck, spelt } from './system/health.ts'
-import type { Check, Queue } from './system/health.ts'
+import { checkLedger, worstStatus, checkQueue, toSnakeCase } from './system/health.ts'
+import type { HealthCheck, LockQueue } from './system/health.ts'
 import { ledgerFacts } from './system/ledger-facts.ts'
 import { exportTools } from './system/export-tools.ts'
 import { ledgerProver, ledgerTools } from './system/ledger-tools.ts'
@@ -51,18 +51,18 @@ export interface RuntimeConfig {
   readonly dataDirectory: string | undefined
 }
 
-export interface RuntimeOptions extends Records {
+export interface RuntimeOptions extends RuntimeRecords {
   readonly config: RuntimeConfig
   /** Of this node's verifiable randomness: 32 bytes. */
   readonly vrfSecret: Uint8Array
   readonly bus: ViewedBus & RoutingBus & AskedBus
-  readonly guard: AskedGuard & Watched['guard'] & Pick<Guard, 'quorums' | 'visible' | 'approvals'>
+  readonly guard: AskedGuard & AttentionSources['guard'] & Pick<Guard, 'quorums' | 'visible' | 'approvals'>
   /** Other nodes, once the mesh has started; absent: there are none. */
   readonly peers?: () => ConsensusPeers | undefined
   /** Everybody else who says how it is; asked each time, since they start one after the other. */
-  readonly reporters: Watched['reporters']
+  readonly reporters: AttentionSources['reporters']
   /** Calls that wait for a lock, from the chain. */
-  readonly queue: () => Queue
+  readonly queue: () => LockQueue
 }
 
 export function createRuntime(options: RuntimeOptions): Service {
@@ -93,9 +93,9 @@ export function createRuntime(options: RuntimeOptions): Service {
   const reputation = new Reputation(ledger)
   const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), state)
   const probe = createProbe(records, config.dataDirectory)
-  const standing = (): Readonly<Record<string, Check>> => ({
-    ledger: ledgerCheck(ledgerFacts(records, config.checkpointSeconds)),
-    queue: queueCheck(queue()),
+  const standing = (): Readonly<Record<string, HealthCheck>> => ({
+    ledger: checkLedger(ledgerFacts(records, config.checkpointSeconds)),
+    queue: checkQueue(queue()),
   })
   const capabilities: readonly Capability[] = [
     ...serverTools(records, facts, probe),
@@ -106,8 +106,8 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...proofTools(records, stores, ledgerProver(ledger)),
     ...ledgerTools(ledger),
     ...exportTools(ledger),
-    ...changeTools(records, bus, guard),
-    ...busTools(bus, guard),
+    ...createChangeTools(records, bus, guard),
+    ...createBusTools(bus, guard),
     ...routerTools(records, bus),
     ...randomTools(vrfSecret),
     ...consensusTools(bus, guard, { peers, vrfSecret }),
@@ -135,10 +135,10 @@ export function createRuntime(options: RuntimeOptions): Service {
   }
 }
 
-function healthOf(checks: Readonly<Record<string, Check>>): ServiceHealth {
+function healthOf(checks: Readonly<Record<string, HealthCheck>>): ServiceHealth {
   const wrong = Object.values(checks).flatMap(({ status, message }) => (status === 'skipped' ? [] : (message ?? [])))
   return {
-    status: overall(Object.values(checks)),
-    details: { ...(wrong.length === 0 ? {} : { advice: wrong.join(' ') }), ...spelt(checks) },
+    status: worstStatus(Object.values(checks)),
+    details: { ...(wrong.length === 0 ? {} : { advice: wrong.join(' ') }), ...toSnakeCase(checks) },
   }
 }

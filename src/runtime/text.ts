@@ -18,7 +18,7 @@ export const MAX_CONTENT_LENGTH = 32_000
  * A lone surrogate has no UTF-8 form and so no canonical JSON: it could be neither stored nor hashed as it was given.
  * NUL ends a string for half of the programs that might read the database.
  */
-export function text(maxLength: number, empty = 'must not be empty'): z.ZodString {
+export function textArgument(maxLength: number, empty = 'must not be empty'): z.ZodString {
   return z
     .string()
     .min(1, empty)
@@ -26,4 +26,4 @@ export function text(maxLength: number, empty = 'must not be empty'): z.ZodStrin
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be Unicode text without NUL')
 }
 
-export const id = (): z.ZodString => text(MAX_ID_LENGTH)
+export const idArgument = (): z.ZodString => textArgument(MAX_ID_LENGTH)

@@ -3,24 +3,24 @@
  *
  * Pure.
  */
-import type { Circuit, House, Slot, WeekProgram, Zone } from './house-state.ts'
+import type { HouseCircuit, SimulatedHouse, HouseSlot, WeekProgram, HouseZone } from './house-state.ts'
 
 const DAY_MS = 86_400_000
 const FROST_CELSIUS = 5
 
 /** 0 is Monday; the clock of the house is written as UTC. */
-export function weekdayOf(timeMs: number): number {
+export function readWeekday(timeMs: number): number {
   return (new Date(timeMs).getUTCDay() + 6) % 7
 }
 
 /** The one that runs now; slots of no length never do. */
-export function activeSlot(program: WeekProgram, timeMs: number): Slot | undefined {
+export function activeSlot(program: WeekProgram, timeMs: number): HouseSlot | undefined {
   const minute = Math.floor((timeMs % DAY_MS) / 60_000)
-  return program[weekdayOf(timeMs)]?.find(({ startMinute, endMinute }) => minute >= startMinute && minute < endMinute)
+  return program[readWeekday(timeMs)]?.find(({ startMinute, endMinute }) => minute >= startMinute && minute < endMinute)
 }
 
 /** In order of importance: off, quick veto, holiday, manual, program. */
-export function zoneTarget(zone: Zone, { timeMs, systemOff }: House): number {
+export function zoneTarget(zone: HouseZone, { timeMs, systemOff }: SimulatedHouse): number {
   if (systemOff || zone.mode === 'off') return FROST_CELSIUS
   if (zone.quickVeto !== undefined && zone.quickVeto.untilMs > timeMs) return zone.quickVeto.celsius
   if (zone.holiday !== undefined && zone.holiday.startMs <= timeMs && timeMs < zone.holiday.endMs)
@@ -32,10 +32,10 @@ export function zoneTarget(zone: Zone, { timeMs, systemOff }: House): number {
 
 /** A heating curve lifted by what the rooms lack; the pump rests when they are warm or summer is here. */
 export function circuitDemand(
-  circuit: Circuit,
+  circuit: HouseCircuit,
   index: number,
-  house: House,
-): Pick<Circuit, 'pumpOn' | 'flowSetCelsius'> {
+  house: SimulatedHouse,
+): Pick<HouseCircuit, 'pumpOn' | 'flowSetCelsius'> {
   const zones = house.zones.filter((zone) => zone.circuit === index)
   // A band of 0.4 K: started below, stopped above, so that the pump does not flutter.
   const needed = zones.filter((zone) => zone.roomCelsius < zone.targetCelsius + (circuit.pumpOn ? 0.25 : -0.15))
@@ -55,7 +55,7 @@ export function circuitDemand(
 /**
  * Charges inside its program once the cylinder has cooled by the hysteresis, until it is hot; a boost charges at once.
  */
-export function dhwDemand({ dhw, timeMs, systemOff }: House): boolean {
+export function dhwDemand({ dhw, timeMs, systemOff }: SimulatedHouse): boolean {
   const hot = dhw.topCelsius >= dhw.targetCelsius
   if (systemOff || dhw.mode === 'off' || hot) return false
   const allowed = dhw.boost || dhw.mode === 'manual' || activeSlot(dhw.program, timeMs) !== undefined

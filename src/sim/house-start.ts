@@ -3,12 +3,12 @@
  *
  * Pure.
  */
-import type { EnergyMeter, House, Slot, WeekProgram, Zone } from './house-state.ts'
+import type { EnergyMeter, SimulatedHouse, HouseSlot, WeekProgram, HouseZone } from './house-state.ts'
 
 /** Minutes since midnight. */
 const at = (hour: number, minute = 0): number => hour * 60 + minute
-const everyDay = (slots: readonly Slot[]): WeekProgram => Array.from({ length: 7 }, () => slots)
-const workdays = (week: readonly Slot[], weekend: readonly Slot[]): WeekProgram =>
+const everyDay = (slots: readonly HouseSlot[]): WeekProgram => Array.from({ length: 7 }, () => slots)
+const workdays = (week: readonly HouseSlot[], weekend: readonly HouseSlot[]): WeekProgram =>
   Array.from({ length: 7 }, (_, day) => (day < 5 ? week : weekend))
 /** Last month and last year a little worse than this one, so that no two figures are equal by accident. */
 const meter = (totalKwh: number, yearKwh: number, monthKwh: number): EnergyMeter => ({
@@ -21,7 +21,7 @@ const meter = (totalKwh: number, yearKwh: number, monthKwh: number): EnergyMeter
 })
 
 /** A family house with radiators downstairs, a warm floor upstairs, a 150 l cylinder and 4 m² of collector. */
-export function newHouse(seed: number, startMs: number): House {
+export function newHouse(seed: number, startMs: number): SimulatedHouse {
   const zone = {
     humidityPct: 46,
     mode: 'auto',
@@ -30,7 +30,7 @@ export function newHouse(seed: number, startMs: number): House {
     holiday: undefined,
     heating: false,
   } as const
-  const downstairs: Zone = {
+  const downstairs: HouseZone = {
     ...zone,
     name: 'Living',
     circuit: 0,
@@ -51,7 +51,7 @@ export function newHouse(seed: number, startMs: number): House {
     gainsWatts: 320,
     windowM2: 6,
   }
-  const upstairs: Zone = {
+  const upstairs: HouseZone = {
     ...zone,
     name: 'Upstairs',
     circuit: 1,

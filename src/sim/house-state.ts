@@ -6,7 +6,7 @@
 export type OperatingMode = 'off' | 'auto' | 'manual'
 
 /** Minutes since midnight; `endMinute` 1440 is the end of the day. */
-export interface Slot {
+export interface HouseSlot {
   readonly startMinute: number
   readonly endMinute: number
   /** `undefined` where the program has no temperature of its own and the setpoint counts. */
@@ -14,7 +14,7 @@ export interface Slot {
 }
 
 /** Monday first. */
-export type WeekProgram = readonly (readonly Slot[])[]
+export type WeekProgram = readonly (readonly HouseSlot[])[]
 
 interface Weather {
   readonly yearMeanCelsius: number
@@ -32,7 +32,7 @@ interface Holiday {
   readonly celsius: number
 }
 
-export interface Zone {
+export interface HouseZone {
   readonly name: string
   /** Index into the house's circuits. */
   readonly circuit: number
@@ -57,7 +57,7 @@ export interface Zone {
   readonly windowM2: number
 }
 
-export interface Circuit {
+export interface HouseCircuit {
   readonly hasMixer: boolean
   readonly curve: number
   readonly flowMinCelsius: number
@@ -141,15 +141,15 @@ interface Energy {
   readonly electricDhw: EnergyMeter
 }
 
-export interface House {
+export interface SimulatedHouse {
   /** State of the house's own chance: weather and taps are part of what repeats. */
   readonly chance: number
   /** The house's own wall clock, written as if it were UTC. */
   readonly timeMs: number
   readonly systemOff: boolean
   readonly weather: Weather
-  readonly zones: readonly Zone[]
-  readonly circuits: readonly Circuit[]
+  readonly zones: readonly HouseZone[]
+  readonly circuits: readonly HouseCircuit[]
   readonly dhw: HotWater
   readonly boiler: Boiler
   readonly solar: Solar

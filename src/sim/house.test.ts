@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest'
 
 import { newHouse } from './house-start.ts'
-import type { House } from './house-state.ts'
+import type { SimulatedHouse } from './house-state.ts'
 import { stepHouse } from './house.ts'
 
 const HOUR = 3_600
 const MONDAY = Date.UTC(2026, 0, 12)
 
 /** One sample a minute. */
-function live(house: House, hours: number): House[] {
-  const moments: House[] = []
+function live(house: SimulatedHouse, hours: number): SimulatedHouse[] {
+  const moments: SimulatedHouse[] = []
   for (let minute = 0, now = house; minute < hours * 60; minute++) moments.push((now = stepHouse(now, 60)))
   return moments
 }
 
-const withZone = (house: House, change: Partial<House['zones'][number]>): House => ({
+const withZone = (house: SimulatedHouse, change: Partial<SimulatedHouse['zones'][number]>): SimulatedHouse => ({
   ...house,
   zones: house.zones.map((zone) => ({ ...zone, ...change })),
 })
@@ -55,14 +55,14 @@ describe('house', () => {
       program: Array.from({ length: 7 }, () => [{ startMinute: 0, endMinute: 1_440, celsius: 23 }]),
     })
     const colder = withZone(start, { program: Array.from({ length: 7 }, () => []) })
-    const after = (house: House): number => stepHouse(house, 12 * HOUR).zones[0]?.roomCelsius ?? 0
+    const after = (house: SimulatedHouse): number => stepHouse(house, 12 * HOUR).zones[0]?.roomCelsius ?? 0
     expect(after(warmer)).toBeGreaterThan(22)
     expect(after(colder)).toBeLessThan(19)
   })
 
   it('obeys quick veto, manual mode and off, in that order of strength from the bottom', () => {
     const start = newHouse(6, MONDAY + 3 * HOUR * 1_000)
-    const target = (change: Partial<House['zones'][number]>): number =>
+    const target = (change: Partial<SimulatedHouse['zones'][number]>): number =>
       stepHouse(withZone(start, change), 10).zones[0]?.targetCelsius ?? 0
     expect(target({})).toBe(17)
     expect(target({ mode: 'manual', dayCelsius: 19.5 })).toBe(19.5)

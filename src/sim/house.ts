@@ -9,9 +9,9 @@
  *
  * Pure.
  */
-import { nextChance } from './ebus/chance.ts'
+import { nextRandom } from './ebus/random-state.ts'
 import { circuitDemand, dhwDemand, zoneTarget } from './house-control.ts'
-import type { EnergyMeter, House } from './house-state.ts'
+import type { EnergyMeter, SimulatedHouse } from './house-state.ts'
 
 /** Short against every time constant in here; the boiler's small water is the fastest of them. */
 const STEP_S = 10
@@ -20,13 +20,13 @@ const DAY_MS = 86_400_000
 const HOUR_S = 3_600
 
 /** The house `seconds` later. */
-export function stepHouse(house: House, seconds: number): House {
+export function stepHouse(house: SimulatedHouse, seconds: number): SimulatedHouse {
   let next = house
   for (let left = seconds; left > 0; left -= STEP_S) next = stepOnce(next, Math.min(left, STEP_S))
   return next
 }
 
-function stepOnce(house: House, seconds: number): House {
+function stepOnce(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const clocked = rollOver({ ...house, timeMs: house.timeMs + seconds * 1_000 }, house.timeMs)
   return stepMeters(
     stepRooms(stepWater(stepBoiler(stepDemand(stepWeather(clocked, seconds)), seconds), seconds), seconds),
@@ -35,14 +35,14 @@ function stepOnce(house: House, seconds: number): House {
 }
 
 /** Coldest before dawn, warmest in the afternoon, on top of the season and a front that drifts through. */
-function stepWeather(house: House, seconds: number): House {
+function stepWeather(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const { weather } = house
   const hour = (house.timeMs % DAY_MS) / 3_600_000
   const yearFraction = ((house.timeMs / DAY_MS) % 365.25) / 365.25
   // Coldest about 18 January.
   const season = weather.yearMeanCelsius - 9.5 * Math.cos(2 * Math.PI * (yearFraction - 0.05))
   const dayCurve = 3.5 * Math.cos((2 * Math.PI * (hour - 15)) / 24)
-  const drawn = nextChance(house.chance)
+  const drawn = nextRandom(house.chance)
   const pull = Math.sqrt(seconds / (12 * HOUR_S))
   const driftCelsius = weather.driftCelsius * (1 - seconds / (36 * HOUR_S)) + (drawn.value - 0.5) * 4 * pull
   const outsideCelsius = season + dayCurve + driftCelsius
@@ -61,7 +61,7 @@ function stepWeather(house: House, seconds: number): House {
 }
 
 /** What the regulator asks of boiler and circuits this moment. */
-function stepDemand(house: House): House {
+function stepDemand(house: SimulatedHouse): SimulatedHouse {
   const zones = house.zones.map((zone) => ({ ...zone, targetCelsius: zoneTarget(zone, house) }))
   const targeted = { ...house, zones }
   const circuits = house.circuits.map((circuit, index) => {
@@ -78,7 +78,7 @@ function stepDemand(house: House): House {
 }
 
 /** Hysteresis around the wanted flow temperature, and a flame that follows the gap between smallest and full. */
-function stepBoiler(house: House, seconds: number): House {
+function stepBoiler(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const { boiler, dhw, circuits } = house
   const heatingSet = Math.max(0, ...circuits.map(({ pumpOn, flowSetCelsius }) => (pumpOn ? flowSetCelsius : 0)))
   const mode = dhw.charging ? 'dhw' : heatingSet > 0 ? 'heating' : 'standby'
@@ -121,7 +121,7 @@ function stepBoiler(house: House, seconds: number): House {
 }
 
 /** Primary water, circuits, cylinder and collector. */
-function stepWater(house: House, seconds: number): House {
+function stepWater(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const { boiler, weather } = house
   const burnerWatts = (boiler.modulationPct / 100) * boiler.maxKw * 1_000
   const heating = boiler.mode === 'heating'
@@ -170,13 +170,13 @@ function mixer(hasMixer: boolean, setCelsius: number, sourceCelsius: number): nu
 
 /** Two layers: cold water enters below, the tap takes from above, boiler and sun heat from below. */
 function stepCylinder(
-  house: House,
+  house: SimulatedHouse,
   seconds: number,
-): Pick<House, 'dhw' | 'solar' | 'chance'> & { readonly drawnWatts: number } {
+): Pick<SimulatedHouse, 'dhw' | 'solar' | 'chance'> & { readonly drawnWatts: number } {
   const { dhw, boiler, solar, weather } = house
   const hour = (house.timeMs % DAY_MS) / 3_600_000
-  const drawn = nextChance(house.chance)
-  const sized = nextChance(drawn.state)
+  const drawn = nextRandom(house.chance)
+  const sized = nextRandom(drawn.state)
   // About a dozen draws a day, most of them in the morning and in the evening.
   const perHour = (hour >= 6 && hour < 9) || (hour >= 18 && hour < 22) ? 1.6 : hour >= 9 && hour < 18 ? 0.35 : 0.03
   const begins = dhw.drawSeconds <= 0 && drawn.value < (perHour * seconds) / HOUR_S
@@ -219,11 +219,11 @@ function stepCylinder(
   }
 }
 
-function emitted(flowCelsius: number, zone: House['zones'][number], pumpOn: boolean): number {
+function emitted(flowCelsius: number, zone: SimulatedHouse['zones'][number], pumpOn: boolean): number {
   return pumpOn && zone.heating ? zone.emitterWPerK * Math.max(0, flowCelsius - zone.roomCelsius) : 0
 }
 
-function stepRooms(house: House, seconds: number): House {
+function stepRooms(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const { outsideCelsius, sunWattsPerM2 } = house.weather
   const zones = house.zones.map((zone) => {
     const circuit = house.circuits[zone.circuit]
@@ -238,7 +238,7 @@ function stepRooms(house: House, seconds: number): House {
   return { ...house, zones }
 }
 
-function stepMeters(house: House, seconds: number): House {
+function stepMeters(house: SimulatedHouse, seconds: number): SimulatedHouse {
   const { boiler, energy } = house
   const gasWh = ((boiler.modulationPct / 100) * boiler.maxKw * 1_000 * seconds) / HOUR_S
   // Pump and standby, and the fan while it burns.
@@ -266,7 +266,7 @@ function add(meter: EnergyMeter, wh: number): EnergyMeter {
 }
 
 /** Midnight, the first of a month, New Year. */
-function rollOver(house: House, beforeMs: number): House {
+function rollOver(house: SimulatedHouse, beforeMs: number): SimulatedHouse {
   const before = new Date(beforeMs)
   const after = new Date(house.timeMs)
   if (before.getUTCDate() === after.getUTCDate()) return house

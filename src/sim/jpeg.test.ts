@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { hex } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import type { Rgb } from './jpeg.ts'
 import { encodeJpeg } from './jpeg.ts'
 
@@ -9,7 +9,7 @@ function parse(jpeg: Uint8Array) {
   const segments: { marker: string; body: Uint8Array }[] = []
   let at = 2
   for (;;) {
-    const marker = hex(jpeg.subarray(at, at + 2))
+    const marker = toHex(jpeg.subarray(at, at + 2))
     const size = ((jpeg[at + 2] ?? 0) << 8) | (jpeg[at + 3] ?? 0)
     segments.push({ marker, body: jpeg.subarray(at + 4, at + 2 + size) })
     at += 2 + size
@@ -40,11 +40,11 @@ function decode(data: Uint8Array, blocks: number): number[] {
 describe('JPEG', () => {
   it('has the segments of a baseline picture', () => {
     const jpeg = encodeJpeg(40, 30, () => [10, 20, 30])
-    expect(hex(jpeg.subarray(0, 2))).toBe('ffd8')
-    expect(hex(jpeg.subarray(-2))).toBe('ffd9')
+    expect(toHex(jpeg.subarray(0, 2))).toBe('ffd8')
+    expect(toHex(jpeg.subarray(-2))).toBe('ffd9')
     const { segments } = parse(jpeg)
     expect(segments.map(({ marker }) => marker)).toEqual(['ffe0', 'ffdb', 'ffc0', 'ffc4', 'ffc4', 'ffda'])
-    expect(hex(segments[2]?.body ?? new Uint8Array(0))).toBe('0800f0014003011100021100031100')
+    expect(toHex(segments[2]?.body ?? new Uint8Array(0))).toBe('0800f0014003011100021100031100')
   })
 
   it('keeps its markers whatever the picture, also where data bytes are FF', () => {
@@ -58,7 +58,7 @@ describe('JPEG', () => {
         })
         const { segments } = parse(jpeg)
         expect(segments.map(({ marker }) => marker)).toEqual(['ffe0', 'ffdb', 'ffc0', 'ffc4', 'ffc4', 'ffda'])
-        expect(hex(jpeg.subarray(-2))).toBe('ffd9')
+        expect(toHex(jpeg.subarray(-2))).toBe('ffd9')
         expect(decode(parse(jpeg).data, 72)).toHaveLength(72)
       }),
     )

@@ -8,7 +8,7 @@
  *
  * Pure.
  */
-import { concat } from '../core/bytes.ts'
+import { concatBytes } from '../core/bytes.ts'
 
 export type Rgb = readonly [red: number, green: number, blue: number]
 
@@ -25,7 +25,7 @@ export function encodeJpeg(columns: number, rows: number, colour: (column: numbe
   if (columns < 1 || rows < 1 || columns > MAX_SIDE || rows > MAX_SIDE) throw new RangeError('not a picture')
   const width = columns * 8
   const height = rows * 8
-  return concat(
+  return concatBytes(
     Uint8Array.of(0xff, 0xd8),
     segment(0xe0, [...Buffer.from('JFIF\0'), 1, 1, 0, 0, 1, 0, 1, 0, 0]),
     segment(0xdb, [0, ...Array.from({ length: 64 }, () => QUANTISER)]),

@@ -8,8 +8,8 @@
  * Pure.
  */
 import { hash } from 'node:crypto'
-import { base64url, fromBase64url, fromUtf8, utf8 } from '../core/bytes.ts'
-import { canonicalJson, jsonIn } from '../core/json.ts'
+import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../core/bytes.ts'
+import { canonicalJson, parseJsonOrUndefined } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 
@@ -23,7 +23,7 @@ export function cursorScope(list: string, filters: unknown): string {
 }
 
 export function encodeCursor(scope: string, key: readonly number[]): string {
-  return base64url(utf8(JSON.stringify([scope, ...key])))
+  return toBase64url(toUtf8(JSON.stringify([scope, ...key])))
 }
 
 /** The sort key to continue after, `undefined` for the first page; the fault is a sentence about the argument. */
@@ -43,6 +43,6 @@ export function decodeCursor<Key extends readonly number[]>(
 
 function parseCursor(cursor: string): readonly unknown[] {
   const bytes = fromBase64url(cursor)
-  const value: unknown = jsonIn(bytes && fromUtf8(bytes))
+  const value: unknown = parseJsonOrUndefined(bytes && fromUtf8(bytes))
   return Array.isArray(value) ? value : []
 }

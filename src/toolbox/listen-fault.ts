@@ -4,7 +4,7 @@
  *
  * Pure.
  */
-import { systemCode, thrownMessage } from '../core/thrown.ts'
+import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
 
 export interface ListenSettings {
   /** The key of the configuration that sets the host, such as `listen.host`. */
@@ -18,7 +18,7 @@ export interface ListenSettings {
 export function explainListenFault(error: unknown, settings: ListenSettings): string {
   const { hostKey, host, portKey, port, protocol } = settings
   const portName = protocol === 'udp' ? `UDP port ${port}` : `Port ${port}`
-  switch (systemCode(error)) {
+  switch (systemErrorCode(error)) {
     case 'EADDRINUSE':
       return `${portName} belongs to another program. Stop that, or set ${portKey}.`
     case 'EADDRNOTAVAIL':

@@ -5,8 +5,8 @@
  *
  * Pure, but for the chance in a new span.
  */
-import { hex } from '../core/bytes.ts'
-import { chanceBytes, isUlid, traceIdToUlid, ulid, ulidToTraceId } from '../core/ids.ts'
+import { toHex } from '../core/bytes.ts'
+import { randomBytes, isUlid, traceIdToUlid, newUlid, ulidToTraceId } from '../core/ids.ts'
 
 export interface TraceParent {
   /** As a ULID, which carries the same 128 bits. */
@@ -18,7 +18,7 @@ export interface TraceParent {
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?:$|-)/
 
 export function encodeTraceparent(traceId: string): string {
-  return `00-${ulidToTraceId(isUlid(traceId) ? traceId : ulid())}-${hex(chanceBytes(8))}-01`
+  return `00-${ulidToTraceId(isUlid(traceId) ? traceId : newUlid())}-${toHex(randomBytes(8))}-01`
 }
 
 /** `undefined` for anything malformed: a broken trace must not break a call. */

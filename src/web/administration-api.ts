@@ -3,31 +3,36 @@
  *
  * Pure: the guard does the work.
  */
-import { tokenAuthorityFlaw } from '../guard/authority.ts'
-import { profileFlaw } from '../guard/token.ts'
-import { newTokenOf, stopRequest, tokenRequest } from './api.ts'
-import { answer, bodyOf, isAdmin, parsed, refusal } from './api-context.ts'
+import { refuseTokenAuthority } from '../guard/authority.ts'
+import { explainProfileFlaw } from '../guard/token.ts'
+import { toNewToken, stopRequest, tokenRequest } from './api.ts'
+import { apiAnswer, readRequestBody, isAdminCaller, parseRequest, apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 
 export function addAdministration(api: Api, { guard, profiles }: ApiOptions): void {
   api.get('/tokens', (context) => {
     const { caller } = context.var
-    if (!isAdmin(caller)) return refusal(403, 'Only an admin sees the tokens.')
+    if (!isAdminCaller(caller)) return apiRefusal(403, 'Only an admin sees the tokens.')
     return context.json(
-      guard.tokens.list().filter(({ restrictions }) => tokenAuthorityFlaw(caller, restrictions) === undefined),
+      guard.tokens.list().filter(({ restrictions }) => refuseTokenAuthority(caller, restrictions) === undefined),
     )
   })
   api.post('/tokens', async (context) => {
-    const wish = newTokenOf(parsed(tokenRequest, await bodyOf(context.req.raw)))
-    const flaw = isAdmin(context.var.caller) ? profileFlaw(wish, [...profiles().keys()]) : undefined
-    if (flaw !== undefined) return refusal(400, flaw)
-    return answer(await guard.tokens.create(context.var.caller, wish))
+    const wish = toNewToken(parseRequest(tokenRequest, await readRequestBody(context.req.raw)))
+    const flaw = isAdminCaller(context.var.caller) ? explainProfileFlaw(wish, [...profiles().keys()]) : undefined
+    if (flaw !== undefined) return apiRefusal(400, flaw)
+    return apiAnswer(await guard.tokens.create(context.var.caller, wish))
   })
   api.delete('/tokens/:name', async (context) =>
-    answer(await guard.tokens.revoke(context.var.caller, context.req.param('name'))),
+    apiAnswer(await guard.tokens.revoke(context.var.caller, context.req.param('name'))),
   )
   api.post('/stop', async (context) =>
-    answer(await guard.stop.engage(context.var.caller, parsed(stopRequest, await bodyOf(context.req.raw)).reason)),
+    apiAnswer(
+      await guard.stop.engage(
+        context.var.caller,
+        parseRequest(stopRequest, await readRequestBody(context.req.raw)).reason,
+      ),
+    ),
   )
-  api.delete('/stop', async (context) => answer(await guard.stop.release(context.var.caller)))
+  api.delete('/stop', async (context) => apiAnswer(await guard.stop.release(context.var.caller)))
 }

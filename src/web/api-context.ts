@@ -14,12 +14,12 @@ import type { Offer } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
-import { readJsonText } from '../core/json.ts'
+import { parseStrictJsonText } from '../core/json.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from './api.ts'
-import type { Feed } from './feed.ts'
-import type { History } from './history.ts'
+import type { EventFeed } from './feed.ts'
+import type { MeasurementHistory } from './history.ts'
 import type { SignIn } from './sign-in.ts'
 import type { SettingsView } from './views.ts'
 
@@ -28,8 +28,8 @@ export interface ApiOptions {
   readonly guard: Guard
   readonly ledger: Ledger
   readonly signIn: SignIn
-  readonly feed: Feed
-  readonly history: History
+  readonly feed: EventFeed
+  readonly history: MeasurementHistory
   readonly status: () => StatusView
   readonly settings: () => Promise<SettingsView>
   /** By name, whether it holds a tool. Asked each time: families come and go with their devices. */
@@ -40,8 +40,8 @@ export interface ApiOptions {
   readonly logger: Logger
 }
 
-export type Env = { Bindings: HttpBindings; Variables: { caller: Caller; session: string | undefined } }
-export type Api = Hono<Env>
+export type ApiEnv = { Bindings: HttpBindings; Variables: { caller: Caller; session: string | undefined } }
+export type Api = Hono<ApiEnv>
 
 const STATUS: Readonly<Record<FaultKind, ContentfulStatusCode>> = {
   'invalid-arguments': 400,
@@ -59,7 +59,7 @@ const STATUS: Readonly<Record<FaultKind, ContentfulStatusCode>> = {
   internal: 500,
 }
 
-export function answer(result: Result<unknown, Fault>): Response {
+export function apiAnswer(result: Result<unknown, Fault>): Response {
   return result.ok ? Response.json(result.value ?? {}) : faultAnswer(result.fault)
 }
 
@@ -70,19 +70,19 @@ export function faultAnswer(fault: Fault): Response {
   )
 }
 
-export function refusal(status: number, message: string): Response {
+export function apiRefusal(status: number, message: string): Response {
   return Response.json({ ok: false, error: { code: 'refused', message } }, { status })
 }
 
-export async function bodyOf(request: Request): Promise<unknown> {
+export async function readRequestBody(request: Request): Promise<unknown> {
   const text = await request.text()
   if (text === '') return {}
-  const read = readJsonText(text)
+  const read = parseStrictJsonText(text)
   if (!read.ok) throw new HTTPException(400, { message: read.fault.message })
   return read.value
 }
 
-export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const sentences = result.error.issues.map(
@@ -91,11 +91,11 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown)
   throw new HTTPException(400, { message: sentences.join('; ') })
 }
 
-export function isAdmin(caller: Caller): boolean {
+export function isAdminCaller(caller: Caller): boolean {
   return caller.kind === 'principal' && caller.role === 'admin'
 }
 
-export function positive(text: string | undefined, fallback: number): number {
+export function parsePositive(text: string | undefined, fallback: number): number {
   const value = Number(text)
   return text !== undefined && text !== '' && Number.isSafeInteger(value) && value >= 0 ? value : fallback
 }

@@ -15,8 +15,8 @@ import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { mayLook } from '../guard/authority.ts'
 import { addAdministration } from './administration-api.ts'
-import { refusal } from './api-context.ts'
-import type { Api, ApiOptions, Env } from './api-context.ts'
+import { apiRefusal } from './api-context.ts'
+import type { Api, ApiOptions, ApiEnv } from './api-context.ts'
 import { addApprovals } from './approvals-api.ts'
 import { addCalls } from './calls-api.ts'
 import { addLedger } from './ledger-api.ts'
@@ -33,17 +33,17 @@ export function apiHandler(options: ApiOptions): (request: IncomingMessage, resp
 }
 
 function apiApp(options: ApiOptions): Api {
-  const api = new Hono<Env>().basePath('/api')
+  const api = new Hono<ApiEnv>().basePath('/api')
   api.onError((error) => {
-    if (error instanceof HTTPException) return refusal(error.status, error.message)
+    if (error instanceof HTTPException) return apiRefusal(error.status, error.message)
     options.logger.error({ err: error }, 'the API made a mistake')
-    return refusal(500, 'Something went wrong here. The log says what.')
+    return apiRefusal(500, 'Something went wrong here. The log says what.')
   })
-  api.notFound(() => refusal(404, 'There is no such thing under /api.'))
+  api.notFound(() => apiRefusal(404, 'There is no such thing under /api.'))
   api.use(async (context, next) => tooMuch(context.env.incoming.headers, options.maxBodyBytes) ?? next())
   // A page elsewhere can make a browser ask without an Origin, as an image or a link does.
   api.use(async (context, next) =>
-    isFromElsewhere(context.env.incoming.headers) ? refusal(403, 'Other sites’ pages are told nothing.') : next(),
+    isFromElsewhere(context.env.incoming.headers) ? apiRefusal(403, 'Other sites’ pages are told nothing.') : next(),
   )
   addSignIn(api, options)
   api.use(async (context, next) => {
@@ -52,10 +52,10 @@ function apiApp(options: ApiOptions): Api {
     const known = options.signIn.know(headers, socket.remoteAddress)
     if (!known.ok) {
       await recordRefusal(options, { method, path, caller: undefined }, known.fault.status)
-      return refusal(known.fault.status, known.fault.message)
+      return apiRefusal(known.fault.status, known.fault.message)
     }
     const flood = options.tooMany(known.value.caller.id)
-    if (flood !== undefined) return refusal(429, flood)
+    if (flood !== undefined) return apiRefusal(429, flood)
     context.set('caller', known.value.caller)
     context.set('session', known.value.session)
     context.header('cache-control', 'no-store')
@@ -68,7 +68,7 @@ function apiApp(options: ApiOptions): Api {
   api.use(async (context, next) =>
     context.req.method !== 'GET' || mayLook(context.var.caller) || UNNARROWED.test(context.req.path)
       ? next()
-      : refusal(403, 'This credential is narrowed, and reading is not in it.'),
+      : apiRefusal(403, 'This credential is narrowed, and reading is not in it.'),
   )
   addViews(api, options)
   addCalls(api, options)
@@ -87,8 +87,8 @@ function apiApp(options: ApiOptions): Api {
 
 /** A length that is told beforehand is a length that can be refused beforehand. */
 function tooMuch(headers: IncomingHttpHeaders, maxBytes: number): Response | undefined {
-  if (headers['transfer-encoding'] !== undefined) return refusal(411, 'Send the body with a Content-Length.')
+  if (headers['transfer-encoding'] !== undefined) return apiRefusal(411, 'Send the body with a Content-Length.')
   return Number(headers['content-length'] ?? 0) > maxBytes
-    ? refusal(413, `A body may have ${maxBytes} bytes.`)
+    ? apiRefusal(413, `A body may have ${maxBytes} bytes.`)
     : undefined
 }

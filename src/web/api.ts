@@ -52,7 +52,7 @@ export const tokenRequest = z.strictObject({
 const DAY_MS = 86_400_000
 
 /** The wish for a token in the guard's terms. */
-export function newTokenOf(wish: z.output<typeof tokenRequest>): NewToken {
+export function toNewToken(wish: z.output<typeof tokenRequest>): NewToken {
   const { name, role, expiresInDays, effects, profiles, devices } = wish
   const narrowed = effects !== undefined || profiles !== undefined || devices !== undefined
   const restrictions = { ...(effects && { effects }), ...(profiles && { profiles }), ...(devices && { devices }) }

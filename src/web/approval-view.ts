@@ -5,8 +5,8 @@
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'
-import { peerOf } from '../bus/caller.ts'
-import { approverFlaw } from '../guard/approval.ts'
+import { readCallerPeer } from '../bus/caller.ts'
+import { refuseApprover } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { ApprovalView } from './views.ts'
@@ -18,12 +18,12 @@ export function mayReadApproval(
   { bus, guard }: { readonly bus: Pick<CapabilityBus, 'offer'>; readonly guard: Pick<Guard, 'mayRead'> },
 ): boolean {
   const { principal, target, tool } = binding
-  if (approverFlaw(caller, { principal, target, effect: shown.effect }) === undefined) return true
+  if (refuseApprover(caller, { principal, target, effect: shown.effect }) === undefined) return true
   return guard.mayRead(caller, { principal, target, effect: shown.effect }, bus.offer(tool))
 }
 
 export function approvalView(bus: Pick<CapabilityBus, 'nodeName'>, approval: Approval): ApprovalView {
-  const peer = peerOf(approval.binding.principal)
+  const peer = readCallerPeer(approval.binding.principal)
   if (peer === undefined) return approval
   const askedBy = bus.nodeName(peer.node)
   return {

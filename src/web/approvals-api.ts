@@ -10,19 +10,20 @@ import type { Result } from '../core/result.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Grant } from '../guard/grant.ts'
 import { approveRequest, denyRequest } from './api.ts'
-import { answer, bodyOf, parsed, positive, refusal } from './api-context.ts'
+import { apiAnswer, readRequestBody, parseRequest, parsePositive, apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import { approvalView, mayReadApproval } from './approval-view.ts'
 import type { ApprovalView } from './views.ts'
 
 export function addApprovals(api: Api, { guard, bus }: ApiOptions): void {
   const view = (approval: Approval): ApprovalView => approvalView(bus, approval)
-  const decided = (outcome: Result<Approval, Fault>): Response => answer(outcome.ok ? ok(view(outcome.value)) : outcome)
+  const decided = (outcome: Result<Approval, Fault>): Response =>
+    apiAnswer(outcome.ok ? ok(view(outcome.value)) : outcome)
   api.get('/approvals', (context) => {
     const state = context.req.query('state')
     const { caller } = context.var
     const wanted = guard.approvals
-      .list({ limit: positive(context.req.query('limit'), 50) })
+      .list({ limit: parsePositive(context.req.query('limit'), 50) })
       .filter((approval) => state === undefined || approval.state === state)
       .filter((approval) => mayReadApproval(caller, approval, { bus, guard }))
     return context.json(wanted.map((approval) => view(guard.approvals.shownTo(approval, caller))))
@@ -30,17 +31,17 @@ export function addApprovals(api: Api, { guard, bus }: ApiOptions): void {
   api.get('/approvals/:id', (context) => {
     const approval = guard.approvals.get(context.req.param('id'))
     if (approval === undefined || !mayReadApproval(context.var.caller, approval, { bus, guard }))
-      return refusal(404, 'There is no such request for approval.')
+      return apiRefusal(404, 'There is no such request for approval.')
     return context.json(view(guard.approvals.shownTo(approval, context.var.caller)))
   })
   api.post('/approvals/:id/approve', async (context) => {
-    const { grant } = parsed(approveRequest, await bodyOf(context.req.raw))
+    const { grant } = parseRequest(approveRequest, await readRequestBody(context.req.raw))
     return decided(
       await guard.approvals.approve(context.req.param('id'), context.var.caller, grant === undefined ? {} : { grant }),
     )
   })
   api.post('/approvals/:id/deny', async (context) => {
-    const { reason } = parsed(denyRequest, await bodyOf(context.req.raw))
+    const { reason } = parseRequest(denyRequest, await readRequestBody(context.req.raw))
     return decided(await guard.approvals.deny(context.req.param('id'), context.var.caller, reason))
   })
   api.get('/grants', (context) => {
@@ -50,6 +51,6 @@ export function addApprovals(api: Api, { guard, bus }: ApiOptions): void {
     return context.json(guard.grants.list(which).filter(mayRead))
   })
   api.delete('/grants/:id', async (context) =>
-    answer(await guard.grants.end(context.req.param('id'), context.var.caller)),
+    apiAnswer(await guard.grants.end(context.req.param('id'), context.var.caller)),
   )
 }

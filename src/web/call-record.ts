@@ -6,7 +6,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { endsCall, lateCall } from '../ledger/audit.ts'
+import { isCallEnd, readLateCall } from '../ledger/audit.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { CallDetailView, EntryView, LateOutcomeView, RecordedCallView } from './views.ts'
@@ -36,7 +36,7 @@ export function callRecord(
     return typeof call === 'number' ? shown.has(call) : readable.length > 0 && readable.length === enters.length
   })
   const calls = readable.map((enter) => recordedCall(ledger, enter, entries))
-  return { calls, entries: entries.map(viewOf) }
+  return { calls, entries: entries.map(toEntryView) }
 }
 
 function textOf(value: Json | undefined): string | undefined {
@@ -44,24 +44,24 @@ function textOf(value: Json | undefined): string | undefined {
 }
 
 function exitOf(enter: LedgerEntry, entries: readonly LedgerEntry[]): LedgerEntry | undefined {
-  return entries.find((entry) => endsCall(entry) && entry['call'] === enter.seq)
+  return entries.find((entry) => isCallEnd(entry) && entry['call'] === enter.seq)
 }
 
 function recordedCall(ledger: Records, enter: LedgerEntry, entries: readonly LedgerEntry[]): RecordedCallView {
   const exit = exitOf(enter, entries)
   return {
-    enter: viewOf(enter),
-    exit: exit === undefined ? null : viewOf(exit),
+    enter: toEntryView(enter),
+    exit: exit === undefined ? null : toEntryView(exit),
     arguments: kept(ledger, enter.seq, 'args').value,
     reasons: exit === undefined ? [] : reasonsOf(ledger, exit),
-    later: entries.filter((entry) => lateCall(entry) === enter.seq).map((entry) => lateOutcomeView(ledger, entry)),
+    later: entries.filter((entry) => readLateCall(entry) === enter.seq).map((entry) => lateOutcomeView(ledger, entry)),
     ...resultOf(ledger, exit),
   }
 }
 
 function lateOutcomeView(ledger: Records, entry: LedgerEntry): LateOutcomeView {
   const message = textOf(kept(ledger, entry.seq, 'message').value)
-  return { entry: viewOf(entry), observed: kept(ledger, entry.seq, 'observed').value, message: message ?? null }
+  return { entry: toEntryView(entry), observed: kept(ledger, entry.seq, 'observed').value, message: message ?? null }
 }
 
 function resultOf(ledger: Records, exit: LedgerEntry | undefined): Pick<RecordedCallView, 'result' | 'withheld'> {
@@ -97,6 +97,6 @@ function listOf(value: Json): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : []
 }
 
-export function viewOf(entry: LedgerEntry): EntryView {
+export function toEntryView(entry: LedgerEntry): EntryView {
   return { seq: entry.seq, at: entry.at, kind: entry.kind, entry }
 }

@@ -5,17 +5,17 @@
  */
 import type { Caller } from '../bus/call.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
-import { closest, didYouMean } from '../core/closest.ts'
+import { findClosest, suggestNames } from '../core/closest-name.ts'
 import type { Fault } from '../core/fault.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import { callRequest } from './api.ts'
 import type { CallView } from './api.ts'
 import { approvalView, mayReadApproval } from './approval-view.ts'
-import { bodyOf, faultAnswer, parsed, positive, refusal } from './api-context.ts'
+import { readRequestBody, faultAnswer, parseRequest, parsePositive, apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import { callRecord } from './call-record.ts'
 import { measurementsIn } from './measurements.ts'
-import { fromView, mayReadTrace, traceView } from './trace-view.ts'
+import { toOriginView, mayReadTrace, traceView } from './trace-view.ts'
 import type { CallDetailView } from './views.ts'
 
 const MAX_TRACES = 10_000
@@ -28,8 +28,14 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
       .filter((offer) => guard.visible(caller, offer))
       .map(({ name }) => name)
   api.post('/call', async (context) => {
-    const { tool, arguments: body, session, node, timeoutMs } = parsed(callRequest, await bodyOf(context.req.raw))
-    const traceId = ulid()
+    const {
+      tool,
+      arguments: body,
+      session,
+      node,
+      timeoutMs,
+    } = parseRequest(callRequest, await readRequestBody(context.req.raw))
+    const traceId = newUlid()
     const outcome = await bus.call(tool, undefined, body, {
       caller: context.var.caller,
       channel: 'api',
@@ -54,7 +60,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
         traceId,
         structured: offer.family.success(outcome.value.data, offer, outcome.value.replayed),
         ...(outcome.value.content === undefined ? {} : { content: outcome.value.content }),
-        from: fromView(bus, outcome.value),
+        from: toOriginView(bus, outcome.value),
       }
       return Response.json(view)
     }
@@ -76,7 +82,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
     return Response.json(view)
   })
   api.get('/traces', (context) => {
-    const limit = Math.min(positive(context.req.query('limit'), 50), MAX_TRACES)
+    const limit = Math.min(parsePositive(context.req.query('limit'), 50), MAX_TRACES)
     const { caller } = context.var
     const mayRead = (trace: CallTraceEvent): boolean => mayReadTrace(caller, trace, { bus, guard })
     const ended = bus.recentTraces(MAX_TRACES).filter(mayRead).slice(0, limit)
@@ -84,7 +90,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
   })
   api.get('/calls/:traceId', (context) => {
     const traceId = context.req.param('traceId')
-    if (traceId.length > MAX_TRACE_ID) return refusal(404, 'No call has such an id.')
+    if (traceId.length > MAX_TRACE_ID) return apiRefusal(404, 'No call has such an id.')
     const { caller } = context.var
     const mayReadCall = (principal: string, tool: string, target: string | undefined): boolean => {
       const offer = bus.offer(tool)
@@ -102,7 +108,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
       .map((trace) => traceView(bus, trace))
       .toReversed()
     if (traces.length === 0 && record.entries.length === 0)
-      return refusal(
+      return apiRefusal(
         404,
         'Neither the ring of recent calls nor the ledger knows a call of this id that is shown to you.',
       )
@@ -121,5 +127,5 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
 /** Most names that nothing has are a slip of the pen. */
 function withSuggestion(fault: Fault, tool: string, names: readonly string[]): Fault {
   if (fault.kind !== 'not-found') return fault
-  return { ...fault, message: `${fault.message}${didYouMean(closest(tool, names))}` }
+  return { ...fault, message: `${fault.message}${suggestNames(findClosest(tool, names))}` }
 }

@@ -20,7 +20,7 @@ export interface ConnectFacts {
   readonly listen: { readonly host: string; readonly anonymous: 'agent' | 'observer' | 'off' }
 }
 
-export interface Snippet {
+export interface ClientSnippet {
   readonly where: string
   readonly what: string
   /** There is a place in it for a token. */
@@ -30,7 +30,7 @@ export interface Snippet {
 /** To be replaced by a real one. */
 const TOKEN = 'hb_…'
 
-export function snippetFor(client: ClientName, facts: ConnectFacts): Snippet {
+export function snippetFor(client: ClientName, facts: ConnectFacts): ClientSnippet {
   const { url, command, settings, profile, listen } = facts
   const path = profile === 'all' ? '/mcp' : `/mcp/${profile}`
   const endpoint = `${url}${path}`

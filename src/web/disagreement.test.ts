@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Disagreement } from '../bus/contract.ts'
+import type { ContractDisagreement } from '../bus/contract.ts'
 import { disagreementSentences } from './disagreement.ts'
 
 const peers = [
@@ -14,7 +14,7 @@ const peers = [
   },
 ]
 
-function told(...disagreements: readonly Disagreement[]): readonly string[] {
+function told(...disagreements: readonly ContractDisagreement[]): readonly string[] {
   return disagreementSentences({ ourNodeId: 'a', peers, disagreements })
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { diagnose } from './doctor.ts'
+import { diagnoseFacts } from './doctor.ts'
 import type { DoctorFacts } from './doctor.ts'
-import { unmatchedSentences } from './unmatched.ts'
+import { unmatchedSentences } from './unmatched-patterns.ts'
 
 const WELL: DoctorFacts = {
   nodeVersion: 'v24.21.0',
@@ -18,7 +18,7 @@ const WELL: DoctorFacts = {
 }
 
 function about(name: string, facts: Partial<DoctorFacts>): unknown {
-  return diagnose({ ...WELL, ...facts }).filter((finding) => finding.about === name)
+  return diagnoseFacts({ ...WELL, ...facts }).filter((finding) => finding.about === name)
 }
 
 describe('doctor', () => {

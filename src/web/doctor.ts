@@ -58,7 +58,7 @@ const LOW_DISK_BYTES = 1_000_000_000
 /** Less than the ledger and its tables need for an hour of calls. */
 const FULL_DISK_BYTES = 16_000_000
 
-export function diagnose(facts: DoctorFacts): readonly Finding[] {
+export function diagnoseFacts(facts: DoctorFacts): readonly Finding[] {
   return [
     nodeFinding(facts),
     ...configFindings(facts),

@@ -10,13 +10,13 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mayLook } from '../guard/authority.ts'
-import type { Feed, FeedEvent } from './feed.ts'
+import type { EventFeed, FeedEvent } from './feed.ts'
 import { isFromElsewhere } from './sign-in.ts'
 import type { SignIn } from './sign-in.ts'
 import type { StreamEvents } from './views.ts'
 
 export interface EventsOptions {
-  readonly feed: Feed
+  readonly feed: EventFeed
   readonly signIn: SignIn
   readonly node: string
 }

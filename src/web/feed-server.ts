@@ -13,11 +13,11 @@ import type { Guard } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from './api.ts'
 import { approvalView, mayReadApproval } from './approval-view.ts'
-import type { Feed } from './feed.ts'
+import type { EventFeed } from './feed.ts'
 import { mayReadTrace, recentCalls } from './trace-view.ts'
 
 export interface FeedSources {
-  readonly feed: Feed
+  readonly feed: EventFeed
   readonly bus: CapabilityBus
   readonly guard: Guard
   readonly ledger: Ledger

@@ -18,13 +18,13 @@ export interface FeedEvent {
 }
 
 /** What of an event a caller may hear: all of it (the value itself), a part, or nothing. */
-export type Hearable<Data> = (caller: Caller, data: Data) => Data | undefined
+export type VisiblePart<Data> = (caller: Caller, data: Data) => Data | undefined
 
-export interface Feed {
+export interface EventFeed {
   readonly publish: <Name extends keyof StreamEvents>(
     name: Name,
     data: StreamEvents[Name],
-    hearable?: Hearable<StreamEvents[Name]>,
+    hearable?: VisiblePart<StreamEvents[Name]>,
   ) => void
   readonly subscribe: (listener: (event: FeedEvent) => void) => () => void
   /** What came after that id; `undefined` when this run has not, or no longer, got all of it. */
@@ -38,7 +38,7 @@ const RING = 2_000
 /** Some events are large; the ring is bounded in characters, too. */
 const MAX_CHARACTERS = 8_000_000
 
-export function createFeed(run: string, size = RING): Feed {
+export function createFeed(run: string, size = RING): EventFeed {
   const ring: FeedEvent[] = []
   const listeners = new Set<(event: FeedEvent) => void>()
   const heard = new Map<() => () => void, () => void>()

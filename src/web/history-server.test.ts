@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { introduce, node, offered, reply } from '../../test/bus-village.ts'
 import { silentLogger } from '../core/logger.ts'
-import type { Feed } from './feed.ts'
+import type { EventFeed } from './feed.ts'
 import { createHistory } from './history.ts'
 import { startSampling } from './history-server.ts'
-import { PROBES } from './measurements.ts'
+import { MEASUREMENT_PROBES } from './measurements.ts'
 
 describe('sampling', () => {
   it('asks this node alone, also where only another one offers what it would ask', async () => {
     const [here, there] = [node('here'), node('there')]
     const asked: string[] = []
-    const [shared, foreign] = PROBES.map(({ tool }) => tool)
+    const [shared, foreign] = MEASUREMENT_PROBES.map(({ tool }) => tool)
     if (shared === undefined || foreign === undefined) throw new Error('there are too few probes')
     const answering = (at: string, name: string) => ({
       offer: offered({ name }),
@@ -22,7 +22,7 @@ describe('sampling', () => {
     here.registerCapability(answering('here', shared))
     for (const name of [shared, foreign]) there.registerCapability(answering('there', name))
     introduce(here, there)
-    const feed = { publish: () => undefined } as unknown as Feed
+    const feed = { publish: () => undefined } as unknown as EventFeed
     const stop = startSampling({ bus: here, history: createHistory(), feed, logger: silentLogger, everyMs: 1 })
     await expect.poll(() => asked.length).toBeGreaterThan(2)
     stop()

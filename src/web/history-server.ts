@@ -8,15 +8,15 @@
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Logger } from '../core/logger.ts'
-import type { Feed } from './feed.ts'
-import type { History } from './history.ts'
-import { PROBES } from './measurements.ts'
-import type { Probe } from './measurements.ts'
+import type { EventFeed } from './feed.ts'
+import type { MeasurementHistory } from './history.ts'
+import { MEASUREMENT_PROBES } from './measurements.ts'
+import type { MeasurementProbe } from './measurements.ts'
 
 export interface SamplingOptions {
   readonly bus: CapabilityBus
-  readonly history: History
-  readonly feed: Feed
+  readonly history: MeasurementHistory
+  readonly feed: EventFeed
   readonly logger: Logger
   readonly everyMs?: number
 }
@@ -51,11 +51,15 @@ export function startSampling(options: SamplingOptions): () => void {
 
 async function sampleOnce({ bus, history, feed }: Omit<SamplingOptions, 'logger'>): Promise<void> {
   const told: string[] = []
-  for (const probe of PROBES) told.push(...(await ask(bus, history, probe)))
+  for (const probe of MEASUREMENT_PROBES) told.push(...(await ask(bus, history, probe)))
   if (told.length > 0) feed.publish('history', { series: told })
 }
 
-async function ask(bus: CapabilityBus, history: History, probe: Probe): Promise<readonly string[]> {
+async function ask(
+  bus: CapabilityBus,
+  history: MeasurementHistory,
+  probe: MeasurementProbe,
+): Promise<readonly string[]> {
   // What nobody asked for is asked of this node alone: another one's numbers are another house's, and it may be hostile.
   if (!bus.registry.named(probe.tool).some(({ isLocal }) => isLocal)) return []
   const outcome = await bus.call(probe.tool, undefined, probe.arguments, {

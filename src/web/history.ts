@@ -7,7 +7,7 @@
  */
 import type { SeriesView } from './views.ts'
 
-export interface History {
+export interface MeasurementHistory {
   /** What is measured now. */
   readonly record: (id: string, value: number, nowMs: number) => void
   /** Those asked for, as far as they are known, each once however often it is named; all of them when none is. */
@@ -25,7 +25,7 @@ interface Series {
   readonly values: number[]
 }
 
-export function createHistory({ maxSeries = MAX_SERIES, points = POINTS } = {}): History {
+export function createHistory({ maxSeries = MAX_SERIES, points = POINTS } = {}): MeasurementHistory {
   const series = new Map<string, Series>()
 
   return {

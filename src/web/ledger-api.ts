@@ -4,15 +4,15 @@
  * Pure: the ledger does the work.
  */
 import { callerKey } from '../bus/caller.ts'
-import { administrationFlaw, isNarrowed, mayRecord } from '../guard/authority.ts'
+import { refuseAdministration, isNarrowed, mayRecord } from '../guard/authority.ts'
 import { checkpointText } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
 import { refusalSentence } from '../ledger/refusal.ts'
 import { eraseRequest, exportRequest } from './api.ts'
-import { bodyOf, parsed, positive, refusal } from './api-context.ts'
+import { readRequestBody, parseRequest, parsePositive, apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
-import { viewOf } from './call-record.ts'
-import { eraseAll } from './erasing.ts'
+import { toEntryView } from './call-record.ts'
+import { eraseEntries } from './erase-entries.ts'
 import { createVerification } from './verification.ts'
 import type { LedgerView } from './views.ts'
 
@@ -33,50 +33,50 @@ export function addLedger(api: Api, { ledger, feed }: ApiOptions): void {
     return context.json(view)
   })
   api.get('/ledger/entries', (context) => {
-    if (isNarrowed(context.var.caller)) return refusal(403, NARROWED)
-    const limit = Math.min(positive(context.req.query('limit'), 100), MAX_ENTRIES)
-    const before = Math.min(positive(context.req.query('before'), ledger.size()), ledger.size())
+    if (isNarrowed(context.var.caller)) return apiRefusal(403, NARROWED)
+    const limit = Math.min(parsePositive(context.req.query('limit'), 100), MAX_ENTRIES)
+    const before = Math.min(parsePositive(context.req.query('before'), ledger.size()), ledger.size())
     const from = Math.max(0, before - limit)
-    const entries = ledger.entries(from, before - from).map(({ entry }) => viewOf(entry))
+    const entries = ledger.entries(from, before - from).map(({ entry }) => toEntryView(entry))
     return context.json(entries.toReversed())
   })
   api.get('/ledger/proof/:seq', async (context) => {
-    if (isNarrowed(context.var.caller)) return refusal(403, NARROWED)
+    if (isNarrowed(context.var.caller)) return apiRefusal(403, NARROWED)
     const under = mayRecord(context.var.caller) ? undefined : 'existing'
     const withBody = context.req.query('with_body') === 'true'
     // What an entry commits to may be another caller's words.
-    const flaw = withBody ? administrationFlaw(context.var.caller) : undefined
-    if (flaw !== undefined) return refusal(403, `Only an admin is shown what entries commit to. ${flaw.message}`)
-    const proof = await ledger.proofText(positive(context.req.param('seq'), -1), { withBody, under })
-    return proof.ok ? context.text(proof.value) : refusal(404, refusalSentence(proof.fault))
+    const flaw = withBody ? refuseAdministration(context.var.caller) : undefined
+    if (flaw !== undefined) return apiRefusal(403, `Only an admin is shown what entries commit to. ${flaw.message}`)
+    const proof = await ledger.proofText(parsePositive(context.req.param('seq'), -1), { withBody, under })
+    return proof.ok ? context.text(proof.value) : apiRefusal(404, refusalSentence(proof.fault))
   })
   api.post('/ledger/export', async (context) => {
-    const flaw = administrationFlaw(context.var.caller)
-    if (flaw !== undefined) return refusal(403, `Only an admin has files written. ${flaw.message}`)
-    const { folder, with_bodies: withBodies } = parsed(exportRequest, await bodyOf(context.req.raw))
+    const flaw = refuseAdministration(context.var.caller)
+    if (flaw !== undefined) return apiRefusal(403, `Only an admin has files written. ${flaw.message}`)
+    const { folder, with_bodies: withBodies } = parseRequest(exportRequest, await readRequestBody(context.req.raw))
     const exported = await ledger.exportTo(folder, { withBodies })
-    if (!exported.ok) return refusal(409, refusalSentence(exported.fault))
+    if (!exported.ok) return apiRefusal(409, refusalSentence(exported.fault))
     return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
   })
   api.post('/ledger/erase', async (context) => {
     const { caller } = context.var
-    const flaw = administrationFlaw(caller)
-    if (flaw !== undefined) return refusal(403, `Only an admin has words erased. ${flaw.message}`)
-    const { entries, reason } = parsed(eraseRequest, await bodyOf(context.req.raw))
-    const view = await eraseAll(ledger, entries, { reason, by: callerKey(caller) })
-    if (view.erased.length === 0 && view.refused !== null) return refusal(409, view.refused)
+    const flaw = refuseAdministration(caller)
+    if (flaw !== undefined) return apiRefusal(403, `Only an admin has words erased. ${flaw.message}`)
+    const { entries, reason } = parseRequest(eraseRequest, await readRequestBody(context.req.raw))
+    const view = await eraseEntries(ledger, entries, { reason, by: callerKey(caller) })
+    if (view.erased.length === 0 && view.refused !== null) return apiRefusal(409, view.refused)
     return context.json(view)
   })
   api.post('/ledger/checkpoint', async (context) => {
-    if (!mayRecord(context.var.caller)) return refusal(403, 'This credential does not have anything signed.')
+    if (!mayRecord(context.var.caller)) return apiRefusal(403, 'This credential does not have anything signed.')
     const signed = await ledger.checkpoint()
-    return signed.ok ? context.text(checkpointText(signed.value)) : refusal(409, refusalSentence(signed.fault))
+    return signed.ok ? context.text(checkpointText(signed.value)) : apiRefusal(409, refusalSentence(signed.fault))
   })
   api.post('/ledger/verify', (context) => {
     const { caller } = context.var
     // It reads everything there is; somebody who may only look does not keep the node busy.
     if (caller.kind === 'principal' && (caller.role === 'observer' || isNarrowed(caller)))
-      return refusal(403, 'An observer, or a credential that is narrowed, does not start a verification.')
+      return apiRefusal(403, 'An observer, or a credential that is narrowed, does not start a verification.')
     return context.json(verification.start())
   })
 }

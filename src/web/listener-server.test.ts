@@ -5,10 +5,10 @@ import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLogger } from '../core/logger.ts'
 import { startListener } from './listener-server.ts'
-import type { Listener } from './listener-server.ts'
+import type { HttpListener } from './listener-server.ts'
 
 const FRIEND = 'https://app.example'
-let listener: Listener
+let listener: HttpListener
 beforeAll(async () => {
   listener = await startListener({
     host: '127.0.0.1',
@@ -137,7 +137,7 @@ describe('listener', () => {
 })
 
 /** All that comes back until the listener hangs up. */
-async function said({ port }: Listener, bytes: string): Promise<string> {
+async function said({ port }: HttpListener, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let text = ''
   socket.on('data', (chunk) => (text += chunk.toString()))

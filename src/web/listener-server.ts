@@ -9,11 +9,11 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isIP } from 'node:net'
 import { httpAddress } from '../core/http-address.ts'
-import { isBeingAnswered, listen } from '../core/listen-server.ts'
+import { isBeingAnswered, listenOn } from '../core/listen-server.ts'
 import type { Logger } from '../core/logger.ts'
 import { ConnectionLimiter } from '../toolbox/connection-limiter.ts'
 
-export interface Route {
+export interface HttpRoute {
   /** `/mcp` owns `/mcp`, `/mcp/…` and `/mcp?…`; `/` owns what nobody else does. */
   readonly prefix: string
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
@@ -23,7 +23,7 @@ export interface ListenerOptions {
   readonly host: string
   readonly port: number
   readonly rules: HostRules
-  readonly routes: readonly Route[]
+  readonly routes: readonly HttpRoute[]
   readonly logger: Logger
   /** A minute unless told: for a request to arrive whole, its body included. */
   readonly requestTimeoutMs?: number
@@ -33,7 +33,7 @@ export interface ListenerOptions {
   readonly maxConnections?: number
 }
 
-export interface Listener {
+export interface HttpListener {
   readonly url: string
   readonly port: number
   readonly stop: () => Promise<void>
@@ -57,7 +57,7 @@ const MAX_CONNECTIONS = 2_048
 const CORS_HEADERS =
   'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent'
 
-export async function startListener(options: ListenerOptions): Promise<Listener> {
+export async function startListener(options: ListenerOptions): Promise<HttpListener> {
   // Longest prefix first, so that `/` comes last whatever order they were given in.
   const routes = options.routes.toSorted((a, b) => b.prefix.length - a.prefix.length)
   const { requestTimeoutMs: requestTimeout = REQUEST_TIMEOUT_MS, takingTimeoutMs = TAKING_TIMEOUT_MS } = options
@@ -89,7 +89,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     limiter.recordActivity(socket, () => isBeingAnswered(response))
   })
   server.on('clientError', (error, socket) => hangUp(error, socket, responses.get(socket)))
-  const port = await listen(server, options)
+  const port = await listenOn(server, options)
   return { url: httpAddress(options.host, port), port, stop: () => close(server) }
 }
 

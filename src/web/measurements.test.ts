@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../core/json.ts'
-import { PROBES } from './measurements.ts'
+import { MEASUREMENT_PROBES } from './measurements.ts'
 
-const probe = (tool: string, data: Json) => PROBES.find((known) => known.tool === tool)?.measurements(data)
+const probe = (tool: string, data: Json) => MEASUREMENT_PROBES.find((known) => known.tool === tool)?.measurements(data)
 
 describe('measurements', () => {
   it('reads rooms, water, boiler and weather out of an eBUS snapshot', () => {

@@ -15,7 +15,7 @@ export interface Measurement {
 }
 
 /** What is worth a call of its own every so often: the tool, how to ask it, and how to read the answer. */
-export interface Probe {
+export interface MeasurementProbe {
   readonly tool: string
   readonly arguments: JsonObject
   readonly measurements: (data: Json) => readonly Measurement[]
@@ -25,7 +25,7 @@ const BOILER = ['flow_temperature_c', 'modulation_pct', 'water_pressure_bar', 'f
 const MAX_DEVICES = 300
 const TEMPERATURE = 'temperature'
 
-export const PROBES: readonly Probe[] = [
+export const MEASUREMENT_PROBES: readonly MeasurementProbe[] = [
   {
     tool: 'ebus.v1.semantic.snapshot.get',
     arguments: { planes: ['zones', 'dhw', 'boiler_status', 'system'], allow_partial: true },
@@ -42,7 +42,7 @@ export const PROBES: readonly Probe[] = [
 
 /** What a tool's answer says about the house, whoever asked for it. */
 export function measurementsIn(tool: string, data: Json): readonly Measurement[] {
-  return PROBES.find((probe) => probe.tool === tool)?.measurements(data) ?? []
+  return MEASUREMENT_PROBES.find((probe) => probe.tool === tool)?.measurements(data) ?? []
 }
 
 function ebusMeasurements(planes: Json): readonly Measurement[] {

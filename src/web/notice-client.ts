@@ -6,8 +6,8 @@
  *
  * Does I/O.
  */
-import { systemCode } from '../core/thrown.ts'
-import type { Notice } from './notice.ts'
+import { systemErrorCode } from '../core/thrown.ts'
+import type { PersonNotice } from './notice.ts'
 import type { NoticePlace } from './notice-place.ts'
 
 const TIMEOUT_MS = 10_000
@@ -16,7 +16,11 @@ const TIMEOUT_MS = 10_000
  * Resolves to why it was not taken, as the end of a sentence; `undefined`: it was. Never rejects, and says nothing that
  * `fetch` says: that may hold the address or the token.
  */
-export async function bring(notice: Notice, place: NoticePlace, signal?: AbortSignal): Promise<string | undefined> {
+export async function sendNotice(
+  notice: PersonNotice,
+  place: NoticePlace,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
   const patience = AbortSignal.timeout(TIMEOUT_MS)
   try {
     const response = await fetch(place.url, {
@@ -44,15 +48,15 @@ function refusal(status: number): string {
 
 /** `fetch` says only that it failed; why is in the cause. */
 function codeOf(error: unknown): string {
-  const code = systemCode(error instanceof Error ? error.cause : undefined)
+  const code = systemErrorCode(error instanceof Error ? error.cause : undefined)
   return code === undefined ? '' : ` (${code})`
 }
 
-function jsonOf({ title, text, facts }: Notice, { link }: NoticePlace): string {
+function jsonOf({ title, text, facts }: PersonNotice, { link }: NoticePlace): string {
   return JSON.stringify({ title, message: text, ...(link === undefined ? {} : { link }), ...facts })
 }
 
-function headersFor({ title }: Notice, { format, token, link }: NoticePlace): Record<string, string> {
+function headersFor({ title }: PersonNotice, { format, token, link }: NoticePlace): Record<string, string> {
   const common = token === undefined ? {} : { Authorization: `Bearer ${token}` }
   if (format === 'json') return { ...common, 'Content-Type': 'application/json' }
   return {

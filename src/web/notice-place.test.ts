@@ -1,31 +1,37 @@
 import { describe, expect, it } from 'vitest'
-import { notToldSentences, placeOf } from './notice-place.ts'
+import { notToldSentences, resolveNoticePlace } from './notice-place.ts'
 
 const DESTINATION = { url: 'https://ntfy.example/k3x9', format: 'ntfy', names: false } as const
 
 describe('a place', () => {
   it('has the token that the variable holds, and none where none is named', () => {
     const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
-    expect(placeOf(wanted, { NTFY_TOKEN: 'tk_1' })).toEqual({
+    expect(resolveNoticePlace(wanted, { NTFY_TOKEN: 'tk_1' })).toEqual({
       ok: true,
       value: { ...DESTINATION, host: 'ntfy.example', link: undefined, token: 'tk_1' },
     })
-    expect(placeOf(DESTINATION, { NTFY_TOKEN: 'tk_1' })).toMatchObject({ ok: true, value: { token: undefined } })
+    expect(resolveNoticePlace(DESTINATION, { NTFY_TOKEN: 'tk_1' })).toMatchObject({
+      ok: true,
+      value: { token: undefined },
+    })
   })
 
   it('is not used without its token', () => {
     const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
     const unset = 'the environment variable NTFY_TOKEN, which should hold its token, is not set'
     for (const environment of [{}, { NTFY_TOKEN: '' }])
-      expect(placeOf(wanted, environment)).toEqual({ ok: false, fault: { host: 'ntfy.example', trouble: unset } })
-    expect(placeOf(wanted, { NTFY_TOKEN: 'tk_1\nX-Other: 1' })).toEqual({
+      expect(resolveNoticePlace(wanted, environment)).toEqual({
+        ok: false,
+        fault: { host: 'ntfy.example', trouble: unset },
+      })
+    expect(resolveNoticePlace(wanted, { NTFY_TOKEN: 'tk_1\nX-Other: 1' })).toEqual({
       ok: false,
       fault: { host: 'ntfy.example', trouble: 'the environment variable NTFY_TOKEN holds what cannot be a token' },
     })
   })
 
   it('has a link that fits into a header', () => {
-    expect(placeOf({ ...DESTINATION, link: 'https://häuschen.example/küche' }, {})).toMatchObject({
+    expect(resolveNoticePlace({ ...DESTINATION, link: 'https://häuschen.example/küche' }, {})).toMatchObject({
       value: { link: 'https://xn--huschen-5wa.example/k%C3%BCche' },
     })
   })

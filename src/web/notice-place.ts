@@ -21,7 +21,7 @@ export interface UnusablePlace {
 }
 
 /** Without the token that the owner wants shown, nothing is sent at all. */
-export function placeOf(
+export function resolveNoticePlace(
   { url, format, names, link, tokenVariable }: NotifyDestination,
   environment: Readonly<Record<string, string | undefined>>,
 ): Result<NoticePlace, UnusablePlace> {

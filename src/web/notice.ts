@@ -7,7 +7,7 @@
 import type { JsonObject } from '../core/json.ts'
 import type { ApprovalView } from './views.ts'
 
-export interface Notice {
+export interface PersonNotice {
   /** ASCII: it may travel in a header. */
   readonly title: string
   readonly text: string
@@ -31,7 +31,7 @@ export interface NoticeOptions {
 }
 
 /** Of at least one; the one that waits longest is first. */
-export function noticeOf(waiting: readonly ApprovalView[], { node, names, nowMs }: NoticeOptions): Notice {
+export function createNotice(waiting: readonly ApprovalView[], { node, names, nowMs }: NoticeOptions): PersonNotice {
   const lines = waiting.slice(0, MAX_NAMED).map((asked) => sentence(asked, names, nowMs))
   const unnamed = waiting.length - lines.length
   if (unnamed > 0) lines.push(`And ${unnamed} more.`)
@@ -44,7 +44,7 @@ export function noticeOf(waiting: readonly ApprovalView[], { node, names, nowMs 
 }
 
 /** For whoever has just written an address down and wants to see that it is the right one. */
-export function trialNotice(node: string): Notice {
+export function createTrialNotice(node: string): PersonNotice {
   const text = 'This is a trial: nothing waits. You will be told here when a call does.'
   return { title: `${node}: a trial`, text, facts: { event: 'trial', node, count: 0, waiting: [] } }
 }

@@ -6,9 +6,9 @@
  * Pure: sessions and ledger do the work.
  */
 import type { Caller } from '../bus/call.ts'
-import { administrationFlaw, consoleLinkFlaw } from '../guard/authority.ts'
+import { refuseAdministration, refuseConsoleLink } from '../guard/authority.ts'
 import { linkRequest, signInRequest } from './api.ts'
-import { bodyOf, parsed, refusal } from './api-context.ts'
+import { readRequestBody, parseRequest, apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import type { NewSession } from './sessions.ts'
 import { isOurOwnPage, setCookie } from './sign-in.ts'
@@ -19,8 +19,8 @@ export function addSignIn(api: Api, { signIn, ledger, tooMany }: ApiOptions): vo
   const { sessions, cookieName } = signIn
   api.post('/session', async (context) => {
     const { headers } = context.env.incoming
-    if (!isOurOwnPage(headers)) return refusal(403, 'One signs in at the console’s own page.')
-    const { code, token } = parsed(signInRequest, await bodyOf(context.req.raw))
+    if (!isOurOwnPage(headers)) return apiRefusal(403, 'One signs in at the console’s own page.')
+    const { code, token } = parseRequest(signInRequest, await readRequestBody(context.req.raw))
     const browser = headers['user-agent'] ?? 'unknown'
     let session: NewSession | undefined
     if (code !== undefined) session = sessions.redeem(code, browser)
@@ -28,11 +28,11 @@ export function addSignIn(api: Api, { signIn, ledger, tooMany }: ApiOptions): vo
       const principal = signIn.holder(token)
       // Each leaves an entry in the ledger.
       const flood = principal === undefined ? undefined : tooMany(principal.id)
-      if (flood !== undefined) return refusal(429, flood)
+      if (flood !== undefined) return apiRefusal(429, flood)
       if (principal !== undefined) session = sessions.open(principal, browser, () => signIn.holder(token))
     }
     if (session === undefined)
-      return refusal(
+      return apiRefusal(
         403,
         code === undefined
           ? 'This token is not, or no longer, good here.'
@@ -59,7 +59,7 @@ export function addSessions(api: Api, { signIn, ledger }: ApiOptions): void {
   const { sessions, cookieName } = signIn
   api.get('/session', (context) => {
     const { caller, session } = context.var
-    if (caller.kind !== 'principal') return refusal(403, 'Only principals have sessions.')
+    if (caller.kind !== 'principal') return apiRefusal(403, 'Only principals have sessions.')
     const view: MeView = {
       signedIn: session !== undefined,
       principal: caller.id,
@@ -81,16 +81,16 @@ export function addSessions(api: Api, { signIn, ledger }: ApiOptions): void {
     const id = context.req.param('id')
     const { caller } = context.var
     const known = sessions.list().find((session) => session.id === id)
-    if (known === undefined || !mayHandle(caller, known.principal)) return refusal(404, 'There is no such session.')
+    if (known === undefined || !mayHandle(caller, known.principal)) return apiRefusal(404, 'There is no such session.')
     sessions.end(id)
     await ledger.append({ kind: 'console.ended', session: id, by: caller.id })
     return context.json({})
   })
   api.post('/console/link', async (context) => {
     const { caller } = context.var
-    const flaw = consoleLinkFlaw(caller)
-    if (flaw !== undefined) return refusal(403, `Only an admin lets others in. ${flaw.message}`)
-    const { role } = parsed(linkRequest, await bodyOf(context.req.raw))
+    const flaw = refuseConsoleLink(caller)
+    if (flaw !== undefined) return apiRefusal(403, `Only an admin lets others in. ${flaw.message}`)
+    const { role } = parseRequest(linkRequest, await readRequestBody(context.req.raw))
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })
     // Behind the #, so that it is in no request line, no log and no Referer.
@@ -101,5 +101,5 @@ export function addSessions(api: Api, { signIn, ledger }: ApiOptions): void {
 
 /** One's own, and for an admin of the whole house everybody's. */
 function mayHandle(caller: Caller, principal: string): boolean {
-  return administrationFlaw(caller) === undefined || (caller.kind === 'principal' && caller.id === principal)
+  return refuseAdministration(caller) === undefined || (caller.kind === 'principal' && caller.id === principal)
 }

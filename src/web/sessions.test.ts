@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
-import { CODE_MS, consolePrincipal, createSessions } from './sessions.ts'
+import { CODE_MS, consolePrincipal, createConsoleSessions } from './sessions.ts'
 
 const BROWSER = 'Firefox'
 const IDLE_MS = 12 * 3_600_000
@@ -9,7 +9,7 @@ const LIMITS = { idleMs: IDLE_MS, lifeMs: LIFE_MS }
 
 function signedIn() {
   const clock = manualClock()
-  const sessions = createSessions(clock, LIMITS)
+  const sessions = createConsoleSessions(clock, LIMITS)
   const session = sessions.redeem(sessions.issueCode('admin').code, BROWSER)
   if (session === undefined) throw new Error('a fresh code signs in')
   return { clock, sessions, session }
@@ -17,7 +17,7 @@ function signedIn() {
 
 describe('sessions', () => {
   it('take a code once', () => {
-    const sessions = createSessions(manualClock(), LIMITS)
+    const sessions = createConsoleSessions(manualClock(), LIMITS)
     const { code } = sessions.issueCode('approver')
     expect(sessions.redeem(code, BROWSER)?.principal).toEqual(consolePrincipal('approver'))
     expect(sessions.redeem(code, BROWSER)).toBeUndefined()
@@ -25,7 +25,7 @@ describe('sessions', () => {
 
   it('take a code for fifteen minutes', () => {
     const clock = manualClock()
-    const sessions = createSessions(clock, LIMITS)
+    const sessions = createConsoleSessions(clock, LIMITS)
     const { code } = sessions.issueCode('admin')
     clock.advance(CODE_MS)
     expect(sessions.redeem(code, BROWSER)).toBeUndefined()
@@ -56,7 +56,7 @@ describe('sessions', () => {
   })
 
   it('end when the credential behind them does', () => {
-    const sessions = createSessions(manualClock(), LIMITS)
+    const sessions = createConsoleSessions(manualClock(), LIMITS)
     let revoked = false
     const anna = { kind: 'principal', id: 'anna', role: 'approver' } as const
     const session = sessions.open(anna, BROWSER, () => (revoked ? undefined : anna))

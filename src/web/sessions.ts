@@ -13,17 +13,17 @@
  * Draws from the system's source of chance; otherwise pure.
  */
 import { randomBytes } from 'node:crypto'
-import type { Caller, Role } from '../bus/call.ts'
-import { base64url } from '../core/bytes.ts'
+import type { Caller, PrincipalRole } from '../bus/call.ts'
+import { toBase64url } from '../core/bytes.ts'
 import type { Clock } from '../core/clock.ts'
-import { ulid } from '../core/ids.ts'
+import { newUlid } from '../core/ids.ts'
 import { hashToken, sameHash } from '../guard/token.ts'
 import type { SessionView } from './views.ts'
 
-export type Principal = Caller & { readonly kind: 'principal' }
+export type ConsolePrincipal = Caller & { readonly kind: 'principal' }
 
 /** What a browser shows with every request. */
-export interface Halves {
+export interface SessionHalves {
   readonly cookie: string | undefined
   readonly key: string | undefined
 }
@@ -32,22 +32,22 @@ export interface NewSession {
   readonly id: string
   readonly cookie: string
   readonly key: string
-  readonly principal: Principal
+  readonly principal: ConsolePrincipal
   readonly expiresAtMs: number
 }
 
-export interface Sessions {
+export interface ConsoleSessions {
   /** A code that signs in once, as a principal of this role. */
-  readonly issueCode: (role: Role) => { readonly code: string; readonly expiresAtMs: number }
+  readonly issueCode: (role: PrincipalRole) => { readonly code: string; readonly expiresAtMs: number }
   /** `undefined`: unknown, used or too old; all three sound alike. */
   readonly redeem: (code: string, browser: string) => NewSession | undefined
   /** For somebody whose credential was checked; `alive` is asked again at every request. */
-  readonly open: (principal: Principal, browser: string, alive: () => Principal | undefined) => NewSession
+  readonly open: (principal: ConsolePrincipal, browser: string, alive: () => ConsolePrincipal | undefined) => NewSession
   /** Counts as a sign of life, unless `quietly`: a page that is merely open does not keep its session. */
   readonly find: (
-    halves: Halves,
+    halves: SessionHalves,
     quietly?: 'quietly',
-  ) => { readonly id: string; readonly principal: Principal } | undefined
+  ) => { readonly id: string; readonly principal: ConsolePrincipal } | undefined
   readonly list: () => readonly SessionView[]
   readonly end: (id: string) => boolean
 }
@@ -57,7 +57,7 @@ interface Session {
   readonly owner: string
   readonly cookieHash: Uint8Array
   readonly keyHash: Uint8Array
-  readonly alive: () => Principal | undefined
+  readonly alive: () => ConsolePrincipal | undefined
   readonly browser: string
   readonly createdAtMs: number
   seenAtMs: number
@@ -76,8 +76,8 @@ export interface SessionLimits {
   readonly lifeMs: number
 }
 
-export function createSessions(clock: Pick<Clock, 'now'>, { idleMs, lifeMs }: SessionLimits): Sessions {
-  const codes = new Map<string, { readonly role: Role; readonly expiresAtMs: number }>()
+export function createConsoleSessions(clock: Pick<Clock, 'now'>, { idleMs, lifeMs }: SessionLimits): ConsoleSessions {
+  const codes = new Map<string, { readonly role: PrincipalRole; readonly expiresAtMs: number }>()
   const sessions = new Map<string, Session>()
 
   const isOver = ({ seenAtMs, createdAtMs }: Session): boolean =>
@@ -86,10 +86,10 @@ export function createSessions(clock: Pick<Clock, 'now'>, { idleMs, lifeMs }: Se
     for (const [id, session] of sessions) if (isOver(session) || session.alive() === undefined) sessions.delete(id)
     for (const [hash, { expiresAtMs }] of codes) if (clock.now() >= expiresAtMs) codes.delete(hash)
   }
-  const open: Sessions['open'] = (principal, browser, alive) => {
+  const open: ConsoleSessions['open'] = (principal, browser, alive) => {
     sweep()
     makeRoom(sessions)
-    const [cookie, key, id] = [secret(), secret(), ulid(clock.now())]
+    const [cookie, key, id] = [secret(), secret(), newUlid(clock.now())]
     const nowMs = clock.now()
     sessions.set(id, {
       id,
@@ -150,7 +150,7 @@ export function createSessions(clock: Pick<Clock, 'now'>, { idleMs, lifeMs }: Se
 }
 
 /** Its own principal, so that what is asked for at the console is decided by somebody else, and the reverse. */
-export function consolePrincipal(role: Role): Principal {
+export function consolePrincipal(role: PrincipalRole): ConsolePrincipal {
   return { kind: 'principal', id: role === 'admin' ? 'console' : `console-${role}`, role }
 }
 
@@ -170,9 +170,9 @@ function viewOf({ id, alive, browser, createdAtMs, seenAtMs }: Session, expiresA
 }
 
 function secret(): string {
-  return base64url(randomBytes(SECRET_BYTES))
+  return toBase64url(randomBytes(SECRET_BYTES))
 }
 
 function codeHash(code: string): string {
-  return base64url(hashToken(code))
+  return toBase64url(hashToken(code))
 }

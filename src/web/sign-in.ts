@@ -12,37 +12,37 @@ import type { Caller } from '../bus/call.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Authenticate } from '../guard/authenticate.ts'
-import type { Halves, Principal, Sessions } from './sessions.ts'
+import type { SessionHalves, ConsolePrincipal, ConsoleSessions } from './sessions.ts'
 
 export const KEY_HEADER = 'x-hearthbus-key'
 /** Shown by a page that reads by itself, with nobody's hand behind it. */
 const QUIET_HEADER = 'x-hearthbus-quiet'
 
-export interface Known {
+export interface SignedIn {
   readonly caller: Caller
   /** `undefined` for whoever did not sign in at the console. */
   readonly session: string | undefined
 }
 
-export interface Refused {
+export interface SignInRefusal {
   readonly status: 401 | 403
   readonly message: string
 }
 
 export interface SignIn {
-  readonly know: (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => Result<Known, Refused>
+  readonly know: (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => Result<SignedIn, SignInRefusal>
   /** The same question without counting as a sign of life. */
   readonly isStillKnown: (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => boolean
   /** Who holds this token, as long as they do. */
-  readonly holder: (token: string) => Principal | undefined
-  readonly sessions: Sessions
+  readonly holder: (token: string) => ConsolePrincipal | undefined
+  readonly sessions: ConsoleSessions
   readonly cookieName: string
   /** Where the console is, for links. */
   readonly url: () => string
 }
 
 export interface SignInOptions {
-  readonly sessions: Sessions
+  readonly sessions: ConsoleSessions
   readonly authenticate: Authenticate
   /** Tells the cookies of several nodes on one machine apart: cookies do not know ports. */
   readonly nodeId: string
@@ -56,7 +56,7 @@ export function createSignIn({ sessions, authenticate, nodeId, url }: SignInOpti
     headers: IncomingHttpHeaders,
     remoteAddress: string | undefined,
     quietly?: 'quietly',
-  ): Result<Known, Refused> {
+  ): Result<SignedIn, SignInRefusal> {
     const halves = halvesOf(headers, cookieName)
     if (headers.authorization !== undefined || (halves.cookie === undefined && halves.key === undefined)) {
       const known = authenticate(headers, remoteAddress)
@@ -101,7 +101,7 @@ export function setCookie(name: string, value: string, maxAgeSeconds: number): s
   return `${name}=${value}; Path=/api; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`
 }
 
-function halvesOf(headers: IncomingHttpHeaders, cookieName: string): Halves {
+function halvesOf(headers: IncomingHttpHeaders, cookieName: string): SessionHalves {
   const key = headers[KEY_HEADER]
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
   const cookie = pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1)

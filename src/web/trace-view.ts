@@ -5,7 +5,7 @@
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller, Reply } from '../bus/call.ts'
-import { originOf } from '../bus/ticket.ts'
+import { readReplyOrigin } from '../bus/ticket.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { CallView, TraceView } from './views.ts'
@@ -28,8 +28,11 @@ export function mayReadTrace(
   return guard.mayRead(caller, { principal, effect: offer?.effect, target: undefined }, offer)
 }
 
-export function fromView(bus: Pick<CapabilityBus, 'nodeId' | 'nodeName'>, reply: Reply): NonNullable<CallView['from']> {
-  const origin = originOf(reply, reply.from?.node ?? bus.nodeId)
+export function toOriginView(
+  bus: Pick<CapabilityBus, 'nodeId' | 'nodeName'>,
+  reply: Reply,
+): NonNullable<CallView['from']> {
+  const origin = readReplyOrigin(reply, reply.from?.node ?? bus.nodeId)
   const nodeName = bus.nodeName(origin.node)
   return nodeName === undefined ? origin : { ...origin, nodeName }
 }

@@ -5,11 +5,11 @@
  */
 import { findingSentence } from '../ledger/finding.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Feed } from './feed.ts'
+import type { EventFeed } from './feed.ts'
 import type { VerificationView } from './views.ts'
 import { thrownMessage } from '../core/thrown.ts'
 
-export interface Verification {
+export interface BackgroundVerification {
   readonly state: () => VerificationView | null
   /** Joins the one that is running, if there is one. */
   readonly start: () => VerificationView
@@ -18,7 +18,7 @@ export interface Verification {
 /** Progress is for people: more often than this nobody can see it. */
 const TELL_EVERY_MS = 100
 
-export function createVerification(ledger: Pick<Ledger, 'verify' | 'size'>, feed: Feed): Verification {
+export function createVerification(ledger: Pick<Ledger, 'verify' | 'size'>, feed: EventFeed): BackgroundVerification {
   let state: VerificationView | null = null
 
   const tell = (next: VerificationView): VerificationView => {

@@ -7,7 +7,7 @@ import type { Offer } from '../bus/capability.ts'
 import { versionText } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ToolView } from './api.ts'
-import { refusal } from './api-context.ts'
+import { apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import type { ToolSummaryView } from './views.ts'
 
@@ -25,7 +25,7 @@ export function addViews(api: Api, options: ApiOptions): void {
     const name = context.req.query('profile') ?? 'all'
     const all = profiles()
     const holds = all.get(name)
-    if (holds === undefined) return refusal(404, `There is no profile ${name}. hearthbus profiles lists them.`)
+    if (holds === undefined) return apiRefusal(404, `There is no profile ${name}. hearthbus profiles lists them.`)
     const shown = bus
       .offers()
       .filter((offer) => offer.face.kind === 'tool' && guard.visible(context.var.caller, offer) && holds(offer))
@@ -36,7 +36,7 @@ export function addViews(api: Api, options: ApiOptions): void {
   api.get('/tools/:name', (context) => {
     const offer = bus.offer(context.req.param('name'))
     if (offer?.face.kind !== 'tool' || !guard.visible(context.var.caller, offer))
-      return refusal(404, 'There is no such tool now.')
+      return apiRefusal(404, 'There is no such tool now.')
     return context.json(toolView(offer, profilesWith(profiles(), offer)))
   })
 }

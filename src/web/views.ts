@@ -3,7 +3,7 @@
  *
  * Pure.
  */
-import type { Restrictions } from '../bus/call.ts'
+import type { CredentialRestrictions } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 
 export type RoleName = 'observer' | 'agent' | 'approver' | 'admin'
@@ -182,7 +182,7 @@ export interface SeriesView {
 export interface TokenView {
   readonly name: string
   readonly role: RoleName
-  readonly restrictions?: Restrictions | undefined
+  readonly restrictions?: CredentialRestrictions | undefined
   readonly createdAtMs: number
   readonly createdBy: string
   readonly expiresAtMs?: number | undefined

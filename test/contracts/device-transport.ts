@@ -2,18 +2,18 @@
  * Device transport contract: what holds for a device whichever way it is connected.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { mayHaveActed } from '../../src/devices/session/device-fault.ts'
-import type { Transport } from '../../src/devices/session/session.ts'
+import { mayDeviceHaveActed } from '../../src/devices/session/device-fault.ts'
+import type { DeviceTransport } from '../../src/devices/session/session.ts'
 import type { SimulatedDevice, SimulatorOptions } from '../../src/sim/devices/simulated-device.ts'
-import type { Tool } from '../../src/sim/devices/tool.ts'
+import type { FirmwareTool } from '../../src/sim/devices/tool.ts'
 import type { House } from '../flows/devices/house.ts'
 import { nextEvent } from '../flows/devices/house.ts'
 
 const VOLUME = 'self.audio_speaker.set_volume'
-const LARGE: Tool = { name: 'self.large', description: '', properties: [], run: () => 'é'.repeat(30_000) }
+const LARGE: FirmwareTool = { name: 'self.large', description: '', properties: [], run: () => 'é'.repeat(30_000) }
 
 export interface Stage {
-  readonly transport: Transport
+  readonly transport: DeviceTransport
   readonly device: Partial<SimulatorOptions>
   readonly open: () => Promise<{ readonly house: House; readonly close: () => Promise<void> }>
 }
@@ -93,7 +93,7 @@ export function deviceTransportContract(name: string, { transport, device: optio
       // Behind somebody else's broker nobody is told that it is gone: there its time has to be over.
       const answer = await volume(device, 7, 2_000)
       expect(answer.ok).toBe(false)
-      expect(!answer.ok && mayHaveActed(answer.fault)).toBe(true)
+      expect(!answer.ok && mayDeviceHaveActed(answer.fault)).toBe(true)
     })
 
     it('finds a device again after its connection broke', async () => {

@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
-import { openBus } from '../../src/ebus/adapter/bus-client.ts'
-import type { Endpoint } from '../../src/ebus/adapter/endpoint.ts'
+import { openEbus } from '../../src/ebus/adapter/bus-client.ts'
+import type { AdapterEndpoint } from '../../src/ebus/adapter/endpoint.ts'
 import { SharedPort } from '../../src/ebus/adapter/shared-port-server.ts'
 import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
@@ -13,7 +13,9 @@ const settings = { source: 0x31, listenMs: 50, backoff: { firstMs: 20, maxMs: 10
 
 /** A simulator, and a bus at the endpoint that `where` names; whatever else it opens is closed with them. */
 async function stage(
-  where: (simulator: EbusSimulator) => Endpoint | Promise<{ endpoint: Endpoint; close: () => Promise<void> | void }>,
+  where: (
+    simulator: EbusSimulator,
+  ) => AdapterEndpoint | Promise<{ endpoint: AdapterEndpoint; close: () => Promise<void> | void }>,
 ): Promise<BusStage> {
   const simulator = await startEbusSimulator({
     speed: 20,
@@ -22,7 +24,7 @@ async function stage(
   })
   const found = await where(simulator)
   const { endpoint, close } = 'endpoint' in found ? found : { endpoint: found, close: () => undefined }
-  const bus = openBus({ id: 'contract', endpoint, ...settings })
+  const bus = openEbus({ id: 'contract', endpoint, ...settings })
   return {
     bus,
     simulator,
@@ -50,7 +52,7 @@ busContract(
   'the shared port of another gateway',
   () =>
     stage(async ({ port }) => {
-      const lender = openBus({ id: 'lender', endpoint: { kind: 'enh', host, port }, ...settings, source: 0x37 })
+      const lender = openEbus({ id: 'lender', endpoint: { kind: 'enh', host, port }, ...settings, source: 0x37 })
       if (lender.seatHost === undefined) throw new Error('nothing to share')
       const shared = await SharedPort.open(lender.seatHost, { host, port: 0 })
       if (!shared.ok) throw new Error(shared.fault.reason)

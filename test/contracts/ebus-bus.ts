@@ -2,13 +2,13 @@
  * eBUS bus contract: what holds for a bus whichever adapter it hangs on.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fromHex, hex } from '../../src/core/bytes.ts'
+import { fromHex, toHex } from '../../src/core/bytes.ts'
 import type { Result } from '../../src/core/result.ts'
-import type { Bus, BusEvent, BusFault, Reply } from '../../src/ebus/adapter/bus.ts'
+import type { EbusConnection, BusEvent, BusFault, BusReply } from '../../src/ebus/adapter/bus.ts'
 import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 
 export interface BusStage {
-  readonly bus: Bus
+  readonly bus: EbusConnection
   readonly simulator: EbusSimulator
   readonly close: () => Promise<void>
 }
@@ -119,16 +119,16 @@ async function collect(
   return seen
 }
 
-export async function hasSignal(bus: Bus): Promise<void> {
+export async function hasSignal(bus: EbusConnection): Promise<void> {
   for (let waited = 0; !bus.status().signal && waited < 20_000; waited += 10)
     await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
-function ask(bus: Bus, text: string, deadlineMs = 20_000): Promise<Result<Reply, BusFault>> {
+function ask(bus: EbusConnection, text: string, deadlineMs = 20_000): Promise<Result<BusReply, BusFault>> {
   const [target = 0, primary = 0, secondary = 0, ...data] = fromHex(text)
   return bus.send({ target, primary, secondary, data: Uint8Array.from(data) }, { deadlineMs, repeatable: true })
 }
 
-const answer = (result: Result<Reply, BusFault>): string =>
-  result.ok ? hex(result.value.response ?? new Uint8Array()) : JSON.stringify(result.fault)
-const kindOf = (result: Result<Reply, BusFault>): string | undefined => (result.ok ? undefined : result.fault.kind)
+const answer = (result: Result<BusReply, BusFault>): string =>
+  result.ok ? toHex(result.value.response ?? new Uint8Array()) : JSON.stringify(result.fault)
+const kindOf = (result: Result<BusReply, BusFault>): string | undefined => (result.ok ? undefined : result.fault.kind)

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { describe } from 'vitest'
-import { hex } from '../../src/core/bytes.ts'
+import { toHex } from '../../src/core/bytes.ts'
 import { serialTransport } from '../../src/ebus/adapter/serial-transport.ts'
 import { tcpTransport } from '../../src/ebus/adapter/tcp-transport.ts'
 import { udpTransport } from '../../src/ebus/adapter/udp-transport.ts'
@@ -19,7 +19,7 @@ async function tcpFarEnd(): Promise<Omit<FarEnd, 'transport'> & { readonly port:
   const server: Server = createServer((socket) => {
     visitor = socket
     socket.on('error', () => undefined)
-    socket.on('data', (bytes) => (received += hex(bytes)))
+    socket.on('data', (bytes) => (received += toHex(bytes)))
   })
   await new Promise<void>((resolve) => server.listen(0, host, resolve))
   return {
@@ -51,7 +51,7 @@ transportContract('UDP', {
     let received = ''
     let peer = 0
     socket.on('message', (bytes, from) => {
-      received += hex(bytes)
+      received += toHex(bytes)
       peer = from.port
     })
     await new Promise<void>((resolve) => socket.bind(0, host, resolve))

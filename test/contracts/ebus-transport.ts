@@ -2,11 +2,11 @@
  * eBUS transport contract: bytes both ways, and a loss that is an end, never an exception.
  */
 import { describe, expect, it } from 'vitest'
-import { fromHex, hex } from '../../src/core/bytes.ts'
-import type { Connection, Transport } from '../../src/ebus/adapter/transport.ts'
+import { fromHex, toHex } from '../../src/core/bytes.ts'
+import type { ByteConnection, ByteTransport } from '../../src/ebus/adapter/transport.ts'
 
 export interface FarEnd {
-  readonly transport: Transport
+  readonly transport: ByteTransport
   /** What has arrived there, as hex. */
   readonly received: () => string
   readonly send: (bytes: Uint8Array) => void
@@ -18,14 +18,14 @@ export interface FarEnd {
 export interface TransportContractOptions {
   readonly open: () => Promise<FarEnd>
   /** Leads nowhere. */
-  readonly nowhere: () => Transport
+  readonly nowhere: () => ByteTransport
   /** Whether a far end that hangs up can be noticed. */
   readonly noticesLoss: boolean
 }
 
 export function transportContract(name: string, { open, nowhere, noticesLoss }: TransportContractOptions): void {
   describe(`transport over ${name}`, () => {
-    async function connected(): Promise<{ far: FarEnd; connection: Connection }> {
+    async function connected(): Promise<{ far: FarEnd; connection: ByteConnection }> {
       const far = await open()
       const result = await far.transport.connect(new AbortController().signal)
       if (!result.ok) throw new Error(result.fault.reason)
@@ -36,14 +36,14 @@ export function transportContract(name: string, { open, nowhere, noticesLoss }: 
       const { far, connection } = await connected()
       const all = Uint8Array.from({ length: 256 }, (_, byte) => byte)
       connection.write(all)
-      await until(() => far.received().includes(hex(all)))
+      await until(() => far.received().includes(toHex(all)))
       far.send(all)
       let heard = ''
       for await (const bytes of connection.received) {
-        heard += hex(bytes)
+        heard += toHex(bytes)
         if (heard.length >= 512) break
       }
-      expect(heard).toBe(hex(all))
+      expect(heard).toBe(toHex(all))
       connection.close()
       await far.close()
     })

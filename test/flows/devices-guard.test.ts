@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listenLocally } from '../local-port.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { startDeviceSimulator } from '../../src/sim/devices/device-client.ts'
-import type { Tool } from '../../src/sim/devices/tool.ts'
+import type { FirmwareTool } from '../../src/sim/devices/tool.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
 import { connectHttp } from '../gateway-process.ts'
@@ -252,7 +252,7 @@ describe('a house with devices', () => {
 
   it('sends devices nowhere that the owner did not allow', async () => {
     const played: string[] = []
-    const play: Tool = {
+    const play: FirmwareTool = {
       name: 'self.music.play',
       description: 'Plays what is at an address.',
       properties: [{ name: 'url', type: 'string' }],
@@ -295,7 +295,7 @@ describe('a house with devices', () => {
   })
 
   it('withholds a tool that is described otherwise than before, until a person has looked', async () => {
-    const described = (description: string): Tool => ({
+    const described = (description: string): FirmwareTool => ({
       name: 'self.door.state',
       description,
       properties: [],
@@ -504,7 +504,12 @@ describe('after a restart', () => {
 
   it('devices are listed as offline, and what was pinned stays pinned', async () => {
     const first = await openDeviceHome({ devices: 'offlineTools: listed' })
-    const described = (description: string): Tool => ({ name: 'self.safe', description, properties: [], run: () => 1 })
+    const described = (description: string): FirmwareTool => ({
+      name: 'self.safe',
+      description,
+      properties: [],
+      run: () => 1,
+    })
     const safe = await first.enrol('Safe', { transport: 'websocket', tools: [described('Opens for its owner.')] })
     await first.leave()
     const second = await openDeviceHome({ home: first.home })

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { startDeviceFleet } from '../../src/sim/devices/fleet-client.ts'
-import type { Tool } from '../../src/sim/devices/tool.ts'
+import type { FirmwareTool } from '../../src/sim/devices/tool.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
 import { connectHttp } from '../gateway-process.ts'
@@ -19,7 +19,7 @@ describe('a hundred devices', () => {
   afterAll(() => house.stop())
 
   it('answer a model’s calls, each its own', async () => {
-    const echo = (deviceId: string): Tool => ({
+    const echo = (deviceId: string): FirmwareTool => ({
       name: 'self.echo',
       description: 'Echoes.',
       properties: [{ name: 'nonce', type: 'string' }],

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { ProfileName } from '../../src/sim/devices/profile.ts'
 import type { SimulatedDevice, TranscriptLine } from '../../src/sim/devices/simulated-device.ts'
-import type { Tool } from '../../src/sim/devices/tool.ts'
+import type { FirmwareTool } from '../../src/sim/devices/tool.ts'
 import { ToolFailed } from '../../src/sim/devices/tool.ts'
 import { startAutoSubscribingBroker } from '../auto-subscribing-broker.ts'
 import type { OtherBroker } from '../auto-subscribing-broker.ts'
@@ -25,7 +25,7 @@ const TRANSPORTS: readonly Transport[] = ['websocket', 'mqtt', 'mqtt-broker']
 const TRUE = { result: { content: [{ type: 'text', text: 'true' }], isError: false } }
 const VOLUME = 'self.audio_speaker.set_volume'
 const STATE = { newState: 'idle', oldState: 'connecting' }
-const FAILS: Tool = {
+const FAILS: FirmwareTool = {
   name: 'self.fails',
   description: 'Fails.',
   properties: [],

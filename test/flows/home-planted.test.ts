@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isJsonObject } from '../../src/core/json.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { hardCases } from '../../src/sim/homeseer/home.ts'
-import { BINARY_SWITCH, part } from '../../src/sim/homeseer/part.ts'
+import { BINARY_SWITCH, createPart } from '../../src/sim/homeseer/simulated-part.ts'
 import { AGENT, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { House, World } from '../homeseer-rig.ts'
 
@@ -20,8 +20,8 @@ let world: World
 let house: House
 beforeAll(async () => {
   const planted = [
-    part({ ref: 9_001, name: `${PLANTED} lamp`, location: PLANTED, location2: PLANTED, pairs: BINARY_SWITCH }),
-    part({
+    createPart({ ref: 9_001, name: `${PLANTED} lamp`, location: PLANTED, location2: PLANTED, pairs: BINARY_SWITCH }),
+    createPart({
       ref: 9_002,
       name: SHORT,
       location: SHORT,
@@ -30,7 +30,7 @@ beforeAll(async () => {
       value: 255,
       voiceCommand: PLANTED,
     }),
-    part({
+    createPart({
       ref: 9_003,
       name: `${SHORT} selector`,
       location: SHORT,
@@ -40,8 +40,8 @@ beforeAll(async () => {
       ],
       value: 1,
     }),
-    part({ ref: 9_005, name: 'Owner approved lamp', location: 'Hall', pairs: BINARY_SWITCH, value: 255 }),
-    part({ ref: 9_004, name: 'Note', location: 'Hall', text: PLANTED, userNote: PLANTED }),
+    createPart({ ref: 9_005, name: 'Owner approved lamp', location: 'Hall', pairs: BINARY_SWITCH, value: 255 }),
+    createPart({ ref: 9_004, name: 'Note', location: 'Hall', text: PLANTED, userNote: PLANTED }),
   ]
   world = await openWorld({ parts: [...hardCases(), ...planted] })
   house = await openHouse(world)

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { hardCases } from '../../src/sim/homeseer/home.ts'
-import { DIMMED, DIMMER, part } from '../../src/sim/homeseer/part.ts'
+import { DIMMED, DIMMER, createPart } from '../../src/sim/homeseer/simulated-part.ts'
 import { demoEvents, simEvent } from '../../src/sim/homeseer/system.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { Answer, House, World } from '../homeseer-rig.ts'
@@ -42,15 +42,15 @@ beforeAll(async () => {
     ],
     parts: [
       ...hardCases(),
-      part({ ref: COFFEE_BAR, name: 'Coffee Bar', location: 'Kitchen', pairs: DIMMER, display: DIMMED }),
-      part({
+      createPart({ ref: COFFEE_BAR, name: 'Coffee Bar', location: 'Kitchen', pairs: DIMMER, display: DIMMED }),
+      createPart({
         ref: OVERHEAD_MASTER,
         name: 'Bar Overhead Light Master',
         location: 'Kitchen',
         relationship: 2,
         associatedRefs: [OVERHEAD],
       }),
-      part({
+      createPart({
         ref: OVERHEAD,
         name: 'Bar Overhead Light',
         location: 'Kitchen',

@@ -13,7 +13,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { hardCases } from '../../src/sim/homeseer/home.ts'
 import { demoEvents, simEvent, type SimEvent } from '../../src/sim/homeseer/system.ts'
 import type { SimTrigger } from '../../src/sim/homeseer/trigger.ts'
-import { waysIn } from '../../src/sim/homeseer/ways-in.ts'
+import { listBarrierParts } from '../../src/sim/homeseer/barrier-parts.ts'
 import { ANYTHING, GUARD, LOCK_TARGET, reachedBy as reached } from '../homeseer-attempts.ts'
 import type { Attempt } from '../homeseer-attempts.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
@@ -72,7 +72,7 @@ afterEach(async () => {
 })
 
 async function openWith(files: Files, events: readonly SimEvent[]): Promise<World> {
-  world = await openWorld({ events, parts: [...hardCases(), ...waysIn()] })
+  world = await openWorld({ events, parts: [...hardCases(), ...listBarrierParts()] })
   const path = world.simulator.eventFiles?.events ?? ''
   if (files === 'elsewhere') rmSync(path)
   if (files === 'damaged') writeFileSync(path, readFileSync(path, 'utf8').slice(0, -40))
@@ -151,7 +151,7 @@ describe('ways in that say nothing of themselves', () => {
   it('move nothing without a person, in any language', async () => {
     const opened = await openWith('readable', demoEvents())
     await using house = await openHouse(opened)
-    for (const { record, pairs } of waysIn())
+    for (const { record, pairs } of listBarrierParts())
       for (const { label, value } of pairs)
         expect(
           await reachedBy(

@@ -5,7 +5,7 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { freePort, listenLocally } from '../local-port.ts'
-import type { Interaction } from '../../src/bus/call.ts'
+import type { CallerInteraction } from '../../src/bus/call.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, ADMIN_TRUSTED, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
@@ -406,7 +406,7 @@ describe('intents', () => {
     expect(hardware(150)).toMatchObject({ value: 100 })
   })
 
-  async function intent(args: JsonObject, interaction: Interaction): Promise<unknown> {
+  async function intent(args: JsonObject, interaction: CallerInteraction): Promise<unknown> {
     const options = { caller: AGENT, channel: 'mcp-http', interaction } as const
     const outcome = await house.gateway.bus.call('hs4.intent.device_set_by_name', undefined, args, options)
     return outcome.ok ? outcome.value : outcome

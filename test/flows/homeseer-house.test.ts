@@ -7,21 +7,26 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { CatalogClient } from '../../src/homeseer/catalog/catalog-client.ts'
-import { buildEventGraph, followConsequences } from '../../src/homeseer/catalog/house.ts'
-import { chooseControl, controlExchange, expectationOf, outcomeOf } from '../../src/homeseer/catalog/control.ts'
+import { buildEventGraph, followConsequences } from '../../src/homeseer/catalog/homeseer-catalog.ts'
+import {
+  chooseControlPair,
+  createControlExchange,
+  expectControl,
+  judgeControl,
+} from '../../src/homeseer/catalog/control.ts'
 import { EventFileStore } from '../../src/homeseer/catalog/event-file-store.ts'
-import type { House } from '../../src/homeseer/catalog/house.ts'
+import type { HomeseerCatalog } from '../../src/homeseer/catalog/homeseer-catalog.ts'
 import type { Alias } from '../../src/homeseer/resolve/alias.ts'
 import { resolveCameras, resolveDevices, resolveEvents } from '../../src/homeseer/resolve/resolve.ts'
 import { ResolverClient } from '../../src/homeseer/resolve/resolver-client.ts'
-import { openLink, type Link } from '../../src/homeseer/wire/link-client.ts'
+import { openHomeseerLink, type HomeseerLink } from '../../src/homeseer/wire/link-client.ts'
 import { HOME_REFS } from '../../src/sim/homeseer/home.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
-import { part } from '../../src/sim/homeseer/part.ts'
+import { createPart } from '../../src/sim/homeseer/simulated-part.ts'
 
 let directory: string
 let simulator: HomeseerSimulator
-let link: Link
+let link: HomeseerLink
 let catalog: CatalogClient
 let requests: string[]
 
@@ -35,7 +40,7 @@ beforeAll(async () => {
     dataDirectory: directory,
   })
   requests = []
-  link = openLink({
+  link = openHomeseerLink({
     json: {
       baseUrl: `http://127.0.0.1:${simulator.httpPort}`,
       credentials: { user: 'default', password: 'default' },
@@ -62,7 +67,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-async function house(): Promise<House> {
+async function house(): Promise<HomeseerCatalog> {
   const result = await catalog.house()
   if (!result.ok) throw new Error(result.fault.kind)
   return result.value
@@ -117,24 +122,24 @@ describe('catalog of the house of hard cases', () => {
 
   it('sends what HomeSeer takes, and refuses what it would refuse', async () => {
     const { controls } = await device(HOME_REFS.gardenValve)
-    const on = chooseControl(controls, { kind: 'use', use: 'On' })
+    const on = chooseControlPair(controls, { kind: 'use', use: 'On' })
     if (!on.ok) throw new Error(on.fault.kind)
-    expect(await link.json.call(controlExchange(on.value))).toMatchObject({ ok: true })
+    expect(await link.json.call(createControlExchange(on.value))).toMatchObject({ ok: true })
     expect(simulator.house.hardware(HOME_REFS.gardenValve)?.value).toBe(0)
     const dimmer = await device(HOME_REFS.diningDimmer)
-    expect(chooseControl(dimmer.controls, { kind: 'value', value: 100 })).toMatchObject({ ok: false })
+    expect(chooseControlPair(dimmer.controls, { kind: 'value', value: 100 })).toMatchObject({ ok: false })
   })
 
   it('can tell a lamp that came on from one that is stuck', async () => {
     const tryOn = async (ref: number, timeoutMs: number) => {
       const { controls } = await device(ref)
-      const choice = chooseControl(controls, { kind: 'label', label: 'On' })
+      const choice = chooseControlPair(controls, { kind: 'label', label: 'On' })
       if (!choice.ok) throw new Error(choice.fault.kind)
       const before = link.mirror.entries.get(ref)?.record ?? { value: undefined, status: '' }
-      const expected = expectationOf(choice.value, controls)
-      await link.json.call(controlExchange(choice.value))
+      const expected = expectControl(choice.value, controls)
+      await link.json.call(createControlExchange(choice.value))
       const entry = await link.mirror.waitFor(ref, ({ live }) => live.value === 255, { timeoutMs })
-      return outcomeOf(expected, before, { value: entry?.live.value ?? before.value, status: '' })
+      return judgeControl(expected, before, { value: entry?.live.value ?? before.value, status: '' })
     }
     expect(await tryOn(HOME_REFS.kitchenSwitch, 60_000)).toBe('reached')
     expect(await tryOn(HOME_REFS.stuckLamp, 400)).toBe('elsewhere')
@@ -143,7 +148,7 @@ describe('catalog of the house of hard cases', () => {
   it('learns of a new device, and asks only about that one', async () => {
     const before = requests.filter((request) => request === 'getcontrol').length
     const built = await house()
-    simulator.house.add(part({ ref: 300, name: 'New Plug', pairs: [{ label: 'On', value: 255, use: 'On' }] }))
+    simulator.house.add(createPart({ ref: 300, name: 'New Plug', pairs: [{ label: 'On', value: 255, use: 'On' }] }))
     expect(await house()).toBe(built)
     await link.mirror.refresh()
     expect(await device(300)).toMatchObject({ controls: [{ label: 'On' }] })

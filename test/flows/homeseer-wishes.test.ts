@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { hardCases } from '../../src/sim/homeseer/home.ts'
-import { BINARY_SWITCH, part } from '../../src/sim/homeseer/part.ts'
+import { BINARY_SWITCH, createPart } from '../../src/sim/homeseer/simulated-part.ts'
 import { at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { House, World } from '../homeseer-rig.ts'
 
@@ -68,7 +68,7 @@ let world: World
 let house: House
 
 beforeAll(async () => {
-  const named = ORDINARY_NAMES.map((name, index) => part({ ref: FIRST + index, name, pairs: BINARY_SWITCH }))
+  const named = ORDINARY_NAMES.map((name, index) => createPart({ ref: FIRST + index, name, pairs: BINARY_SWITCH }))
   world = await openWorld({ parts: [...hardCases(), ...named] })
   house = await openHouse(world)
 })

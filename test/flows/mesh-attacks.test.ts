@@ -6,12 +6,12 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:tls'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import { expect, it } from 'vitest'
-import { ulid } from '../../src/core/ids.ts'
-import { headersOf, PACKETS_PATH, PACKETS_PROTOCOL, SIGNATURE_HEADER } from '../../src/mesh/http/headers.ts'
-import { FrameReader, framed } from '../../src/mesh/http/packet-frames.ts'
-import { nodeCertificate } from '../../src/mesh/identity/certificate.ts'
+import { newUlid } from '../../src/core/ids.ts'
+import { encodeHeaders, PACKETS_PATH, PACKETS_PROTOCOL, SIGNATURE_HEADER } from '../../src/mesh/http/headers.ts'
+import { FrameReader, framePacket } from '../../src/mesh/http/packet-frames.ts'
+import { createNodeCertificate } from '../../src/mesh/identity/certificate.ts'
 import type { NodeIdentity } from '../../src/mesh/identity/node-key.ts'
-import { timeText } from '../../src/mesh/identity/time.ts'
+import { formatMeshTime } from '../../src/mesh/identity/time.ts'
 import { meshAttacks } from '../mesh-attacks.ts'
 import type { Answered } from '../mesh-attack-wire.ts'
 import { until } from '../mesh-house.ts'
@@ -21,7 +21,7 @@ meshAttacks(
   async () => ({
     mesh: '',
     open: async ({ port, member }) => ({
-      post: (fields, proof, body) => post(port, headersOf(fields, proof), body),
+      post: (fields, proof, body) => post(port, encodeHeaders(fields, proof), body),
       packet: (packet) => sendPacket(port, member, packet),
       close: async () => undefined,
     }),
@@ -98,8 +98,8 @@ meshAttacks(
     it('takes a long body from members only', async () => {
       const { port, member, stranger } = attacker()
       const ids = { from: member.id, to: member.id, community: member.id }
-      const facts = { request_id: ulid(), timestamp: timeText(Date.now()), deadline_ms: '1000' }
-      const headers = headersOf({ capability: 'test.echo', version: '1.0', ...ids, ...facts }, '')
+      const facts = { request_id: newUlid(), timestamp: formatMeshTime(Date.now()), deadline_ms: '1000' }
+      const headers = encodeHeaders({ capability: 'test.echo', version: '1.0', ...ids, ...facts }, '')
       const long = JSON.stringify({ x: 'x'.repeat(100_000) })
       expect(await post(port, headers, long, stranger)).toMatchObject({ status: 413 })
       expect(await post(port, headers, long)).toMatchObject({ status: 413 })
@@ -180,7 +180,7 @@ function sendPacket(port: number, identity: NodeIdentity | undefined, packet: st
       })
       socket.on('error', () => undefined)
       socket.on('close', () => reject(new Error('it hung up')))
-      socket.write(framed(packet))
+      socket.write(framePacket(packet))
     })
     outgoing.on('error', reject)
     outgoing.end()
@@ -194,7 +194,7 @@ function tlsAs(identity: NodeIdentity | undefined): RequestOptions {
 function shownBy(identity: NodeIdentity | undefined): Pick<ConnectionOptions, 'cert' | 'key' | 'rejectUnauthorized'> {
   if (identity === undefined) return { rejectUnauthorized: false }
   const key = identity.privateKey.export({ type: 'pkcs8', format: 'pem' })
-  return { rejectUnauthorized: false, cert: nodeCertificate(identity), key }
+  return { rejectUnauthorized: false, cert: createNodeCertificate(identity), key }
 }
 
 function get(port: number, path: string, identity: NodeIdentity | undefined): Promise<number | undefined> {

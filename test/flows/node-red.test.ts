@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { hardCases, HOME_REFS } from '../../src/sim/homeseer/home.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
-import { part } from '../../src/sim/homeseer/part.ts'
+import { createPart } from '../../src/sim/homeseer/simulated-part.ts'
 import { at } from '../homeseer-rig.ts'
 
 /** Buttons as plug-ins name them: `Dim 20%`, and `00%` in DJF3's Postman collection. */
@@ -33,7 +33,7 @@ beforeAll(async () => {
     host: '127.0.0.1',
     httpPort: 0,
     asciiPort: 0,
-    parts: [...hardCases(), part({ ref: STEPS, name: 'Steps', pairs: PERCENT_LABELS })],
+    parts: [...hardCases(), createPart({ ref: STEPS, name: 'Steps', pairs: PERCENT_LABELS })],
   })
   directory = await mkdtemp(join(tmpdir(), 'hearthbus-node-red-'))
   const program = join(import.meta.dirname, '../node-red-process.ts')

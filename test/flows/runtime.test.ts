@@ -7,9 +7,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { utf8 } from '../../src/core/bytes.ts'
+import { toUtf8 } from '../../src/core/bytes.ts'
 import { parseVerifierKey } from '../../src/ledger/note-key.ts'
-import { logOnly } from '../../src/ledger/tlog-policy.ts'
+import { createLogOnlyPolicy } from '../../src/ledger/tlog-policy.ts'
 import { verifyTlogProof } from '../../src/ledger/tlog-proof.ts'
 import { connectHttp, connectStdio, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { Era, GatewayProcess, Home } from '../gateway-process.ts'
@@ -174,9 +174,9 @@ describe.each(WAYS)('the runtime over $transport, $era', ({ transport, era }) =>
     const proof = await data('ledger_proof', { log_index: sealed['log_index'] })
     const key = parseVerifierKey(String(proof['verifier_key']))
     if (!key.ok) throw new Error('the verifier key cannot be read')
-    const policy = logOnly(key.value)
-    expect(verifyTlogProof(String(proof['proof']), utf8(String(proof['leaf'])), policy).ok).toBe(true)
-    expect(verifyTlogProof(String(sealed['proof']), utf8(String(proof['leaf'])), policy).ok).toBe(true)
+    const policy = createLogOnlyPolicy(key.value)
+    expect(verifyTlogProof(String(proof['proof']), toUtf8(String(proof['leaf'])), policy).ok).toBe(true)
+    expect(verifyTlogProof(String(sealed['proof']), toUtf8(String(proof['leaf'])), policy).ok).toBe(true)
     const leaf = JSON.parse(String(proof['leaf'])) as Record<string, unknown>
     expect(leaf).toMatchObject({ kind: 'session.final', root: sealed['root'] })
     expect(await data('ledger_trace', { trace_id: leaf['trace_id'] })).toMatchObject({

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TAIL_SECRET } from '../../src/ledger/group.ts'
-import { noteSigner } from '../../src/ledger/note-key.ts'
+import { createNoteSigner } from '../../src/ledger/note-key.ts'
 import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
 import { edited, editTail, rewriteLog } from '../ledger-attack.ts'
@@ -77,7 +77,7 @@ function cli(data: string, ...args: readonly string[]): { readonly status: numbe
 /** The secret of the node's own tail: what somebody with the keys has. */
 function keyOf(data: string): Uint8Array {
   const key = createPrivateKey(readFileSync(join(data, 'keys', 'node.key')))
-  return noteSigner('whatever', key).deriveSecret(TAIL_SECRET)
+  return createNoteSigner('whatever', key).deriveSecret(TAIL_SECRET)
 }
 
 async function chainVerdict(data: string): Promise<unknown> {

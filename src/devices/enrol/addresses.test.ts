@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Addresses } from './addresses.ts'
+import type { AdvertisedAddresses } from './addresses.ts'
 import { mqttEndpoint, VISION_PATH, visionUrl, WEBSOCKET_PATH, webSocketUrl } from './addresses.ts'
 
-const BASE: Addresses = {
+const BASE: AdvertisedAddresses = {
   publicUrl: undefined,
   httpPort: 7421,
   mqttPort: 1883,

@@ -5,7 +5,7 @@
  *
  * Pure.
  */
-export interface Addresses {
+export interface AdvertisedAddresses {
   /** `http://192.168.1.2:7421`, if devices must be told something else than what they asked; always with a port. */
   readonly publicUrl: string | undefined
   readonly httpPort: number
@@ -20,33 +20,33 @@ export const OTA_PATH = '/xiaozhi/ota/'
 export const VISION_PATH = '/xiaozhi/vision/explain'
 
 /** `undefined` when nothing is configured and the device came over IPv6, which it cannot be told. */
-export function hostFor(addresses: Addresses, localAddress: string | undefined): string | undefined {
+export function hostForDevice(addresses: AdvertisedAddresses, localAddress: string | undefined): string | undefined {
   if (addresses.publicUrl !== undefined) return new URL(addresses.publicUrl).hostname
   const local = localAddress?.replace(/^::ffff:/, '')
   return local === undefined || local.includes(':') ? undefined : local
 }
 
-export function webSocketUrl(addresses: Addresses, localAddress: string | undefined): string | undefined {
+export function webSocketUrl(addresses: AdvertisedAddresses, localAddress: string | undefined): string | undefined {
   const base = httpBase(addresses, localAddress)
   return base === undefined ? undefined : `${base.replace(/^http/, 'ws')}${addresses.webSocketPath}`
 }
 
-export function visionUrl(addresses: Addresses, localAddress: string | undefined): string | undefined {
+export function visionUrl(addresses: AdvertisedAddresses, localAddress: string | undefined): string | undefined {
   const base = httpBase(addresses, localAddress)
   return base === undefined ? undefined : `${base}${addresses.visionPath}`
 }
 
-export function mqttEndpoint(addresses: Addresses, localAddress: string | undefined): string | undefined {
-  const host = hostFor(addresses, localAddress)
+export function mqttEndpoint(addresses: AdvertisedAddresses, localAddress: string | undefined): string | undefined {
+  const host = hostForDevice(addresses, localAddress)
   return host === undefined || addresses.mqttPort === undefined ? undefined : `${host}:${addresses.mqttPort}`
 }
 
-function httpBase(addresses: Addresses, localAddress: string | undefined): string | undefined {
+function httpBase(addresses: AdvertisedAddresses, localAddress: string | undefined): string | undefined {
   if (addresses.publicUrl !== undefined) {
     const { protocol, hostname, port, pathname } = new URL(addresses.publicUrl)
     const explicit = port === '' ? (protocol === 'https:' ? '443' : '80') : port
     return `${protocol}//${hostname}:${explicit}${pathname.replace(/\/$/, '')}`
   }
-  const host = hostFor(addresses, localAddress)
+  const host = hostForDevice(addresses, localAddress)
   return host === undefined ? undefined : `http://${host}:${addresses.httpPort}`
 }

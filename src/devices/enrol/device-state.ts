@@ -10,10 +10,10 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../../ledger/entry.ts'
-import { entryTime, textField } from '../../ledger/entry.ts'
+import { entryTime, entryText } from '../../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../../ledger/projection.ts'
 import { StateTable } from '../../ledger/projection.ts'
-import type { Transport } from '../session/session.ts'
+import type { DeviceTransport } from '../session/session.ts'
 import type { EnrolledDevice } from './enrolment.ts'
 
 interface IssuedToken {
@@ -22,7 +22,7 @@ interface IssuedToken {
   readonly isUsed: boolean
 }
 
-export interface DeviceRecord extends Omit<EnrolledDevice, 'name' | 'board' | 'firmware'> {
+export interface EnrolledDeviceRecord extends Omit<EnrolledDevice, 'name' | 'board' | 'firmware'> {
   readonly approvedSeq: number
   readonly bootedSeq: number | undefined
   /** The oldest first. */
@@ -40,7 +40,7 @@ export interface DeviceLabel {
 }
 
 export interface DeviceState {
-  readonly devices: StateTable<DeviceRecord>
+  readonly devices: StateTable<EnrolledDeviceRecord>
   readonly labels: StateTable<DeviceLabel>
   /** Slug to device. */
   readonly slugs: StateTable<string>
@@ -48,16 +48,16 @@ export interface DeviceState {
 
 /** A device that boots again and again without connecting may use any of its last tokens, and no more are kept. */
 const TOKENS_PER_DEVICE = 4
-const TRANSPORTS: readonly Transport[] = ['websocket', 'mqtt', 'mqtt-broker']
+const TRANSPORTS: readonly DeviceTransport[] = ['websocket', 'mqtt', 'mqtt-broker']
 const INCOMPLETE = 'it lacks what such an entry says'
 const UNKNOWN = 'no such device was let in'
 
 const enrolmentEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
   'device.approved': ({ devices }, entry) => {
     const [deviceId, clientId, by] = [
-      textField(entry, 'device_id'),
-      textField(entry, 'client_id'),
-      textField(entry, 'by'),
+      entryText(entry, 'device_id'),
+      entryText(entry, 'client_id'),
+      entryText(entry, 'by'),
     ]
     const transport = TRANSPORTS.find((known) => known === entry['transport'])
     if (deviceId === undefined || clientId === undefined || by === undefined || transport === undefined)
@@ -83,7 +83,7 @@ const enrolmentEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
     const device = known(devices, entry)
     if (device?.state !== 'approved') return UNKNOWN
     if (entry['generation'] !== device.generation) return `the credentials of ${device.deviceId} had ended`
-    const hash = textField(entry, 'token_hash')
+    const hash = entryText(entry, 'token_hash')
     const tokens = hash === undefined ? device.tokens : withToken(device.tokens, hash)
     devices.set(device.deviceId, { ...device, bootedAtMs: entryTime(entry), bootedSeq: entry.seq, tokens })
     return undefined
@@ -115,7 +115,7 @@ const enrolmentEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
 
 const labelEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
   'device.named': ({ devices, labels, slugs }, entry) => {
-    const [device, slug] = [known(devices, entry), textField(entry, 'device')]
+    const [device, slug] = [known(devices, entry), entryText(entry, 'device')]
     if (device === undefined) return UNKNOWN
     if (slug === undefined) return INCOMPLETE
     if (slugs.has(slug) || labels.has(device.deviceId)) return `the name ${slug} or the device had one before`
@@ -126,7 +126,7 @@ const labelEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
 
   'device.tools.pinned': (state, entry) => {
     const label = labelled(state, entry)
-    const [client, pins] = [textField(entry, 'client_id'), pinsOf(entry)]
+    const [client, pins] = [entryText(entry, 'client_id'), pinsOf(entry)]
     if (label === undefined || pins === undefined || client === undefined)
       return label === undefined ? UNKNOWN : INCOMPLETE
     // Only the first listing is taken as it is.
@@ -139,7 +139,7 @@ const labelEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
     const label = labelled(state, entry)
     const pins = pinsOf(entry)
     if (label === undefined || pins === undefined) return label === undefined ? UNKNOWN : INCOMPLETE
-    if (textField(entry, 'by') === undefined) return 'it does not say who approved them'
+    if (entryText(entry, 'by') === undefined) return 'it does not say who approved them'
     if (label.withheld === undefined || label.withheld !== entry['digest'])
       return `other tools of ${label.slug} were withheld than were approved`
     setLabel(state, entry, { ...label, pins, withheld: undefined })
@@ -149,7 +149,7 @@ const labelEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
   'device.tools.withheld': (state, entry) => {
     const label = labelled(state, entry)
     if (label === undefined) return UNKNOWN
-    setLabel(state, entry, { ...label, withheld: textField(entry, 'digest') })
+    setLabel(state, entry, { ...label, withheld: entryText(entry, 'digest') })
     return undefined
   },
 
@@ -171,7 +171,11 @@ export const deviceProjection: Projection<DeviceState> = {
   apply: { ...enrolmentEntries, ...labelEntries },
 }
 
-function endCredentials(devices: StateTable<DeviceRecord>, entry: LedgerEntry, state?: 'revoked'): string | undefined {
+function endCredentials(
+  devices: StateTable<EnrolledDeviceRecord>,
+  entry: LedgerEntry,
+  state?: 'revoked',
+): string | undefined {
   const device = known(devices, entry)
   if (device === undefined) return UNKNOWN
   const generation = device.generation + 1
@@ -185,18 +189,18 @@ function withToken(tokens: readonly IssuedToken[], hash: string): readonly Issue
   return all.filter(({ isUsed }, index) => isUsed || index >= all.length - TOKENS_PER_DEVICE)
 }
 
-function known(devices: StateTable<DeviceRecord>, entry: LedgerEntry): DeviceRecord | undefined {
-  const id = textField(entry, 'device_id')
+function known(devices: StateTable<EnrolledDeviceRecord>, entry: LedgerEntry): EnrolledDeviceRecord | undefined {
+  const id = entryText(entry, 'device_id')
   return id === undefined ? undefined : devices.get(id)
 }
 
 function labelled({ labels }: DeviceState, entry: LedgerEntry): DeviceLabel | undefined {
-  const id = textField(entry, 'device_id')
+  const id = entryText(entry, 'device_id')
   return id === undefined ? undefined : labels.get(id)
 }
 
 function setLabel({ labels }: DeviceState, entry: LedgerEntry, label: DeviceLabel): void {
-  labels.set(textField(entry, 'device_id') ?? '', label)
+  labels.set(entryText(entry, 'device_id') ?? '', label)
 }
 
 function pinsOf({ pins }: LedgerEntry): readonly string[] | undefined {

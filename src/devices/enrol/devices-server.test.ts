@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { LOG_TABLE, tableLog } from '../../../test/table-log.ts'
-import { utf8 } from '../../core/bytes.ts'
+import { toUtf8 } from '../../core/bytes.ts'
 import { systemClock } from '../../core/clock.ts'
 import { Database } from '../../core/database-store.ts'
 import { VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
@@ -10,24 +10,24 @@ import { createDevicesServer } from './devices-server.ts'
 import type { DevicesServer } from './devices-server.ts'
 import { devicesMigrations, EnrolStore } from './enrol-store.ts'
 import { createRegistrar } from './registrar.ts'
-import { createVisionDesk } from './vision-desk.ts'
-import type { VisionCounter } from './vision-desk.ts'
+import { createPhotoUploads } from './photo-uploads.ts'
+import type { PhotoUploadCounter } from './photo-uploads.ts'
 
 const CAMERA = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
 
 let database: Database
-let desk: VisionCounter
+let desk: PhotoUploadCounter
 let server: DevicesServer
 let port: number
 
 beforeEach(async () => {
   database = new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
-  desk = createVisionDesk({ url: () => 'http://127.0.0.1/' })
+  desk = createPhotoUploads({ url: () => 'http://127.0.0.1/' })
   const addresses = { publicUrl: undefined, httpPort: 7421, mqttPort: 1883 }
   server = createDevicesServer({
     registrar: createRegistrar({
       store: new EnrolStore(database, tableLog(database, systemClock)),
-      signingKey: utf8('0123456789abcdef0123456789abcdef'),
+      signingKey: toUtf8('0123456789abcdef0123456789abcdef'),
       addresses: () => ({ ...addresses, webSocketPath: WEBSOCKET_PATH, visionPath: VISION_PATH }),
       transport: 'websocket',
     }),

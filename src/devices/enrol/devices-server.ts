@@ -9,30 +9,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
-import { isBeingAnswered, listen } from '../../core/listen-server.ts'
+import { isBeingAnswered, listenOn } from '../../core/listen-server.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
-import type { Harbour } from '../session/fleet.ts'
+import type { DeviceAcceptor } from '../session/fleet.ts'
 import { MAX_UNAUTHENTICATED } from '../session/session-limits.ts'
 import type { WebSocketDevices } from '../session/websocket-server.ts'
-import { acceptWebSocketDevices, singleHeaders } from '../session/websocket-server.ts'
+import { acceptWebSocketDevices, readSingleHeaders } from '../session/websocket-server.ts'
 import type { OnRefused } from '../session/refusal.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import { OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
-import type { Registrar } from './enrolment.ts'
-import type { HttpAnswer, HttpHandler, HttpRequest } from './http-exchange.ts'
-import { textAnswer } from './http-exchange.ts'
+import type { DeviceRegistrar } from './enrolment.ts'
+import type { DeviceHttpAnswer, HttpHandler, HttpRequest } from './http-exchange.ts'
+import { deviceTextAnswer } from './http-exchange.ts'
 import type { OtaEndpointOptions } from './ota-endpoint.ts'
 import { activateHandler, otaHandler } from './ota-endpoint.ts'
-import type { VisionCounter } from './vision-desk.ts'
+import type { PhotoUploadCounter } from './photo-uploads.ts'
 import type { PhotoTarget } from './vision-endpoint.ts'
 import { visionHandler } from './vision-endpoint.ts'
 
 export interface DevicesServerOptions {
-  readonly registrar: Registrar
-  readonly desk: VisionCounter
-  readonly harbour: Harbour
+  readonly registrar: DeviceRegistrar
+  readonly desk: PhotoUploadCounter
+  readonly harbour: DeviceAcceptor
   /** Ends with a slash; activation is below it. */
   readonly otaPath?: string
   readonly allowedOrigins?: readonly string[]
@@ -81,13 +81,13 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     const request = readRequest(incoming)
     const { origin } = request.headers
     const handler = routes.get(request.path) ?? routes.get(`${request.path}/`)
-    let answer: HttpAnswer
+    let answer: DeviceHttpAnswer
     if (origin !== undefined && !allowedOrigins.includes(origin)) {
-      answer = textAnswer(403, 'not from a web page')
+      answer = deviceTextAnswer(403, 'not from a web page')
       const deviceId = parseDeviceId(request.headers['device-id'] ?? '')
       onRefused({ door: 'http', why: 'foreign-origin', deviceId, remoteAddress: request.remoteAddress })
-    } else if (handler === undefined) answer = textAnswer(404, 'nothing here')
-    else answer = await handler(request).catch(() => textAnswer(400, 'the request could not be read'))
+    } else if (handler === undefined) answer = deviceTextAnswer(404, 'nothing here')
+    else answer = await handler(request).catch(() => deviceTextAnswer(400, 'the request could not be read'))
     // A body that nobody read would be taken for the next request.
     if (!incoming.complete) response.setHeader('Connection', 'close')
     response.writeHead(answer.status, {
@@ -111,7 +111,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     clock,
   })
   return {
-    listen: (host, port) => listen(server, { host, port }),
+    listen: (host, port) => listenOn(server, { host, port }),
     connections: devices.connections,
     close: () => {
       devices.close()
@@ -126,7 +126,7 @@ function readRequest(incoming: IncomingMessage): HttpRequest {
   return {
     method: incoming.method ?? '',
     path,
-    headers: singleHeaders(incoming),
+    headers: readSingleHeaders(incoming),
     remoteAddress: incoming.socket.remoteAddress ?? '',
     localAddress: incoming.socket.localAddress,
     body: (maxBytes, signal) => readBody(incoming, maxBytes, signal),

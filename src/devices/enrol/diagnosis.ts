@@ -10,28 +10,28 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
 
-export interface Finding {
+export interface OtaFinding {
   readonly level: 'good' | 'doubt' | 'problem'
   readonly text: string
 }
 
 /** What a device would try to reach, after looking at the answer as it does. */
-export type Target =
+export type DeviceTarget =
   | { readonly kind: 'websocket'; readonly url: string; readonly host: string; readonly port: number }
   | { readonly kind: 'mqtt'; readonly host: string; readonly port: number }
   | { readonly kind: 'activation'; readonly code: string }
   | { readonly kind: 'nothing' }
 
-export interface Diagnosis {
-  readonly target: Target
-  readonly findings: readonly Finding[]
+export interface OtaDiagnosis {
+  readonly target: DeviceTarget
+  readonly findings: readonly OtaFinding[]
 }
 
-const good = (text: string): Finding => ({ level: 'good', text })
-const doubt = (text: string): Finding => ({ level: 'doubt', text })
-const problem = (text: string): Finding => ({ level: 'problem', text })
+const good = (text: string): OtaFinding => ({ level: 'good', text })
+const doubt = (text: string): OtaFinding => ({ level: 'doubt', text })
+const problem = (text: string): OtaFinding => ({ level: 'problem', text })
 
-export function diagnose(answer: JsonObject): Diagnosis {
+export function diagnoseOtaAnswer(answer: JsonObject): OtaDiagnosis {
   const findings = [...aboutTime(answer['server_time']), ...aboutFirmware(answer['firmware'])]
   const { mqtt, websocket, activation } = answer
   if (isJsonObject(activation)) findings.push(good('A stranger: it shows a code and waits until somebody approves it.'))
@@ -49,7 +49,7 @@ export function diagnose(answer: JsonObject): Diagnosis {
   return { target: { kind: 'nothing' }, findings }
 }
 
-function examineWebSocket(section: JsonObject, findings: Finding[]): Diagnosis {
+function examineWebSocket(section: JsonObject, findings: OtaFinding[]): OtaDiagnosis {
   const url = text(section['url'])
   if (typeof section['token'] !== 'string')
     findings.push(doubt('No token: the device keeps using the one it had before.'))
@@ -68,7 +68,7 @@ function examineWebSocket(section: JsonObject, findings: Finding[]): Diagnosis {
   return { target: { kind: 'websocket', url, host, port: Number(port) }, findings }
 }
 
-function examineMqtt(section: JsonObject, findings: Finding[]): Diagnosis {
+function examineMqtt(section: JsonObject, findings: OtaFinding[]): OtaDiagnosis {
   const [host = '', port = '8883'] = text(section['endpoint']).split(':')
   for (const key of ['client_id', 'username', 'password', 'publish_topic'])
     if (typeof section[key] !== 'string')
@@ -83,7 +83,7 @@ function examineMqtt(section: JsonObject, findings: Finding[]): Diagnosis {
   return { target: { kind: 'mqtt', host, port: Number(port) }, findings }
 }
 
-function aboutHost(host: string): readonly Finding[] {
+function aboutHost(host: string): readonly OtaFinding[] {
   if (isLoopback(host))
     return [problem(`${host} is this machine: no device can reach it. Ask at the address that devices use.`)]
   if (host === '0.0.0.0') return [problem('0.0.0.0 is no address to connect to.')]
@@ -97,7 +97,7 @@ function isPrivate(host: string): boolean {
   return /^(?:10|127)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\./.test(host) || host.endsWith('.local')
 }
 
-function aboutTime(value: Json | undefined): readonly Finding[] {
+function aboutTime(value: Json | undefined): readonly OtaFinding[] {
   if (!isJsonObject(value)) return [doubt('No server_time: the clock on the device will be wrong.')]
   const offset = value['timezone_offset']
   if (typeof offset === 'number' && Math.abs(offset) > 14 * 60)
@@ -105,7 +105,7 @@ function aboutTime(value: Json | undefined): readonly Finding[] {
   return []
 }
 
-function aboutFirmware(value: Json | undefined): readonly Finding[] {
+function aboutFirmware(value: Json | undefined): readonly OtaFinding[] {
   if (!isJsonObject(value)) return []
   const version = text(value['version'])
   if (!/^\d+(?:\.\d+)*$/.test(version))

@@ -10,38 +10,38 @@
  * Does I/O.
  */
 import { connect } from 'node:net'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import { encodeConnect } from '../wire/mqtt-packet.ts'
-import type { Finding, Target } from './diagnosis.ts'
-import { diagnose } from './diagnosis.ts'
+import type { OtaFinding, DeviceTarget } from './diagnosis.ts'
+import { diagnoseOtaAnswer } from './diagnosis.ts'
 import { DOCTOR_HEADER } from './ota-endpoint.ts'
 
-export interface Visit {
+export interface OtaExamination {
   readonly otaUrl: string
   readonly identity: DeviceIdentity
   readonly timeoutMs?: number
 }
 
-export interface Report {
+export interface OtaReport {
   readonly told: JsonObject | undefined
-  readonly findings: readonly Finding[]
+  readonly findings: readonly OtaFinding[]
   /** Whether nothing was found that keeps the device away. */
   readonly healthy: boolean
 }
 
 const TIMEOUT_MS = 5_000
 
-export async function examine({ otaUrl, identity, timeoutMs = TIMEOUT_MS }: Visit): Promise<Report> {
+export async function examineOta({ otaUrl, identity, timeoutMs = TIMEOUT_MS }: OtaExamination): Promise<OtaReport> {
   const asked = await askAsDevice(otaUrl, identity, timeoutMs)
   if (typeof asked === 'string') return report(undefined, [{ level: 'problem', text: asked }])
-  const { target, findings } = diagnose(asked)
+  const { target, findings } = diagnoseOtaAnswer(asked)
   return report(asked, [...findings, ...(await reach(target, timeoutMs))])
 }
 
-function report(told: JsonObject | undefined, findings: readonly Finding[]): Report {
+function report(told: JsonObject | undefined, findings: readonly OtaFinding[]): OtaReport {
   return { told, findings, healthy: !findings.some(({ level }) => level === 'problem') }
 }
 
@@ -72,13 +72,13 @@ async function askAsDevice(otaUrl: string, identity: DeviceIdentity, timeoutMs: 
   }
 }
 
-async function reach(target: Target, timeoutMs: number): Promise<readonly Finding[]> {
+async function reach(target: DeviceTarget, timeoutMs: number): Promise<readonly OtaFinding[]> {
   if (target.kind === 'websocket') return tryWebSocket(target, timeoutMs)
   if (target.kind === 'mqtt') return tryMqtt(target, timeoutMs)
   return []
 }
 
-async function tryWebSocket(target: Extract<Target, { kind: 'websocket' }>, timeoutMs: number) {
+async function tryWebSocket(target: Extract<DeviceTarget, { kind: 'websocket' }>, timeoutMs: number) {
   const path = target.url.replace(/^wss?:\/\/[^/]+/, '')
   const upgrade = `GET ${path} HTTP/1.1\r\nHost: ${target.host}\r\nConnection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n\r\n`
   const heard = await talk(target, Buffer.from(upgrade), { timeoutMs, enough: 'HTTP/1.1 401'.length })
@@ -87,11 +87,11 @@ async function tryWebSocket(target: Extract<Target, { kind: 'websocket' }>, time
   return [verdict(target, { refused: status === '401' || status === '403', welcome: status === '101' })]
 }
 
-async function tryMqtt(target: Extract<Target, { kind: 'mqtt' }>, timeoutMs: number) {
+async function tryMqtt(target: Extract<DeviceTarget, { kind: 'mqtt' }>, timeoutMs: number) {
   const opening = encodeConnect({ clientId: 'doctor', username: 'x', password: 'x', keepAliveSeconds: 60 })
   const heard = await talk(target, opening, { timeoutMs, enough: 4 })
   if (!heard.ok) return [unreachable(target, heard.why)]
-  const connack = hex(heard.bytes.subarray(0, 4))
+  const connack = toHex(heard.bytes.subarray(0, 4))
   return [verdict(target, { refused: /^200200(?:04|05)$/.test(connack), welcome: connack === '20020000' })]
 }
 
@@ -100,13 +100,13 @@ interface Address {
   readonly port: number
 }
 
-function verdict({ host, port }: Address, { refused, welcome }: { refused: boolean; welcome: boolean }): Finding {
+function verdict({ host, port }: Address, { refused, welcome }: { refused: boolean; welcome: boolean }): OtaFinding {
   if (refused) return { level: 'good', text: `${host}:${port} answers, and lets nobody in without credentials.` }
   if (welcome) return { level: 'doubt', text: `${host}:${port} lets anybody in, without credentials.` }
   return { level: 'problem', text: `${host}:${port} answers, but not as a backend for devices would.` }
 }
 
-function unreachable({ host, port }: Address, why: string): Finding {
+function unreachable({ host, port }: Address, why: string): OtaFinding {
   return { level: 'problem', text: `${host}:${port} cannot be reached from here: ${why}.` }
 }
 

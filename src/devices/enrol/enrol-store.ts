@@ -6,18 +6,18 @@
  *
  * Does I/O.
  */
-import { hex } from '../../core/bytes.ts'
-import type { Database, Migrations } from '../../core/database-store.ts'
+import { toHex } from '../../core/bytes.ts'
+import type { Database, ModuleMigrations } from '../../core/database-store.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
-import { erasableText, wordsOf } from '../../ledger/state-log.ts'
+import { erasableText, readEntryWords } from '../../ledger/state-log.ts'
 import type { StateLog } from '../../ledger/state-log.ts'
 import type { FleetMemory } from '../session/fleet.ts'
-import type { Remembered, Transport } from '../session/session.ts'
+import type { RememberedDevice, DeviceTransport } from '../session/session.ts'
 import { deviceProjection } from './device-state.ts'
-import type { DeviceRecord, DeviceState } from './device-state.ts'
+import type { EnrolledDeviceRecord, DeviceState } from './device-state.ts'
 import type { EnrolledDevice } from './enrolment.ts'
 
-export const devicesMigrations: Migrations = {
+export const devicesMigrations: ModuleMigrations = {
   room: 'devices',
   steps: ['CREATE TABLE device_memory (device_id TEXT PRIMARY KEY, remembered TEXT NOT NULL) STRICT'],
 }
@@ -84,7 +84,7 @@ export class EnrolStore {
     return this.#database.commit(() => {
       const known = this.#state.devices.get(deviceId)
       if (known?.state !== 'approved' || known.generation !== generation) return false
-      const token = tokenHash === undefined ? {} : { token_hash: hex(tokenHash) }
+      const token = tokenHash === undefined ? {} : { token_hash: toHex(tokenHash) }
       const event = { kind: 'device.booted', device_id: deviceId, generation, ...token }
       this.#log.appendIn(event, { board: board.toWellFormed(), firmware: firmware.toWellFormed() })
       return true
@@ -92,7 +92,7 @@ export class EnrolStore {
   }
 
   hasToken(deviceId: string, hash: Uint8Array): 'unused' | 'used' | undefined {
-    const wanted = hex(hash)
+    const wanted = toHex(hash)
     const token = this.#state.devices.get(deviceId)?.tokens.find((issued) => issued.hash === wanted)
     if (token === undefined) return undefined
     return token.isUsed ? 'used' : 'unused'
@@ -103,7 +103,7 @@ export class EnrolStore {
     return this.#database.commit(() => {
       // Two connections may come with one token before the first of them is on record.
       if (this.hasToken(deviceId, hash) === 'unused')
-        this.#log.appendIn({ kind: 'device.token-used', device_id: deviceId, token_hash: hex(hash) })
+        this.#log.appendIn({ kind: 'device.token-used', device_id: deviceId, token_hash: toHex(hash) })
     })
   }
 
@@ -141,18 +141,18 @@ export class EnrolStore {
     return device
   }
 
-  #withWords(record: DeviceRecord): EnrolledDevice {
+  #withWords(record: EnrolledDeviceRecord): EnrolledDevice {
     const { approvedSeq, bootedSeq, tokens: _, ...device } = record
-    const approved = wordsOf(this.#log, approvedSeq)
+    const approved = readEntryWords(this.#log, approvedSeq)
     // Its firmware may have been changed since it was approved.
-    const newest = wordsOf(this.#log, bootedSeq) ?? approved
+    const newest = readEntryWords(this.#log, bootedSeq) ?? approved
     const name = erasableText(approved, 'name')
     return { ...device, name, board: erasableText(newest, 'board'), firmware: erasableText(newest, 'firmware') }
   }
 }
 
-function readMemory(text: unknown, transport: Transport): Remembered {
+function readMemory(text: unknown, transport: DeviceTransport): RememberedDevice {
   if (typeof text !== 'string') return { transport, info: undefined, tools: [] }
-  const { info, tools } = JSON.parse(text) as Remembered
+  const { info, tools } = JSON.parse(text) as RememberedDevice
   return { transport, info, tools }
 }

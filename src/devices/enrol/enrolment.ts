@@ -9,14 +9,14 @@
  * Pure.
  */
 import type { Result } from '../../core/result.ts'
-import type { Admit, DeviceIdentity } from '../session/fleet.ts'
-import type { Transport } from '../session/session.ts'
+import type { AdmitDevice, DeviceIdentity } from '../session/fleet.ts'
+import type { DeviceTransport } from '../session/session.ts'
 import type { ActivateRequest, OtaRequest, OtaSettings } from '../wire/ota.ts'
 
 export interface EnrolledDevice extends DeviceIdentity {
   readonly state: 'approved' | 'revoked'
   readonly name: string
-  readonly transport: Transport
+  readonly transport: DeviceTransport
   readonly board: string
   readonly firmware: string
   /** Raised by rotation and revocation; credentials of an earlier one are void. */
@@ -45,21 +45,21 @@ export type EnrolFault =
 export interface ApproveOptions {
   readonly by: string
   readonly name?: string
-  readonly transport?: Transport
+  readonly transport?: DeviceTransport
 }
 
-export interface Asked {
+export interface EnrolmentRequest {
   readonly remoteAddress: string
   readonly localAddress: string | undefined
 }
 
-export interface Registrar {
+export interface DeviceRegistrar {
   /** What this device is told; the first time a stranger asks, a code is made. */
-  readonly ota: (request: OtaRequest, asked: Asked) => Promise<OtaSettings>
+  readonly ota: (request: OtaRequest, asked: EnrolmentRequest) => Promise<OtaSettings>
   /** The same without consequences: no code is made, and credentials are left blank. */
-  readonly preview: (request: OtaRequest, asked: Asked) => OtaSettings
+  readonly preview: (request: OtaRequest, asked: EnrolmentRequest) => OtaSettings
   readonly activate: (request: ActivateRequest) => 'activated' | 'not-yet' | 'nothing-to-activate'
-  readonly admit: Admit
+  readonly admit: AdmitDevice
   /** An approved device that lives behind somebody else's broker. */
   readonly recognise: (deviceId: string) => DeviceIdentity | undefined
   readonly approve: (code: string, options: ApproveOptions) => Promise<Result<EnrolledDevice, EnrolFault>>

@@ -11,7 +11,7 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Database } from '../../core/database-store.ts'
 import type { StateLog } from '../../ledger/state-log.ts'
-import type { DeviceIdentity, Fleet, Harbour } from '../session/fleet.ts'
+import type { DeviceIdentity, Fleet, DeviceAcceptor } from '../session/fleet.ts'
 import type { FleetOptions } from '../session/fleet-server.ts'
 import { createFleet } from '../session/fleet-server.ts'
 import type { OnRefused } from '../session/refusal.ts'
@@ -21,23 +21,23 @@ import type { MqttDevices } from '../session/mqtt-server.ts'
 import { acceptMqttDevices } from '../session/mqtt-server.ts'
 import type { UdpAudioServer } from '../session/udp-audio-server.ts'
 import { openUdpAudio } from '../session/udp-audio-server.ts'
-import type { Transport } from '../session/session.ts'
+import type { DeviceTransport } from '../session/session.ts'
 import type { BackendCredentials } from '../voice/backend-credentials-client.ts'
 import { createBackendCredentials } from '../voice/backend-credentials-client.ts'
 import type { BackendAddress } from '../voice/voice-backend.ts'
 import type { VoiceRelayOptions, VoiceRelays } from '../voice/voice-relay-client.ts'
 import { createVoiceRelays } from '../voice/voice-relay-client.ts'
-import type { Addresses } from './addresses.ts'
-import { hostFor, VISION_PATH, visionUrl, WEBSOCKET_PATH } from './addresses.ts'
+import type { AdvertisedAddresses } from './addresses.ts'
+import { hostForDevice, VISION_PATH, visionUrl, WEBSOCKET_PATH } from './addresses.ts'
 import type { DevicesServer, DevicesServerOptions } from './devices-server.ts'
 import { createDevicesServer } from './devices-server.ts'
-import type { Registrar } from './enrolment.ts'
+import type { DeviceRegistrar } from './enrolment.ts'
 import { EnrolStore } from './enrol-store.ts'
 import type { ExternalBroker, RegistrarOptions } from './registrar.ts'
 import { createRegistrar } from './registrar.ts'
-import { createVisionDesk } from './vision-desk.ts'
+import { createPhotoUploads } from './photo-uploads.ts'
 
-export interface GatewayOptions {
+export interface DeviceListenersOptions {
   readonly database: Database
   readonly log: StateLog
   readonly signingKey: Uint8Array
@@ -51,7 +51,7 @@ export interface GatewayOptions {
   /** Somebody else's broker: how we get in, and how devices do. */
   readonly broker?: ExternalBroker & { readonly url: string; readonly username?: string; readonly password?: string }
   /** For devices approved without a choice. */
-  readonly transport?: Transport
+  readonly transport?: DeviceTransport
   /** A voice backend behind the devices. */
   readonly voice?: VoiceOptions
   readonly fleet?: Pick<FleetOptions, 'settings' | 'toolTimes' | 'onStep'>
@@ -74,11 +74,11 @@ export interface VoiceOptions {
   readonly onPresence?: VoiceRelayOptions['onPresence']
 }
 
-export interface Gateway {
+export interface DeviceListeners {
   /** The relay of each device's voice; `undefined` without a backend. */
   readonly voice: (VoiceRelays & { readonly codeOf: (deviceId: string) => string | undefined }) | undefined
-  readonly fleet: Fleet & Harbour
-  readonly registrar: Registrar
+  readonly fleet: Fleet & DeviceAcceptor
+  readonly registrar: DeviceRegistrar
   readonly httpPort: number
   readonly mqttPort: number | undefined
   readonly udp: UdpAudioServer | undefined
@@ -94,10 +94,10 @@ interface Doors {
 }
 
 /** Rejects when a port is taken, with everything that was opened closed again. */
-export async function openDevices(options: GatewayOptions): Promise<Gateway> {
+export async function openDeviceListeners(options: DeviceListenersOptions): Promise<DeviceListeners> {
   const { database, log, signingKey, host, clock = systemClock } = options
   const { onError = () => undefined, onRefused = () => undefined } = options
-  let addresses: Addresses = {
+  let addresses: AdvertisedAddresses = {
     publicUrl: options.publicUrl,
     httpPort: options.httpPort,
     mqttPort: options.mqtt?.port,
@@ -106,7 +106,7 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
   }
   const doors: Doors = { server: undefined, udp: undefined, mqtt: undefined, broker: undefined }
   const store = new EnrolStore(database, log)
-  const desk = createVisionDesk({ url: (local) => visionUrl(addresses, local), clock })
+  const desk = createPhotoUploads({ url: (local) => visionUrl(addresses, local), clock })
   const backend = backendFor(options.voice, store, clock)
   const voice = options.voice === undefined ? undefined : voiceRelays(options.voice, backend, clock)
   const fleet = createFleet({
@@ -143,7 +143,7 @@ export async function openDevices(options: GatewayOptions): Promise<Gateway> {
     addresses = { ...addresses, httpPort: await doors.server.listen(host, options.httpPort) }
     if (options.mqtt !== undefined) {
       doors.udp = await openUdpAudio({ host, port: options.mqtt.udpPort })
-      const udp = { host: hostFor(addresses, undefined), server: doors.udp }
+      const udp = { host: hostForDevice(addresses, undefined), server: doors.udp }
       const { maxConnections } = options.server ?? {}
       const limit = maxConnections === undefined ? {} : { maxConnections }
       const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp, onRefused, ...limit }

@@ -3,31 +3,31 @@
  *
  * Pure.
  */
-import type { Headers } from '../wire/ota.ts'
+import type { OtaHeaders } from '../wire/ota.ts'
 
 export interface HttpRequest {
   readonly method: string
   /** Without the query. */
   readonly path: string
-  readonly headers: Headers
+  readonly headers: OtaHeaders
   readonly remoteAddress: string
   readonly localAddress: string | undefined
   /** Read only by whoever wants it; `undefined` when it is longer than the limit, breaks off, or is not wanted any more. */
   readonly body: (maxBytes: number, signal?: AbortSignal) => Promise<Uint8Array | undefined>
 }
 
-export interface HttpAnswer {
+export interface DeviceHttpAnswer {
   readonly status: number
   readonly contentType: 'application/json' | 'text/plain; charset=utf-8'
   readonly body: string
 }
 
-export type HttpHandler = (request: HttpRequest) => Promise<HttpAnswer>
+export type HttpHandler = (request: HttpRequest) => Promise<DeviceHttpAnswer>
 
-export function jsonAnswer(status: number, value: unknown): HttpAnswer {
+export function deviceJsonAnswer(status: number, value: unknown): DeviceHttpAnswer {
   return { status, contentType: 'application/json', body: JSON.stringify(value) }
 }
 
-export function textAnswer(status: number, text: string): HttpAnswer {
+export function deviceTextAnswer(status: number, text: string): DeviceHttpAnswer {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` }
 }

@@ -15,12 +15,12 @@ import type { Clock } from '../../core/clock.ts'
 import type { OnRefused } from '../session/refusal.ts'
 import { decodeActivateRequest, decodeOtaRequest, encodeOtaAnswer } from '../wire/ota.ts'
 import type { BackendCredentials } from '../voice/backend-credentials-client.ts'
-import type { Registrar } from './enrolment.ts'
-import type { HttpAnswer, HttpHandler } from './http-exchange.ts'
-import { jsonAnswer, textAnswer } from './http-exchange.ts'
+import type { DeviceRegistrar } from './enrolment.ts'
+import type { DeviceHttpAnswer, HttpHandler } from './http-exchange.ts'
+import { deviceJsonAnswer, deviceTextAnswer } from './http-exchange.ts'
 
 export interface OtaEndpointOptions {
-  readonly registrar: Registrar
+  readonly registrar: DeviceRegistrar
   readonly clock: Clock
   /** Minutes east of UTC at a moment, for the clock on the device's screen. */
   readonly timezoneMinutes: (nowMs: number) => number
@@ -37,53 +37,56 @@ const MAX_BODY = 32_768
 
 export function otaHandler({ registrar, clock, timezoneMinutes, backend }: OtaEndpointOptions): HttpHandler {
   return async (request) => {
-    if (request.method === 'GET') return textAnswer(200, 'Hearthbus: the OTA endpoint works. Devices ask it with POST.')
-    if (request.method !== 'POST') return textAnswer(405, 'GET or POST')
+    if (request.method === 'GET')
+      return deviceTextAnswer(200, 'Hearthbus: the OTA endpoint works. Devices ask it with POST.')
+    if (request.method !== 'POST') return deviceTextAnswer(405, 'GET or POST')
     const body = await request.body(MAX_BODY)
     if (body === undefined) return tooLarge()
     // The name of a Wi-Fi may be in any encoding: what is no UTF-8 is no reason to turn a device away.
     const said = new TextDecoder().decode(body)
     const decoded = decodeOtaRequest(request.headers, said)
-    if (!decoded.ok) return jsonAnswer(400, { error: decoded.fault.problem })
+    if (!decoded.ok) return deviceJsonAnswer(400, { error: decoded.fault.problem })
     const nowMs = clock.now()
     const time = { nowMs, timezoneMinutes: timezoneMinutes(nowMs) }
     if (request.headers[DOCTOR_HEADER] !== undefined)
-      return jsonAnswer(200, encodeOtaAnswer(registrar.preview(decoded.value, request), time))
+      return deviceJsonAnswer(200, encodeOtaAnswer(registrar.preview(decoded.value, request), time))
     try {
       const settings = await registrar.ota(decoded.value, request)
       const answer = encodeOtaAnswer(settings, time)
       if (backend === undefined || settings.kind === 'nothing' || settings.kind === 'activation')
-        return jsonAnswer(200, answer)
+        return deviceJsonAnswer(200, answer)
       // Enrolled here: what its voice backend wants of it is passed on, and a backend that is away costs nothing.
       const wanted = await backend.ask(decoded.value, request.headers, said).catch(() => undefined)
       const activation = wanted === undefined ? {} : { activation: { ...wanted, timeout_ms: 30_000 } }
-      return jsonAnswer(200, { ...answer, ...activation })
+      return deviceJsonAnswer(200, { ...answer, ...activation })
     } catch {
       // The disk refused to record a token, so none may be handed out.
-      return jsonAnswer(429, { error: 'try again' })
+      return deviceJsonAnswer(429, { error: 'try again' })
     }
   }
 }
 
 export function activateHandler({ registrar, onRefused, backend }: OtaEndpointOptions): HttpHandler {
   return async (request) => {
-    if (request.method !== 'POST') return textAnswer(405, 'POST')
+    if (request.method !== 'POST') return deviceTextAnswer(405, 'POST')
     const body = await request.body(MAX_BODY)
     if (body === undefined) return tooLarge()
     const decoded = decodeActivateRequest(request.headers, fromUtf8(body) ?? '')
-    if (!decoded.ok) return jsonAnswer(400, { error: decoded.fault.problem })
+    if (!decoded.ok) return deviceJsonAnswer(400, { error: decoded.fault.problem })
     const outcome = registrar.activate(decoded.value)
-    if (outcome === 'activated') return jsonAnswer(200, { message: 'activated' })
-    if (outcome === 'not-yet') return jsonAnswer(202, { message: 'waiting for approval' })
+    if (outcome === 'activated') return deviceJsonAnswer(200, { message: 'activated' })
+    if (outcome === 'not-yet') return deviceJsonAnswer(202, { message: 'waiting for approval' })
     const passed = await backend?.activate(decoded.value, request.headers, fromUtf8(body) ?? '').catch(() => 202)
     if (passed !== undefined)
-      return jsonAnswer(passed === 200 || passed === 202 ? passed : 400, { message: 'the voice backend answered' })
+      return deviceJsonAnswer(passed === 200 || passed === 202 ? passed : 400, {
+        message: 'the voice backend answered',
+      })
     const { deviceId } = decoded.value
     onRefused({ door: 'http', why: 'no-activation', deviceId, remoteAddress: request.remoteAddress })
-    return jsonAnswer(404, { error: 'nothing to activate' })
+    return deviceJsonAnswer(404, { error: 'nothing to activate' })
   }
 }
 
-function tooLarge(): HttpAnswer {
-  return jsonAnswer(413, { error: `at most ${MAX_BODY} bytes` })
+function tooLarge(): DeviceHttpAnswer {
+  return deviceJsonAnswer(413, { error: `at most ${MAX_BODY} bytes` })
 }

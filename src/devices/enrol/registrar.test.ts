@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LOG_TABLE, tableLog } from '../../../test/table-log.ts'
-import { utf8 } from '../../core/bytes.ts'
+import { toUtf8 } from '../../core/bytes.ts'
 import { manualClock } from '../../../test/manual-clock.ts'
 import { Database } from '../../core/database-store.ts'
 import type { OtaRequest, OtaSettings } from '../wire/ota.ts'
 import { VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
-import type { Registrar } from './enrolment.ts'
+import type { DeviceRegistrar } from './enrolment.ts'
 import { devicesMigrations, EnrolStore } from './enrol-store.ts'
 import type { RegistrarOptions } from './registrar.ts'
 import { createRegistrar } from './registrar.ts'
 
-const KEY = utf8('0123456789abcdef0123456789abcdef')
+const KEY = toUtf8('0123456789abcdef0123456789abcdef')
 const ASKED = { remoteAddress: '192.168.1.50', localAddress: '192.168.1.2' }
 const REQUEST: OtaRequest = {
   deviceId: 'a0:b1:c2:d3:e4:f5',
@@ -26,7 +26,7 @@ let database: Database
 let voided: string[]
 const clock = manualClock()
 
-function open(options: Partial<RegistrarOptions> = {}): Registrar {
+function open(options: Partial<RegistrarOptions> = {}): DeviceRegistrar {
   return createRegistrar({
     store: new EnrolStore(database, tableLog(database, clock)),
     signingKey: KEY,
@@ -44,7 +44,7 @@ function open(options: Partial<RegistrarOptions> = {}): Registrar {
   })
 }
 
-async function approved(registrar: Registrar, transport: 'websocket' | 'mqtt' | 'mqtt-broker' = 'websocket') {
+async function approved(registrar: DeviceRegistrar, transport: 'websocket' | 'mqtt' | 'mqtt-broker' = 'websocket') {
   const told = await registrar.ota(REQUEST, ASKED)
   const code = told.kind === 'activation' ? told.activation.code : ''
   return registrar.approve(code, { by: 'Ada', name: 'Kitchen', transport })
@@ -278,6 +278,6 @@ describe('a device that is forgotten before it came back', () => {
 
 describe('the signing key', () => {
   it('has at least 32 bytes', () => {
-    expect(() => open({ signingKey: utf8('short') })).toThrow(RangeError)
+    expect(() => open({ signingKey: toUtf8('short') })).toThrow(RangeError)
   })
 })

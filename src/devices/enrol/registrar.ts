@@ -9,22 +9,22 @@
  * Draws chance; the store does the I/O.
  */
 import { createHash, randomBytes, randomInt } from 'node:crypto'
-import { base64url } from '../../core/bytes.ts'
+import { toBase64url } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { Claim, DeviceIdentity } from '../session/fleet.ts'
-import type { Transport } from '../session/session.ts'
+import type { CredentialClaim, DeviceIdentity } from '../session/fleet.ts'
+import type { DeviceTransport } from '../session/session.ts'
 import { downlinkTopic, signMqttIdentity, UPLINK_TOPIC, verifyMqttIdentity } from '../wire/mqtt-identity.ts'
-import { topicOf, topicTemplate } from '../wire/mqtt-topics.ts'
+import { topicForDevice, parseTopicTemplate } from '../wire/mqtt-topics.ts'
 import type { MqttSettings, OtaRequest, OtaSettings } from '../wire/ota.ts'
-import type { Addresses } from './addresses.ts'
+import type { AdvertisedAddresses } from './addresses.ts'
 import { mqttEndpoint, webSocketUrl } from './addresses.ts'
-import type { ApproveOptions, Asked, EnrolFault, EnrolledDevice, Registrar } from './enrolment.ts'
+import type { ApproveOptions, EnrolmentRequest, EnrolFault, EnrolledDevice, DeviceRegistrar } from './enrolment.ts'
 import type { EnrolStore } from './enrol-store.ts'
-import type { WaitingRoomSettings } from './waiting-room.ts'
-import { WaitingRoom } from './waiting-room.ts'
+import type { PendingDevicesSettings } from './pending-devices.ts'
+import { PendingDevices } from './pending-devices.ts'
 
 /** Somebody else's broker, and how devices get into it. */
 export interface ExternalBroker {
@@ -40,13 +40,13 @@ export interface RegistrarOptions {
   /** Secret of this node, at least 32 bytes. */
   readonly signingKey: Uint8Array
   /** Asked each time, because ports are known only once somebody listens. */
-  readonly addresses: () => Addresses
+  readonly addresses: () => AdvertisedAddresses
   readonly broker?: ExternalBroker | undefined
   /** For devices approved without a choice. */
-  readonly transport: Transport
+  readonly transport: DeviceTransport
   /** Said with the code on the device's screen. */
   readonly greeting?: string
-  readonly waitingRoom?: WaitingRoomSettings
+  readonly waitingRoom?: PendingDevicesSettings
   /** Somebody began to wait, was approved, or left. */
   readonly onWaiting?: () => void
   /** A device lost its credentials: whoever holds its connection hangs up. */
@@ -60,26 +60,26 @@ export interface RegistrarOptions {
 
 type Changed = Promise<Result<EnrolledDevice, EnrolFault>>
 
-export function createRegistrar(options: RegistrarOptions): Registrar {
+export function createRegistrar(options: RegistrarOptions): DeviceRegistrar {
   if (options.signingKey.length < 32) throw new RangeError('a signing key has at least 32 bytes')
   return new NodeRegistrar(options)
 }
 
-class NodeRegistrar implements Registrar {
+class NodeRegistrar implements DeviceRegistrar {
   readonly #options: RegistrarOptions
   readonly #store: EnrolStore
   readonly #clock: Clock
-  readonly #waiting: WaitingRoom
+  readonly #waiting: PendingDevices
 
   constructor(options: RegistrarOptions) {
     this.#options = options
     this.#store = options.store
     this.#clock = options.clock ?? systemClock
-    this.#waiting = new WaitingRoom(
+    this.#waiting = new PendingDevices(
       {
         code: () => String(randomInt(1_000_000)).padStart(6, '0'),
-        challenge: () => base64url(randomBytes(24)),
-        token: () => base64url(randomBytes(32)),
+        challenge: () => toBase64url(randomBytes(24)),
+        token: () => toBase64url(randomBytes(32)),
       },
       options.waitingRoom,
       options.onWaiting,
@@ -93,11 +93,11 @@ class NodeRegistrar implements Registrar {
       .list(this.#clock.now())
       .map(({ challenge: _challenge, token: _token, approved: _approved, ...rest }) => rest)
 
-  readonly ota = async (request: OtaRequest, asked: Asked): Promise<OtaSettings> => {
+  readonly ota = async (request: OtaRequest, asked: EnrolmentRequest): Promise<OtaSettings> => {
     const known = this.#known(request)
     if (known?.state === 'revoked') return { kind: 'nothing' }
     if (known === undefined) return this.#codeFor(request, asked)
-    const token = known.transport === 'websocket' ? base64url(randomBytes(32)) : ''
+    const token = known.transport === 'websocket' ? toBase64url(randomBytes(32)) : ''
     const device = { ...known, board: request.board, firmware: request.firmware }
     const still = await this.#store.boot(device, token === '' ? undefined : hashOf(token))
     // Revoked in the meantime: the next boot will say so.
@@ -107,7 +107,7 @@ class NodeRegistrar implements Registrar {
     return this.#settings(known, asked, token)
   }
 
-  readonly preview = (request: OtaRequest, asked: Asked): OtaSettings => {
+  readonly preview = (request: OtaRequest, asked: EnrolmentRequest): OtaSettings => {
     const known = this.#known(request)
     if (known?.state === 'revoked') return { kind: 'nothing' }
     if (known === undefined)
@@ -116,7 +116,7 @@ class NodeRegistrar implements Registrar {
     return settings.kind === 'mqtt' ? { ...settings, mqtt: { ...settings.mqtt, password: '' } } : settings
   }
 
-  readonly activate: Registrar['activate'] = (request) => {
+  readonly activate: DeviceRegistrar['activate'] = (request) => {
     const waiting = this.#waiting.find(request, this.#clock.now())
     if (waiting === undefined) return 'nothing-to-activate'
     // Chips without a serial number send no challenge; one that does must mean this activation and not an older one.
@@ -124,7 +124,7 @@ class NodeRegistrar implements Registrar {
     return waiting.approved ? 'activated' : 'not-yet'
   }
 
-  readonly admit = async (claim: Claim): Promise<DeviceIdentity | undefined> =>
+  readonly admit = async (claim: CredentialClaim): Promise<DeviceIdentity | undefined> =>
     claim.kind === 'token' ? this.#admitToken(claim) : this.#admitMqtt(claim)
 
   readonly recognise = (deviceId: string): DeviceIdentity | undefined => {
@@ -186,7 +186,7 @@ class NodeRegistrar implements Registrar {
     return device?.clientId === clientId ? device : undefined
   }
 
-  #codeFor(request: OtaRequest, { remoteAddress, localAddress }: Asked): OtaSettings {
+  #codeFor(request: OtaRequest, { remoteAddress, localAddress }: EnrolmentRequest): OtaSettings {
     const { deviceId, clientId, board, firmware } = request
     const replaces = this.#store.device(deviceId) !== undefined
     const { code, challenge, token } = this.#waiting.enter(
@@ -199,7 +199,7 @@ class NodeRegistrar implements Registrar {
     return { kind: 'activation', activation: { code, challenge, message }, websocket }
   }
 
-  #settings(device: EnrolledDevice, { localAddress }: Asked, token: string): OtaSettings {
+  #settings(device: EnrolledDevice, { localAddress }: EnrolmentRequest, token: string): OtaSettings {
     const addresses = this.#options.addresses()
     if (device.transport === 'websocket') {
       const url = webSocketUrl(addresses, localAddress)
@@ -223,8 +223,8 @@ class NodeRegistrar implements Registrar {
       endpoint: broker.endpoint,
       ...this.#signed(device),
       ...broker.account,
-      publishTopic: topicOf(topicTemplate(broker.uplink), device),
-      subscribeTopic: topicOf(topicTemplate(broker.downlink), device),
+      publishTopic: topicForDevice(parseTopicTemplate(broker.uplink), device),
+      subscribeTopic: topicForDevice(parseTopicTemplate(broker.downlink), device),
     }
   }
 
@@ -232,7 +232,7 @@ class NodeRegistrar implements Registrar {
     return signMqttIdentity(this.#options.signingKey, { deviceId, clientId, generation })
   }
 
-  #admitToken({ deviceId, clientId, token }: Extract<Claim, { kind: 'token' }>): DeviceIdentity | undefined {
+  #admitToken({ deviceId, clientId, token }: Extract<CredentialClaim, { kind: 'token' }>): DeviceIdentity | undefined {
     const device = this.#known({ deviceId, clientId })
     if (device?.state !== 'approved') return undefined
     const hash = hashOf(token)
@@ -243,7 +243,7 @@ class NodeRegistrar implements Registrar {
     return identityOf(device)
   }
 
-  #admitMqtt({ credentials }: Extract<Claim, { kind: 'mqtt' }>): DeviceIdentity | undefined {
+  #admitMqtt({ credentials }: Extract<CredentialClaim, { kind: 'mqtt' }>): DeviceIdentity | undefined {
     const claimed = verifyMqttIdentity(this.#options.signingKey, credentials)
     if (!claimed.ok) return undefined
     const device = this.#known(claimed.value)

@@ -7,7 +7,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { systemCode } from '../../core/thrown.ts'
+import { systemErrorCode } from '../../core/thrown.ts'
 
 const KEY_BYTES = 32
 
@@ -21,7 +21,7 @@ export function openSigningKey(path: string): Uint8Array {
     // A link either makes the whole file appear or finds that somebody was faster.
     linkSync(draft, path)
   } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error
+    if (systemErrorCode(error) !== 'EEXIST') throw error
   } finally {
     rmSync(draft)
   }
@@ -35,7 +35,7 @@ function readKey(path: string): Uint8Array | undefined {
   try {
     text = readFileSync(path, 'utf8').trim()
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
+    if (systemErrorCode(error) === 'ENOENT') return undefined
     throw error
   }
   if (!/^[0-9a-f]{64}$/.test(text)) throw new Error(`${path} is not a key of ${KEY_BYTES} bytes in hex`)

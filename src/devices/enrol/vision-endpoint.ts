@@ -16,8 +16,8 @@ import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
 import { mediaType } from '../wire/media-type.ts'
 import { decodeMultipart, multipartBoundary } from '../wire/multipart.ts'
 import type { HttpHandler, HttpRequest } from './http-exchange.ts'
-import { jsonAnswer, textAnswer } from './http-exchange.ts'
-import type { VisionCounter } from './vision-desk.ts'
+import { deviceJsonAnswer, deviceTextAnswer } from './http-exchange.ts'
+import type { PhotoUploadCounter } from './photo-uploads.ts'
 
 /** Cameras send 10 to 60 kB; nobody needs to send more than this. */
 const MAX_UPLOAD = 2 * 1_048_576
@@ -26,7 +26,7 @@ const TOLD = 'The photo was taken and handed to the caller.'
 /** Where a picture of this device goes that its voice backend asked for; `undefined` for everybody else's. */
 export type PhotoTarget = (deviceId: string) => VisionTarget | undefined
 
-export function visionHandler(desk: VisionCounter, onRefused: OnRefused, photoTarget?: PhotoTarget): HttpHandler {
+export function visionHandler(desk: PhotoUploadCounter, onRefused: OnRefused, photoTarget?: PhotoTarget): HttpHandler {
   const posting = new Map<string, AbortController>()
   const bodyOf = async (deviceId: string, request: HttpRequest): Promise<Uint8Array | undefined> => {
     posting.get(deviceId)?.abort()
@@ -37,7 +37,7 @@ export function visionHandler(desk: VisionCounter, onRefused: OnRefused, photoTa
     return body
   }
   return async (request) => {
-    if (request.method !== 'POST') return textAnswer(405, 'POST')
+    if (request.method !== 'POST') return deviceTextAnswer(405, 'POST')
     const { headers } = request
     const deviceId = parseDeviceId(headers['device-id'] ?? '')
     const clientId = parseClientId(headers['client-id'] ?? '')
@@ -49,11 +49,11 @@ export function visionHandler(desk: VisionCounter, onRefused: OnRefused, photoTa
     if (deposit === undefined || deviceId === undefined) {
       const why = token === undefined ? 'no-credentials' : 'wrong-picture-token'
       onRefused({ door: 'http', why, deviceId, remoteAddress: request.remoteAddress })
-      return jsonAnswer(401, { success: false, message: 'the token is not valid' })
+      return deviceJsonAnswer(401, { success: false, message: 'the token is not valid' })
     }
     const body = await bodyOf(deviceId, request)
     if (body === undefined)
-      return jsonAnswer(413, { success: false, message: 'the picture is too large or not wanted' })
+      return deviceJsonAnswer(413, { success: false, message: 'the picture is too large or not wanted' })
     const target = photoTarget?.(deviceId)
     if (target !== undefined && clientId !== undefined) {
       const upload = { identity: { deviceId, clientId }, contentType: headers['content-type'] ?? '', body }
@@ -66,10 +66,10 @@ export function visionHandler(desk: VisionCounter, onRefused: OnRefused, photoTa
     const type = file === undefined ? undefined : mediaType(file.bytes)
     const mimeType = type?.startsWith('image/') === true ? type : undefined
     if (file === undefined || mimeType === undefined)
-      return jsonAnswer(415, { success: false, message: 'a JPEG, PNG, GIF or WebP picture is expected' })
+      return deviceJsonAnswer(415, { success: false, message: 'a JPEG, PNG, GIF or WebP picture is expected' })
     const receipt = deposit({ bytes: file.bytes, mimeType })
     if (receipt === undefined)
-      return jsonAnswer(410, { success: false, message: 'nobody waits for this picture any more' })
-    return jsonAnswer(200, { success: true, text: TOLD, receipt })
+      return deviceJsonAnswer(410, { success: false, message: 'nobody waits for this picture any more' })
+    return deviceJsonAnswer(200, { success: true, text: TOLD, receipt })
   }
 }

@@ -25,12 +25,12 @@ export type DeviceFault =
   | { readonly kind: 'unsupported'; readonly needs: string }
 
 /** Whether the device may have done what was asked although the caller got no answer. */
-export function mayHaveActed(fault: DeviceFault): boolean {
+export function mayDeviceHaveActed(fault: DeviceFault): boolean {
   if (fault.kind === 'timed-out' || fault.kind === 'bad-answer') return true
   return (fault.kind === 'disconnected' || fault.kind === 'cancelled') && fault.sent
 }
 
-export function faultSentence(fault: DeviceFault): string {
+export function deviceFaultSentence(fault: DeviceFault): string {
   switch (fault.kind) {
     case 'unknown-device':
       return `No device ${fault.device} is enrolled here.`

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { EventFeed } from './event-feed.ts'
+import { DeviceEventFeed } from './event-feed.ts'
 import type { FleetEvent } from './fleet.ts'
 
 const event = (device: string): FleetEvent => ({ kind: 'forgotten', device, atMs: 0 })
 
 describe('event feed', () => {
   it('gives every reader every event in order', async () => {
-    const feed = new EventFeed()
+    const feed = new DeviceEventFeed()
     const readers = [feed.subscribe(), feed.subscribe()]
     feed.publish(event('a'))
     feed.publish(event('b'))
@@ -17,14 +17,14 @@ describe('event feed', () => {
   })
 
   it('wakes a reader that waits', async () => {
-    const feed = new EventFeed()
+    const feed = new DeviceEventFeed()
     const next = feed.subscribe().next()
     feed.publish(event('a'))
     expect(await next).toEqual({ done: false, value: event('a') })
   })
 
   it('tells a slow reader how much it missed, and keeps the newest', async () => {
-    const feed = new EventFeed()
+    const feed = new DeviceEventFeed()
     const reader = feed.subscribe()
     for (let each = 0; each < 1_030; each++) feed.publish(event(String(each)))
     expect(await reader.next()).toEqual({ done: false, value: { kind: 'missed', count: 6 } })
@@ -32,7 +32,7 @@ describe('event feed', () => {
   })
 
   it('ends with its signal, by return, and when the feed closes', async () => {
-    const feed = new EventFeed()
+    const feed = new DeviceEventFeed()
     const abort = new AbortController()
     const [aborted, closed, returned] = [feed.subscribe(abort.signal), feed.subscribe(), feed.subscribe()]
     const waiting = aborted.next()

@@ -63,7 +63,7 @@ class Reader implements AsyncIterableIterator<FleetEvent> {
   }
 }
 
-export class EventFeed {
+export class DeviceEventFeed {
   readonly #readers = new Set<Reader>()
 
   publish(event: FleetEvent): void {

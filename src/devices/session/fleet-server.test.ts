@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../../test/manual-clock.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { createVisionDesk } from '../enrol/vision-desk.ts'
-import type { DeviceLink, LinkEars, Picture } from './fleet.ts'
+import { createPhotoUploads } from '../enrol/photo-uploads.ts'
+import type { DeviceLink, LinkHandlers, UploadedPhoto } from './fleet.ts'
 import { createFleet } from './fleet-server.ts'
 
 const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
@@ -13,7 +13,7 @@ const TOOL = { name: 't', description: '', inputSchema: { type: 'object', proper
 class FarEnd {
   readonly sent: JsonObject[] = []
   closedFor: string | undefined
-  ears: LinkEars = { text: () => undefined, audio: () => undefined, stir: () => undefined, closed: () => undefined }
+  ears: LinkHandlers = { text: () => undefined, audio: () => undefined, stir: () => undefined, closed: () => undefined }
   readonly link: DeviceLink = {
     transport: 'mqtt',
     remoteAddress: '10.0.0.9',
@@ -117,7 +117,7 @@ describe('fleet', () => {
   })
 
   it('hands over a picture that was posted during the call, and none from before', async () => {
-    let posted: Picture | undefined
+    let posted: UploadedPhoto | undefined
     let spent: (deviceId: string) => void = () => undefined
     const vision = {
       issue: () => ({ url: 'http://h:1/v', token: 'k' }),
@@ -153,7 +153,7 @@ describe('fleet', () => {
 
     /** A call was given up, the next one is on its way, and the old picture was posted with the new token. */
     async function postedLate() {
-      const desk = createVisionDesk({ url: () => 'http://h:1/v' })
+      const desk = createPhotoUploads({ url: () => 'http://h:1/v' })
       const { fleet, far } = attach(createFleet({ vision: desk }))
       const told = () =>
         far.sent

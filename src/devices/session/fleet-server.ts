@@ -3,45 +3,45 @@
  *
  * Does I/O: timers and links, through the berths.
  */
-import { base64 } from '../../core/bytes.ts'
+import { toBase64 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Json } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { ToolResult } from '../wire/content.ts'
-import type { Announcement } from '../wire/envelope.ts'
-import { Berth } from './berth-server.ts'
-import { asleep } from './calls.ts'
+import type { DeviceAnnouncement } from '../wire/envelope.ts'
+import { SessionRunner } from './session-runner-server.ts'
+import { asleepFault } from './calls.ts'
 import type { DeviceFault } from './device-fault.ts'
-import { EventFeed } from './event-feed.ts'
+import { DeviceEventFeed } from './event-feed.ts'
 import type {
-  CallOptions,
+  DeviceCallOptions,
   DeviceIdentity,
   DeviceLink,
-  DeviceView,
+  FleetDevice,
   Fleet,
   FleetMemory,
   FleetStats,
-  Harbour,
-  LinkEars,
-  VisionDesk,
+  DeviceAcceptor,
+  LinkHandlers,
+  PhotoUploads,
   VoiceService,
 } from './fleet.ts'
-import type { Effect, Input, Remembered, SessionSettings } from './session.ts'
-import { DEFAULT_SESSION_SETTINGS, isOnline, newSession } from './session.ts'
+import type { SessionEffect, SessionInput, RememberedDevice, SessionSettings } from './session.ts'
+import { DEFAULT_SESSION_SETTINGS, isSessionOnline, newDeviceSession } from './session.ts'
 import type { ToolTimes } from './tool-time.ts'
 import { DEFAULT_TOOL_TIMES, toolTimeMs } from './tool-time.ts'
 
 export interface FleetOptions {
   readonly settings?: Partial<SessionSettings>
   readonly toolTimes?: ToolTimes
-  readonly vision?: VisionDesk
+  readonly vision?: PhotoUploads
   readonly memory?: FleetMemory
   readonly voice?: VoiceService | undefined
   readonly clock?: Clock
   /** Every input and what came of it, for traces. */
-  readonly onStep?: (device: string, input: Input, effects: readonly Effect[]) => void
+  readonly onStep?: (device: string, input: SessionInput, effects: readonly SessionEffect[]) => void
   /** Something a device said broke us; the device was hung up on. Worth a report with its trace. */
   readonly onBug?: (device: string, error: unknown) => void
 }
@@ -54,22 +54,22 @@ const MAX_COUNTERS = 64
 type CallResult = Result<ToolResult, DeviceFault>
 
 interface Pending {
-  readonly berth: Berth
+  readonly berth: SessionRunner
   readonly settle: (result: CallResult) => void
 }
 
-export function createFleet(options: FleetOptions = {}): Fleet & Harbour {
+export function createFleet(options: FleetOptions = {}): Fleet & DeviceAcceptor {
   return new FleetServer(options)
 }
 
-class FleetServer implements Fleet, Harbour {
+class FleetServer implements Fleet, DeviceAcceptor {
   readonly #settings: SessionSettings
   readonly #toolTimes: ToolTimes
   readonly #clock: Clock
   readonly #options: FleetOptions
-  readonly #berths = new Map<string, Berth>()
+  readonly #berths = new Map<string, SessionRunner>()
   readonly #pending = new Map<number, Pending>()
-  readonly #feed = new EventFeed()
+  readonly #feed = new DeviceEventFeed()
   readonly #ignored = new Map<string, number>()
   #nextCall = 1
   #closed = false
@@ -83,15 +83,15 @@ class FleetServer implements Fleet, Harbour {
     options.vision?.onSpent((deviceId) => this.#renewVision(deviceId))
   }
 
-  readonly devices = (): readonly DeviceView[] => [...this.#berths.values()].map((berth) => berth.view())
+  readonly devices = (): readonly FleetDevice[] => [...this.#berths.values()].map((berth) => berth.view())
 
-  readonly device = (id: string): DeviceView | undefined => this.#berths.get(id)?.view()
+  readonly device = (id: string): FleetDevice | undefined => this.#berths.get(id)?.view()
 
   readonly call = (
     id: string,
     tool: string,
     args: Json | undefined,
-    options: CallOptions = {},
+    options: DeviceCallOptions = {},
   ): Promise<CallResult> => {
     const berth = this.#berths.get(id)
     if (berth === undefined) return Promise.resolve(fail({ kind: 'unknown-device', device: id }))
@@ -122,10 +122,10 @@ class FleetServer implements Fleet, Harbour {
     })
   }
 
-  readonly announce = (id: string, announcement: Announcement): Result<'sent', DeviceFault> => {
+  readonly announce = (id: string, announcement: DeviceAnnouncement): Result<'sent', DeviceFault> => {
     const berth = this.#berths.get(id)
     if (berth === undefined) return fail({ kind: 'unknown-device', device: id })
-    if (!isOnline(berth.session)) return fail(asleep(berth.session))
+    if (!isSessionOnline(berth.session)) return fail(asleepFault(berth.session))
     if (announcement.kind === 'notify' && !isAfter242(berth.session.info?.version ?? ''))
       return fail({ kind: 'unsupported', needs: 'firmware newer than 2.4.2' })
     berth.input({ kind: 'announce', announcement })
@@ -170,7 +170,7 @@ class FleetServer implements Fleet, Harbour {
     this.#feed.close()
   }
 
-  readonly attach = (identity: DeviceIdentity, link: DeviceLink): LinkEars => {
+  readonly attach = (identity: DeviceIdentity, link: DeviceLink): LinkHandlers => {
     const berth = this.#berthOf(identity.deviceId)
     const older = berth.link
     // The new one first: the end of the older is then nobody's news, and the device was never away.
@@ -180,10 +180,10 @@ class FleetServer implements Fleet, Harbour {
     return ears
   }
 
-  #berthOf(deviceId: string, remembered?: Remembered): Berth {
+  #berthOf(deviceId: string, remembered?: RememberedDevice): SessionRunner {
     const known = this.#berths.get(deviceId)
     if (known !== undefined) return known
-    const berth = new Berth(newSession(deviceId, this.#settings, remembered), {
+    const berth = new SessionRunner(newDeviceSession(deviceId, this.#settings, remembered), {
       clock: this.#clock,
       voice: this.#options.voice,
       carryOut: (from, effect) => this.#carryOut(from, effect),
@@ -201,7 +201,7 @@ class FleetServer implements Fleet, Harbour {
     berth.input({ kind: 'vision', vision: this.#options.vision?.issue(berth.identity, berth.link.localAddress) })
   }
 
-  #carryOut(berth: Berth, effect: Effect): void {
+  #carryOut(berth: SessionRunner, effect: SessionEffect): void {
     const { device, transport, info, tools } = berth.session
     const about = { device, atMs: this.#clock.now() }
     switch (effect.kind) {
@@ -254,7 +254,7 @@ class FleetServer implements Fleet, Harbour {
       pending.settle(result)
       return
     }
-    const image = { type: 'image', data: base64(picture.bytes), mimeType: picture.mimeType } as const
+    const image = { type: 'image', data: toBase64(picture.bytes), mimeType: picture.mimeType } as const
     pending.settle(ok({ ...result.value, content: [image, ...result.value.content] }))
   }
 

@@ -13,25 +13,32 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import type { ToolResult } from '../wire/content.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
-import type { Announcement } from '../wire/envelope.ts'
+import type { DeviceAnnouncement } from '../wire/envelope.ts'
 import type { MqttCredentials } from '../wire/mqtt-identity.ts'
-import type { DeviceTool, ServerInfo } from '../wire/tool-list.ts'
+import type { DeviceTool, DeviceServerInfo } from '../wire/tool-list.ts'
 import type { UdpKeys } from '../wire/udp-audio.ts'
 import type { DeviceFault } from './device-fault.ts'
-import type { Phase, Remembered, Transport, Vision, VoiceInput, VoiceOutput } from './session.ts'
+import type {
+  SessionPhase,
+  RememberedDevice,
+  DeviceTransport,
+  VisionEndpoint,
+  VoiceInput,
+  VoiceOutput,
+} from './session.ts'
 
 export interface Fleet {
   /** All devices ever attached or remembered, asleep ones too. */
-  readonly devices: () => readonly DeviceView[]
-  readonly device: (id: string) => DeviceView | undefined
+  readonly devices: () => readonly FleetDevice[]
+  readonly device: (id: string) => FleetDevice | undefined
   readonly call: (
     id: string,
     tool: string,
     args: Json | undefined,
-    options?: CallOptions,
+    options?: DeviceCallOptions,
   ) => Promise<Result<ToolResult, DeviceFault>>
   /** Nothing comes back from a device: the answer says only that the words were sent. */
-  readonly announce: (id: string, announcement: Announcement) => Result<'sent', DeviceFault>
+  readonly announce: (id: string, announcement: DeviceAnnouncement) => Result<'sent', DeviceFault>
   /** Asks for the tools again; the outcome is an event. */
   readonly relist: (id: string) => void
   /** Ends when the signal aborts, the consumer returns, or the fleet closes. */
@@ -44,7 +51,7 @@ export interface Fleet {
   readonly close: () => void
 }
 
-export interface CallOptions {
+export interface DeviceCallOptions {
   readonly signal?: AbortSignal | undefined
   /** How long the device may take, from the moment it is asked. By default what the tool usually needs. */
   readonly timeoutMs?: number | undefined
@@ -56,14 +63,14 @@ export interface CallOptions {
   readonly isBackends?: boolean | undefined
 }
 
-export interface DeviceView {
+export interface FleetDevice {
   readonly id: string
   readonly online: boolean
-  readonly phase: Phase
+  readonly phase: SessionPhase
   /** Now, or last time. */
-  readonly transport: Transport | undefined
+  readonly transport: DeviceTransport | undefined
   readonly remoteAddress: string | undefined
-  readonly info: ServerInfo | undefined
+  readonly info: DeviceServerInfo | undefined
   /** Of the last listing, also while the device is asleep. */
   readonly tools: readonly DeviceTool[]
   /** What is missing from the list; in part the device's own words. */
@@ -77,7 +84,7 @@ export interface DeviceView {
 
 export type FleetEvent =
   | ({ readonly device: string; readonly atMs: number } & (
-      | { readonly kind: 'online'; readonly transport: Transport }
+      | { readonly kind: 'online'; readonly transport: DeviceTransport }
       | { readonly kind: 'offline'; readonly reason: string }
       | { readonly kind: 'tools'; readonly changed: boolean }
       | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject | undefined }
@@ -104,7 +111,7 @@ export interface DeviceIdentity {
 
 /** One live connection. `send` and `close` never throw; after `close` the ears hear `closed` exactly once. */
 export interface DeviceLink {
-  readonly transport: Transport
+  readonly transport: DeviceTransport
   readonly remoteAddress: string
   /** The address of ours that the device reached, which is therefore one it can reach again. */
   readonly localAddress: string | undefined
@@ -117,7 +124,7 @@ export interface DeviceLink {
   readonly close: (reason: string) => void
 }
 
-export interface LinkEars {
+export interface LinkHandlers {
   readonly text: (text: string) => void
   /** A packet of audio, which nobody has read yet. */
   readonly audio: (read: () => AudioFrame | undefined) => void
@@ -127,8 +134,8 @@ export interface LinkEars {
 }
 
 /** What a transport needs of a fleet. The newest connection of a device wins and the older one is closed. */
-export interface Harbour {
-  readonly attach: (identity: DeviceIdentity, link: DeviceLink) => LinkEars
+export interface DeviceAcceptor {
+  readonly attach: (identity: DeviceIdentity, link: DeviceLink) => LinkHandlers
 }
 
 /** Where the voice of devices goes. */
@@ -150,7 +157,7 @@ export interface DevicePort {
 }
 
 /** What a stranger says to be let in. */
-export type Claim = TokenClaim | { readonly kind: 'mqtt'; readonly credentials: MqttCredentials }
+export type CredentialClaim = TokenClaim | { readonly kind: 'mqtt'; readonly credentials: MqttCredentials }
 
 export interface TokenClaim {
   readonly kind: 'token'
@@ -160,9 +167,9 @@ export interface TokenClaim {
 }
 
 /** `undefined` keeps the stranger out without saying why. */
-export type Admit = (claim: Claim) => Promise<DeviceIdentity | undefined>
+export type AdmitDevice = (claim: CredentialClaim) => Promise<DeviceIdentity | undefined>
 
-export interface Picture {
+export interface UploadedPhoto {
   readonly bytes: Uint8Array
   readonly mimeType: string
   /** Told to the device when it had posted; stock cameras repeat it in the answer of their tool. */
@@ -170,16 +177,16 @@ export interface Picture {
 }
 
 /** Where cameras post: hands out tokens that are good once, and gives up what was posted. */
-export interface VisionDesk {
-  readonly issue: (identity: DeviceIdentity, localAddress: string | undefined) => Vision | undefined
+export interface PhotoUploads {
+  readonly issue: (identity: DeviceIdentity, localAddress: string | undefined) => VisionEndpoint | undefined
   /** The picture posted last by this device, once. What it is still posting is nobody's from now on. */
-  readonly collect: (deviceId: string) => Picture | undefined
+  readonly collect: (deviceId: string) => UploadedPhoto | undefined
   /** Called when a device has used its token, with or without success. */
   readonly onSpent: (listener: (deviceId: string) => void) => void
 }
 
 /** Keeps what was last known of each device over a restart. */
 export interface FleetMemory {
-  readonly recall: () => readonly { readonly deviceId: string; readonly remembered: Remembered }[]
-  readonly remember: (deviceId: string, remembered: Remembered) => void
+  readonly recall: () => readonly { readonly deviceId: string; readonly remembered: RememberedDevice }[]
+  readonly remember: (deviceId: string, remembered: RememberedDevice) => void
 }

@@ -9,13 +9,13 @@ import { encodeUdpHello, encodeWebSocketHello } from '../wire/hello.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
 import type { UdpKeys } from '../wire/udp-audio.ts'
 import { unwatch } from './microphone.ts'
-import type { Link } from './session.ts'
+import type { SessionLink } from './session.ts'
 import { NO_LISTING } from './session.ts'
-import type { Turn } from './turn.ts'
-import { emit, send, update, updateLink } from './turn.ts'
+import type { SessionTurn } from './session-turn.ts'
+import { emitEffect, sendText, updateSession, updateLink } from './session-turn.ts'
 
 /** Every hello starts discovery again: the device may have been flashed, or be another board behind the same id. */
-export function greet(turn: Turn, link: Link, hello: DeviceHello, backend?: string): void {
+export function greetDevice(turn: SessionTurn, link: SessionLink, hello: DeviceHello, backend?: string): void {
   const greetings = link.greetings + 1
   const own = derive(link.seed, `session ${greetings}`).slice(0, 32)
   const answer = backend === undefined ? helloAnswer(link, greetings, own) : backendHello(link, greetings, backend)
@@ -24,22 +24,22 @@ export function greet(turn: Turn, link: Link, hello: DeviceHello, backend?: stri
   updateLink(turn, { greetings, hello: undefined })
   // Before the answer leaves, so that no packet can be too early.
   if (link.transport === 'mqtt' && link.udp !== undefined)
-    emit(turn, { kind: 'audio-keys', keys: udpKeys(link, greetings) })
-  send(turn, answer)
+    emitEffect(turn, { kind: 'audio-keys', keys: udpKeys(link, greetings) })
+  sendText(turn, answer)
   const { phase, round, flight } = turn.session
-  if (phase === 'greeting') emit(turn, { kind: 'online' })
+  if (phase === 'greeting') emitEffect(turn, { kind: 'online' })
   // Through somebody else's broker, a question from before the hello may never have reached it. A call keeps its time.
-  if (link.transport === 'mqtt-broker' && flight?.purpose.kind !== 'call') update(turn, { flight: undefined })
-  update(turn, { sessionId, round: round + 1, attempts: 0, retryAtMs: undefined, listing: NO_LISTING })
+  if (link.transport === 'mqtt-broker' && flight?.purpose.kind !== 'call') updateSession(turn, { flight: undefined })
+  updateSession(turn, { sessionId, round: round + 1, attempts: 0, retryAtMs: undefined, listing: NO_LISTING })
   if (hello.mcp) {
-    update(turn, { phase: 'initialising' })
+    updateSession(turn, { phase: 'initialising' })
     return
   }
-  update(turn, { phase: 'ready', tools: [], warnings: ['the device does not announce MCP'] })
-  emit(turn, { kind: 'tools', changed: true })
+  updateSession(turn, { phase: 'ready', tools: [], warnings: ['the device does not announce MCP'] })
+  emitEffect(turn, { kind: 'tools', changed: true })
 }
 
-function helloAnswer(link: Link, greetings: number, sessionId: string): string {
+function helloAnswer(link: SessionLink, greetings: number, sessionId: string): string {
   if (link.transport === 'websocket') return encodeWebSocketHello(sessionId)
   // A device that gets no UDP endpoint shows an alert; with a broker of somebody else's we may have none to offer.
   const { server, port } = link.udp ?? { server: '127.0.0.1', port: 9 }
@@ -47,7 +47,7 @@ function helloAnswer(link: Link, greetings: number, sessionId: string): string {
 }
 
 /** The backend's own words; only the way the device reaches it by is ours. */
-function backendHello(link: Link, greetings: number, text: string): string {
+function backendHello(link: SessionLink, greetings: number, text: string): string {
   const message = parseJsonObject(text) ?? {}
   if (link.transport === 'websocket') {
     if (message['transport'] === 'websocket') return text
@@ -63,7 +63,7 @@ function sessionIn(text: string): string {
   return typeof id === 'string' ? id : ''
 }
 
-function udpKeys({ seed }: Link, greetings: number): UdpKeys {
+function udpKeys({ seed }: SessionLink, greetings: number): UdpKeys {
   const keyHex = derive(seed, `key ${greetings}`).slice(0, 32)
   const ssrc = derive(seed, `ssrc ${greetings}`).slice(0, 8)
   return { keyHex, nonceHex: `01000000${ssrc}0000000000000000` }

@@ -11,16 +11,16 @@ import type { DeviceTool } from '../wire/tool-list.ts'
 import { decodeToolPage } from '../wire/tool-list.ts'
 import { NO_LISTING } from './session.ts'
 import { poolTools } from './tool-pool.ts'
-import type { Turn } from './turn.ts'
-import { ask, emit, update } from './turn.ts'
+import type { SessionTurn } from './session-turn.ts'
+import { sendRequest, emitEffect, updateSession } from './session-turn.ts'
 
 const MAX_WARNINGS = 16
 const MAX_WARNING = 256
 
 /** `withUserTools` goes with every page: a device that meets a user-only cursor without it answers with an error. */
-export function askForPage(turn: Turn): void {
+export function askForPage(turn: SessionTurn): void {
   const { settings, listing, round } = turn.session
-  ask(turn, {
+  sendRequest(turn, {
     method: 'tools/list',
     params: { cursor: listing.cursor, withUserTools: settings.withUserTools },
     purpose: { kind: 'list', round },
@@ -28,7 +28,7 @@ export function askForPage(turn: Turn): void {
   })
 }
 
-export function takePage(turn: Turn, result: Json): void {
+export function takePage(turn: SessionTurn, result: Json): void {
   const page = decodeToolPage(result)
   if (!page.ok) {
     endListing(turn, page.fault.problem)
@@ -42,7 +42,7 @@ export function takePage(turn: Turn, result: Json): void {
   const warnings = [...listing.warnings, ...page.value.skipped]
   if (repeated > 0) warnings.push(`${repeated} tools were listed twice`)
   const { nextCursor } = page.value
-  update(turn, {
+  updateSession(turn, {
     attempts: 0,
     listing: {
       tools: tools.slice(0, settings.maxTools),
@@ -55,7 +55,7 @@ export function takePage(turn: Turn, result: Json): void {
   if (nextCursor === undefined || problem !== undefined) endListing(turn, problem)
 }
 
-function reasonToStop(turn: Turn, count: number, nextCursor: string | undefined): string | undefined {
+function reasonToStop(turn: SessionTurn, count: number, nextCursor: string | undefined): string | undefined {
   const { settings, listing } = turn.session
   if (count > settings.maxTools) return `the device lists more than ${settings.maxTools} tools`
   if (nextCursor === undefined) return undefined
@@ -65,22 +65,22 @@ function reasonToStop(turn: Turn, count: number, nextCursor: string | undefined)
 }
 
 /** The device fell silent: what it did not get to say again is taken to be as it was. */
-export function breakOffListing(turn: Turn, problem: string): void {
+export function breakOffListing(turn: SessionTurn, problem: string): void {
   const { listing, tools: before, settings } = turn.session
   const read = new Set(listing.tools.map(({ name }) => name))
   const tools = [...listing.tools, ...before.filter(({ name }) => !read.has(name))]
-  update(turn, { listing: { ...listing, tools: tools.slice(0, settings.maxTools) } })
+  updateSession(turn, { listing: { ...listing, tools: tools.slice(0, settings.maxTools) } })
   endListing(turn, problem)
 }
 
 /** Ready with what was read. If not even one page was, the tools of last time are still the best guess. */
-export function endListing(turn: Turn, problem: string | undefined): void {
+export function endListing(turn: SessionTurn, problem: string | undefined): void {
   const { listing, tools: before } = turn.session
   const nothingRead = problem !== undefined && listing.seen.length === 0
   const changed = !nothingRead && !sameTools(before, listing.tools)
   const warnings =
     problem === undefined ? listing.warnings : [...listing.warnings, `the list is incomplete: ${problem}`]
-  update(turn, {
+  updateSession(turn, {
     phase: 'ready',
     attempts: 0,
     listing: NO_LISTING,
@@ -88,7 +88,7 @@ export function endListing(turn: Turn, problem: string | undefined): void {
     // They quote the device, and are shown to people.
     warnings: warnings.slice(-MAX_WARNINGS).map((text) => text.slice(0, MAX_WARNING).toWellFormed()),
   })
-  emit(turn, { kind: 'tools', changed })
+  emitEffect(turn, { kind: 'tools', changed })
 }
 
 function sameTools(left: readonly DeviceTool[], right: readonly DeviceTool[]): boolean {

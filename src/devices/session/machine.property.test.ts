@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { step } from './machine.ts'
-import type { Effect, Input, Session } from './session.ts'
-import { DEFAULT_SESSION_SETTINGS, newSession } from './session.ts'
-import { nextDeadline } from './silence.ts'
+import { stepSession } from './machine.ts'
+import type { SessionEffect, SessionInput, DeviceSession } from './session.ts'
+import { DEFAULT_SESSION_SETTINGS, newDeviceSession } from './session.ts'
+import { nextSessionDeadline } from './deadlines.ts'
 
 const TOOL = { name: 't', description: '', inputSchema: { type: 'object', properties: {} } }
 
@@ -26,7 +26,7 @@ const frames = fc.oneof(
   fc.constantFrom('{"type":"ping"}', '{"type":"goodbye"}', rpc({ jsonrpc: '2.0', method: 'n' })),
 )
 
-type Untimed = (call: number, atMs: number) => Input
+type Untimed = (call: number, atMs: number) => SessionInput
 
 const inputs: fc.Arbitrary<Untimed> = fc.oneof(
   fc.constantFrom('websocket', 'mqtt', 'mqtt-broker').map((transport): Untimed => (_call, atMs) => ({
@@ -66,12 +66,16 @@ const inputs: fc.Arbitrary<Untimed> = fc.oneof(
 )
 
 function run(script: readonly { readonly make: Untimed; readonly afterMs: number }[]) {
-  let session: Session = newSession('a0:b1:c2:d3:e4:f5', { ...DEFAULT_SESSION_SETTINGS, firstId: 1, queueLimit: 4 })
+  let session: DeviceSession = newDeviceSession('a0:b1:c2:d3:e4:f5', {
+    ...DEFAULT_SESSION_SETTINGS,
+    firstId: 1,
+    queueLimit: 4,
+  })
   let atMs = 0
-  const effects: Effect[] = []
+  const effects: SessionEffect[] = []
   const calls: number[] = []
-  const feed = (input: Input) => {
-    const next = step(session, input)
+  const feed = (input: SessionInput) => {
+    const next = stepSession(session, input)
     expect(next.session.queue.length).toBeLessThanOrEqual(4)
     effects.push(...next.effects)
     session = next.session
@@ -85,7 +89,7 @@ function run(script: readonly { readonly make: Untimed; readonly afterMs: number
   feed({ kind: 'disconnected', atMs, reason: 'end' })
   // Ticks at the deadlines the machine itself asks for are enough to answer everybody.
   for (let rounds = 0; rounds < 50; rounds++) {
-    const due = nextDeadline(session)
+    const due = nextSessionDeadline(session)
     if (due === undefined) break
     atMs = Math.max(atMs, due)
     feed({ kind: 'tick', atMs })
@@ -111,7 +115,7 @@ describe('machine', () => {
     fc.assert(
       fc.property(scripts, (script) => {
         const { session } = run(script)
-        expect(nextDeadline(session)).toBeUndefined()
+        expect(nextSessionDeadline(session)).toBeUndefined()
         expect(session).toMatchObject({ phase: 'asleep', flight: undefined, queue: [], link: undefined })
       }),
       { numRuns: 200 },

@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { step } from './machine.ts'
-import type { CallRequest, Effect, Input, Session, SessionSettings, Transport } from './session.ts'
-import { DEFAULT_SESSION_SETTINGS, newSession } from './session.ts'
-import { nextDeadline } from './silence.ts'
+import { stepSession } from './machine.ts'
+import type {
+  DeviceCallRequest,
+  SessionEffect,
+  SessionInput,
+  DeviceSession,
+  SessionSettings,
+  DeviceTransport,
+} from './session.ts'
+import { DEFAULT_SESSION_SETTINGS, newDeviceSession } from './session.ts'
+import { nextSessionDeadline } from './deadlines.ts'
 
 const DEVICE = 'a0:b1:c2:d3:e4:f5'
 const VOLUME = {
@@ -18,26 +25,26 @@ const VOLUME = {
 const STATUS = { name: 'self.get_device_status', description: '', inputSchema: { type: 'object', properties: {} } }
 const HELLO = '{"type":"hello","version":1,"features":{"mcp":true},"transport":"websocket"}'
 
-type Untimed = Input extends infer Each ? (Each extends Input ? Omit<Each, 'atMs'> : never) : never
+type Untimed = SessionInput extends infer Each ? (Each extends SessionInput ? Omit<Each, 'atMs'> : never) : never
 
 /** One session and the time it lives in; everything it emits is kept. */
 class Play {
-  session: Session
+  session: DeviceSession
   atMs = 0
-  effects: Effect[] = []
+  effects: SessionEffect[] = []
 
   constructor(settings: Partial<SessionSettings> = {}) {
-    this.session = newSession(DEVICE, { ...DEFAULT_SESSION_SETTINGS, firstId: 1, ...settings })
+    this.session = newDeviceSession(DEVICE, { ...DEFAULT_SESSION_SETTINGS, firstId: 1, ...settings })
   }
 
-  input(input: Untimed): readonly Effect[] {
-    const next = step(this.session, { ...input, atMs: this.atMs })
+  input(input: Untimed): readonly SessionEffect[] {
+    const next = stepSession(this.session, { ...input, atMs: this.atMs })
     this.session = next.session
     this.effects.push(...next.effects)
     return next.effects
   }
 
-  connect(transport: Transport = 'websocket') {
+  connect(transport: DeviceTransport = 'websocket') {
     return this.input({ kind: 'connected', transport, seed: 's', vision: undefined, udp: undefined })
   }
 
@@ -55,7 +62,7 @@ class Play {
     return this.input({ kind: 'tick' })
   }
 
-  call(call: number, request: Partial<CallRequest> = {}) {
+  call(call: number, request: Partial<DeviceCallRequest> = {}) {
     const defaults = { tool: VOLUME.name, arguments: { volume: 50 }, timeoutMs: 30_000, waitMs: 60_000 }
     return this.input({
       kind: 'call',
@@ -63,7 +70,7 @@ class Play {
     })
   }
 
-  ready(transport: Transport = 'websocket') {
+  ready(transport: DeviceTransport = 'websocket') {
     this.connect(transport)
     if (transport === 'websocket') this.text(HELLO)
     this.reply({ result: { serverInfo: { name: 'board', version: '2.4.2' } } })
@@ -78,11 +85,11 @@ class Play {
   }
 }
 
-function sent(effects: readonly Effect[]): readonly JsonObject[] {
+function sent(effects: readonly SessionEffect[]): readonly JsonObject[] {
   return effects.flatMap((effect) => (effect.kind === 'send' ? [JSON.parse(effect.text) as JsonObject] : []))
 }
 
-function answers(effects: readonly Effect[]) {
+function answers(effects: readonly SessionEffect[]) {
   return effects.filter((effect) => effect.kind === 'answer')
 }
 
@@ -130,11 +137,11 @@ describe('a WebSocket session', () => {
     const play = new Play()
     play.connect()
     expect(play.text('{"type":"listen","state":"start"}')).toEqual([{ kind: 'ignored', what: 'before-hello' }])
-    expect(nextDeadline(play.session)).toBe(10_000)
+    expect(nextSessionDeadline(play.session)).toBe(10_000)
     expect(play.wait(9_999)).toEqual([])
     expect(play.wait(1)).toEqual([{ kind: 'close', reason: 'no hello' }])
     expect(play.wait(1)).toEqual([])
-    expect(nextDeadline(play.session)).toBeUndefined()
+    expect(nextSessionDeadline(play.session)).toBeUndefined()
     expect(play.input({ kind: 'disconnected', reason: 'no hello' })).toEqual([])
   })
 
@@ -148,11 +155,11 @@ describe('a WebSocket session', () => {
 
   it('sends a text frame before the 120 s after which a device takes the channel for closed', () => {
     const play = new Play().ready()
-    expect(nextDeadline(play.session)).toBe(90_000)
+    expect(nextSessionDeadline(play.session)).toBe(90_000)
     expect(sent(play.wait(90_000))).toEqual([{ session_id: play.session.sessionId, type: 'pong' }])
-    expect(nextDeadline(play.session)).toBe(180_000)
+    expect(nextSessionDeadline(play.session)).toBe(180_000)
     const quiet = new Play({ keepAliveMs: undefined }).ready()
-    expect(nextDeadline(quiet.session)).toBeUndefined()
+    expect(nextSessionDeadline(quiet.session)).toBeUndefined()
   })
 
   it('answers a ping in text', () => {
@@ -544,7 +551,7 @@ describe('a device that goes away', () => {
     expect(play.call(3, { outlastsSleep: true, arguments: {} })).toMatchObject([
       { result: { fault: { kind: 'invalid-arguments' } } },
     ])
-    expect(nextDeadline(play.session)).toBe(60_000)
+    expect(nextSessionDeadline(play.session)).toBe(60_000)
     play.connect()
     play.text(HELLO)
     play.reply({ result: {} })

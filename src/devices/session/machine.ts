@@ -2,7 +2,7 @@
  * Machine: `step(session, input)`, the whole conversation with one device as a function.
  *
  * After every input the machine sends the one next thing the device is ready for: `initialize`, a page of tools, a
- * call. `nextDeadline` (silence.ts) says when it wants to be woken by a tick, whatever else happens.
+ * call. `nextSessionDeadline` (deadlines.ts) says when it wants to be woken by a tick, whatever else happens.
  *
  * Pure.
  */
@@ -10,32 +10,32 @@ import { decodeDeviceFrame, encodeAnnouncement, encodeKeepAlive } from '../wire/
 import type { RpcMessage } from '../wire/rpc.ts'
 import { decodeServerInfo } from '../wire/tool-list.ts'
 import { abortSpeech, endListening, hearAudio, NO_VOICE } from './microphone.ts'
-import { cancel, dropCalls, enqueue, startNextCall, takeCallResult } from './calls.ts'
-import { greet } from './greeting.ts'
+import { cancelDeviceCall, dropCalls, enqueueDeviceCall, startNextCall, takeCallResult } from './calls.ts'
+import { greetDevice } from './greeting.ts'
 import { askForPage, endListing, takePage } from './listing.ts'
-import type { Effect, Flight, Input, Link, Session } from './session.ts'
+import type { SessionEffect, RequestInFlight, SessionInput, SessionLink, DeviceSession } from './session.ts'
 import { NO_LISTING } from './session.ts'
 import { dropRequests, landRequest, passOn, startRequest, takeVoice } from './session-voice.ts'
-import { tick } from './silence.ts'
-import type { Turn } from './turn.ts'
-import { ask, emit, refuse, send, update, updateLink } from './turn.ts'
+import { expireDeadlines } from './deadlines.ts'
+import type { SessionTurn } from './session-turn.ts'
+import { sendRequest, emitEffect, refuseCall, sendText, updateSession, updateLink } from './session-turn.ts'
 
 const KNOCK_MS = 4_000
 const NO_IDS: readonly number[] = []
 
-export interface Step {
-  readonly session: Session
-  readonly effects: readonly Effect[]
+export interface SessionStep {
+  readonly session: DeviceSession
+  readonly effects: readonly SessionEffect[]
 }
 
-export function step(session: Session, input: Input): Step {
-  const turn: Turn = { session, effects: [], atMs: input.atMs }
+export function stepSession(session: DeviceSession, input: SessionInput): SessionStep {
+  const turn: SessionTurn = { session, effects: [], atMs: input.atMs }
   take(turn, input)
   advance(turn)
   return { session: turn.session, effects: turn.effects }
 }
 
-function take(turn: Turn, input: Input): void {
+function take(turn: SessionTurn, input: SessionInput): void {
   switch (input.kind) {
     case 'connected':
       connect(turn, input)
@@ -48,16 +48,17 @@ function take(turn: Turn, input: Input): void {
       disconnect(turn, input.reason)
       return
     case 'call':
-      enqueue(turn, input.request)
+      enqueueDeviceCall(turn, input.request)
       return
     case 'cancel':
-      cancel(turn, input.call, input.late ?? false)
+      cancelDeviceCall(turn, input.call, input.late ?? false)
       return
     case 'vision':
       updateLink(turn, { vision: input.vision, visionTold: false, visionStale: false })
       return
     case 'announce':
-      if (turn.session.link !== undefined) send(turn, encodeAnnouncement(turn.session.sessionId, input.announcement))
+      if (turn.session.link !== undefined)
+        sendText(turn, encodeAnnouncement(turn.session.sessionId, input.announcement))
       return
     case 'voice':
       takeVoice(turn, input.input)
@@ -67,23 +68,23 @@ function take(turn: Turn, input: Input): void {
       return
     case 'relist':
       if (turn.session.phase === 'ready')
-        update(turn, { phase: 'listing', listing: NO_LISTING, attempts: 0, retryAtMs: undefined })
+        updateSession(turn, { phase: 'listing', listing: NO_LISTING, attempts: 0, retryAtMs: undefined })
       return
     case 'tick':
-      tick(turn)
+      expireDeadlines(turn)
       return
     default:
       input satisfies never
   }
 }
 
-function connect(turn: Turn, input: Extract<Input, { kind: 'connected' }>): void {
+function connect(turn: SessionTurn, input: Extract<SessionInput, { kind: 'connected' }>): void {
   // The newest connection wins; whoever holds the links closes the old one.
   if (turn.session.link !== undefined) disconnect(turn, 'replaced')
   const { transport, seed, vision, udp, atMs } = input
   const times = { openedAtMs: atMs, lastSentMs: atMs, lastHeardMs: atMs }
   const fresh = { visionTold: false, visionStale: false, overdue: NO_IDS, greetings: 0, unanswered: 0, closing: false }
-  update(turn, {
+  updateSession(turn, {
     link: { transport, seed, vision, udp, hello: undefined, microphone: undefined, ...fresh, ...times },
     transport,
     // A WebSocket device is deaf until it has been greeted; over MQTT it answers from the first moment. Behind somebody
@@ -93,89 +94,93 @@ function connect(turn: Turn, input: Extract<Input, { kind: 'connected' }>): void
     attempts: 0,
     listing: NO_LISTING,
   })
-  if (transport === 'mqtt') emit(turn, { kind: 'online' })
+  if (transport === 'mqtt') emitEffect(turn, { kind: 'online' })
 }
 
-function disconnect(turn: Turn, reason: string): void {
+function disconnect(turn: SessionTurn, reason: string): void {
   if (turn.session.link === undefined) return
   const wasOnline = turn.session.phase !== 'greeting'
-  update(turn, { link: undefined, phase: 'asleep', sessionId: '', retryAtMs: undefined, listing: NO_LISTING })
+  updateSession(turn, { link: undefined, phase: 'asleep', sessionId: '', retryAtMs: undefined, listing: NO_LISTING })
   dropRequests(turn)
   dropCalls(turn)
-  if (wasOnline) emit(turn, { kind: 'offline', reason })
+  if (wasOnline) emitEffect(turn, { kind: 'offline', reason })
 }
 
-function hear(turn: Turn, text: string): void {
+function hear(turn: SessionTurn, text: string): void {
   const { link } = turn.session
   if (link === undefined) return
   if (turn.session.phase === 'greeting' && link.transport === 'mqtt-broker') {
-    update(turn, { phase: 'initialising' })
-    emit(turn, { kind: 'online' })
+    updateSession(turn, { phase: 'initialising' })
+    emitEffect(turn, { kind: 'online' })
   }
   const frame = decodeDeviceFrame(text)
   if (!frame.ok) {
-    emit(turn, { kind: 'ignored', what: frame.fault.kind })
+    emitEffect(turn, { kind: 'ignored', what: frame.fault.kind })
     return
   }
   if (frame.value.kind === 'hello') {
-    if (!turn.session.settings.hasVoice) greet(turn, link, frame.value.hello)
+    if (!turn.session.settings.hasVoice) greetDevice(turn, link, frame.value.hello)
     else {
       // The hello that it hears is the backend's; ours only if there is none.
       updateLink(turn, { hello: frame.value.hello })
-      emit(turn, { kind: 'voice', output: { kind: 'hello', text } })
+      emitEffect(turn, { kind: 'voice', output: { kind: 'hello', text } })
     }
     return
   }
   if (turn.session.phase === 'greeting') {
-    emit(turn, { kind: 'ignored', what: 'before-hello' })
+    emitEffect(turn, { kind: 'ignored', what: 'before-hello' })
     return
   }
   if (frame.value.kind === 'mcp') hearRpc(turn, frame.value.message)
-  else if (frame.value.kind === 'ping') send(turn, encodeKeepAlive(turn.session.sessionId))
+  else if (frame.value.kind === 'ping') sendText(turn, encodeKeepAlive(turn.session.sessionId))
   else if (turn.session.settings.hasVoice) passOn(turn, frame.value, text)
-  else if (frame.value.kind === 'goodbye') update(turn, { sessionId: '' })
+  else if (frame.value.kind === 'goodbye') updateSession(turn, { sessionId: '' })
   else if (frame.value.kind === 'abort') abortSpeech(turn, frame.value)
-  else if (frame.value.kind !== 'listen') emit(turn, { kind: 'ignored', what: frame.value.type })
+  else if (frame.value.kind !== 'listen') emitEffect(turn, { kind: 'ignored', what: frame.value.type })
   else if (frame.value.state === 'start') endListening(turn, link, { mode: frame.value.mode, notice: NO_VOICE })
 }
 
-function hearRpc(turn: Turn, message: RpcMessage): void {
+function hearRpc(turn: SessionTurn, message: RpcMessage): void {
   if (message.kind === 'notification') {
-    emit(turn, { kind: 'notification', method: message.method, params: message.params })
+    emitEffect(turn, { kind: 'notification', method: message.method, params: message.params })
     if (turn.session.settings.hasVoice) {
       const { method, params = {} } = message
-      emit(turn, { kind: 'voice', output: { kind: 'notification', method, params } })
+      emitEffect(turn, { kind: 'voice', output: { kind: 'notification', method, params } })
     }
     if (message.method === 'notifications/tools/list_changed') relistSoon(turn)
     return
   }
   if (message.kind === 'request') {
-    emit(turn, { kind: 'ignored', what: 'request-from-device' })
+    emitEffect(turn, { kind: 'ignored', what: 'request-from-device' })
     return
   }
   const { flight, link } = turn.session
   if (flight?.id !== message.id) {
     updateLink(turn, { overdue: (link?.overdue ?? []).filter((id) => id !== message.id) })
-    emit(turn, { kind: 'ignored', what: 'late-answer' })
+    emitEffect(turn, { kind: 'ignored', what: 'late-answer' })
     return
   }
-  update(turn, { flight: undefined })
+  updateSession(turn, { flight: undefined })
   land(turn, flight, message)
 }
 
 /** After a pause, and once for many: a device that said so after every listing would be asked without end. */
-function relistSoon(turn: Turn): void {
+function relistSoon(turn: SessionTurn): void {
   const { phase, settings, retryAtMs = Number.POSITIVE_INFINITY } = turn.session
-  if (phase === 'ready') update(turn, { retryAtMs: Math.min(retryAtMs, turn.atMs + settings.retryMs) })
+  if (phase === 'ready') updateSession(turn, { retryAtMs: Math.min(retryAtMs, turn.atMs + settings.retryMs) })
 }
 
-function land(turn: Turn, flight: Flight, message: Extract<RpcMessage, { kind: 'result' | 'error' }>): void {
+function land(
+  turn: SessionTurn,
+  flight: RequestInFlight,
+  message: Extract<RpcMessage, { kind: 'result' | 'error' }>,
+): void {
   const { purpose } = flight
   if (purpose.kind === 'probe' || purpose.kind === 'vision') return
   if (purpose.kind === 'call') {
     if (purpose.abandoned) return
     if (message.kind === 'result') takeCallResult(turn, purpose.waiting, message.result)
-    else refuse(turn, purpose.waiting.call, { kind: 'device-error', ...message.error })
+    else refuseCall(turn, purpose.waiting.call, { kind: 'device-error', ...message.error })
     return
   }
   if (purpose.kind === 'request') {
@@ -184,14 +189,14 @@ function land(turn: Turn, flight: Flight, message: Extract<RpcMessage, { kind: '
   }
   if (purpose.round !== turn.session.round) return
   if (purpose.kind === 'initialise') {
-    if (message.kind === 'result') update(turn, { info: decodeServerInfo(message.result) })
+    if (message.kind === 'result') updateSession(turn, { info: decodeServerInfo(message.result) })
     // A device that refuses to be initialised may still list: stock firmware does not insist on the order.
-    update(turn, { phase: 'listing', listing: NO_LISTING, attempts: 0 })
+    updateSession(turn, { phase: 'listing', listing: NO_LISTING, attempts: 0 })
   } else if (message.kind === 'result') takePage(turn, message.result)
   else endListing(turn, message.error.message)
 }
 
-function advance(turn: Turn): void {
+function advance(turn: SessionTurn): void {
   const { link, flight, phase, retryAtMs, queue } = turn.session
   if (link === undefined || link.closing || flight !== undefined) return
   if (phase === 'ready') {
@@ -214,12 +219,12 @@ function advance(turn: Turn): void {
 }
 
 /** Repeated whenever the picture token changes: firmware keeps the one it was told last. */
-function initialise(turn: Turn, { vision }: Link, kind: 'initialise' | 'vision'): void {
+function initialise(turn: SessionTurn, { vision }: SessionLink, kind: 'initialise' | 'vision'): void {
   const { round, settings, phase } = turn.session
   updateLink(turn, { visionTold: true })
   // Nobody knows yet whether anybody is there: rather ask again than wait.
   const timeoutMs = phase === 'greeting' ? Math.min(settings.requestMs, KNOCK_MS) : settings.requestMs
-  ask(turn, {
+  sendRequest(turn, {
     method: 'initialize',
     params: { capabilities: vision === undefined ? {} : { vision: { url: vision.url, token: vision.token } } },
     purpose: { kind, round },

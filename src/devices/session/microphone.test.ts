@@ -4,29 +4,29 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
-import { step } from './machine.ts'
-import type { Effect, Input, Session, Transport } from './session.ts'
-import { DEFAULT_SESSION_SETTINGS, newSession } from './session.ts'
-import { nextDeadline } from './silence.ts'
+import { stepSession } from './machine.ts'
+import type { SessionEffect, SessionInput, DeviceSession, DeviceTransport } from './session.ts'
+import { DEFAULT_SESSION_SETTINGS, newDeviceSession } from './session.ts'
+import { nextSessionDeadline } from './deadlines.ts'
 
 const WS_HELLO =
   '{"type":"hello","version":1,"features":{"mcp":true,"glyph_push":false},"transport":"websocket","audio_params":{"format":"opus","sample_rate":16000,"channels":1,"frame_duration":60}}'
 const UDP_HELLO =
   '{"type":"hello","version":3,"transport":"udp","features":{"mcp":true,"glyph_push":false},"audio_params":{"format":"opus","sample_rate":16000,"channels":1,"frame_duration":60}}'
 
-type Untimed = Input extends infer Each ? (Each extends Input ? Omit<Each, 'atMs'> : never) : never
+type Untimed = SessionInput extends infer Each ? (Each extends SessionInput ? Omit<Each, 'atMs'> : never) : never
 
 class Play {
-  session: Session = newSession('02:00:5e:00:53:08', DEFAULT_SESSION_SETTINGS)
+  session: DeviceSession = newDeviceSession('02:00:5e:00:53:08', DEFAULT_SESSION_SETTINGS)
   atMs = 0
 
   input(input: Untimed): readonly JsonObject[] {
-    const next = step(this.session, { ...input, atMs: this.atMs })
+    const next = stepSession(this.session, { ...input, atMs: this.atMs })
     this.session = next.session
     return next.effects.flatMap(shown)
   }
 
-  greet(transport: Transport): this {
+  greet(transport: DeviceTransport): this {
     this.input({ kind: 'connected', transport, seed: 's', vision: undefined, udp: { server: '10.0.0.1', port: 7_424 } })
     this.input({ kind: 'text', text: transport === 'websocket' ? WS_HELLO : UDP_HELLO })
     return this
@@ -46,13 +46,13 @@ class Play {
 
   /** To the next moment at which the session wants to act. */
   wait(): readonly JsonObject[] {
-    this.atMs = nextDeadline(this.session) ?? this.atMs
+    this.atMs = nextSessionDeadline(this.session) ?? this.atMs
     return this.input({ kind: 'tick' })
   }
 }
 
 /** What the device is told, without our own requests, and whether it is hung up on. */
-function shown(effect: Effect): readonly JsonObject[] {
+function shown(effect: SessionEffect): readonly JsonObject[] {
   if (effect.kind === 'close') return [{ close: effect.reason }]
   if (effect.kind !== 'send') return []
   const frame = JSON.parse(effect.text) as JsonObject

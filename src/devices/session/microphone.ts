@@ -10,11 +10,11 @@
  *
  * Pure.
  */
-import type { Announcement, DeviceFrame, ListenMode } from '../wire/envelope.ts'
+import type { DeviceAnnouncement, DeviceFrame, ListenMode } from '../wire/envelope.ts'
 import { encodeAnnouncement, encodeGoodbye, encodeSpeech } from '../wire/envelope.ts'
-import type { Link, MicrophoneWatch } from './session.ts'
-import type { Turn } from './turn.ts'
-import { close, emit, send, updateLink } from './turn.ts'
+import type { SessionLink, MicrophoneWatch } from './session.ts'
+import type { SessionTurn } from './session-turn.ts'
+import { closeLink, emitEffect, sendText, updateLink } from './session-turn.ts'
 
 /** Packets that were on the way when the device was told. */
 const IN_TRANSIT_MS = 1_500
@@ -42,15 +42,15 @@ export const NO_VOICE = {
 interface ListeningEnd {
   readonly mode: ListenMode
   /** What the person at the device is told. */
-  readonly notice: Announcement | undefined
+  readonly notice: DeviceAnnouncement | undefined
 }
 
-export function endListening(turn: Turn, link: Link, { mode, notice }: ListeningEnd): void {
+export function endListening(turn: SessionTurn, link: SessionLink, { mode, notice }: ListeningEnd): void {
   const { sessionId } = turn.session
   const quietFromMs = turn.atMs + IN_TRANSIT_MS
-  emit(turn, { kind: 'unheard' })
+  emitEffect(turn, { kind: 'unheard' })
   if (link.transport !== 'websocket') {
-    send(turn, encodeGoodbye(sessionId))
+    sendText(turn, encodeGoodbye(sessionId))
     // A notice that is still due is not lost because the device was woken again meanwhile.
     const due = notice ?? dueNotice(link)
     const alertAtMs = due === undefined ? undefined : turn.atMs + ALERT_AFTER_MS
@@ -58,26 +58,26 @@ export function endListening(turn: Turn, link: Link, { mode, notice }: Listening
     return
   }
   const closeAtMs = mode === 'realtime' ? turn.atMs + CLOSE_AFTER_MS : undefined
-  if (mode !== 'realtime') send(turn, encodeSpeech(sessionId, 'start'))
+  if (mode !== 'realtime') sendText(turn, encodeSpeech(sessionId, 'start'))
   // A button that is held ends in idle, with the socket open, as soon as the speech is over.
-  if (mode === 'manual') send(turn, encodeSpeech(sessionId, 'stop'))
+  if (mode === 'manual') sendText(turn, encodeSpeech(sessionId, 'stop'))
   watch(turn, { quietFromMs: closeAtMs ?? quietFromMs, notice: undefined, alertAtMs: undefined, closeAtMs })
-  if (notice !== undefined) send(turn, encodeAnnouncement(sessionId, notice))
+  if (notice !== undefined) sendText(turn, encodeAnnouncement(sessionId, notice))
 }
 
 /**
  * After a wake word the device listens again by itself. After a button it "speaks" on until it is told to stop, and
  * then listens: a person who presses it wants neither, so it is let go unless somebody waits for its answer.
  */
-export function abortSpeech(turn: Turn, { byWakeWord }: Extract<DeviceFrame, { kind: 'abort' }>): void {
+export function abortSpeech(turn: SessionTurn, { byWakeWord }: Extract<DeviceFrame, { kind: 'abort' }>): void {
   const { link, flight, queue, sessionId } = turn.session
   if (byWakeWord || link?.transport !== 'websocket') return
-  if (flight === undefined && queue.length === 0) close(turn, 'a person ended it')
-  else send(turn, encodeSpeech(sessionId, 'stop'))
+  if (flight === undefined && queue.length === 0) closeLink(turn, 'a person ended it')
+  else sendText(turn, encodeSpeech(sessionId, 'stop'))
 }
 
 /** Of audio it is only told that there is some; at most one such input a second. */
-export function hearAudio(turn: Turn): void {
+export function hearAudio(turn: SessionTurn): void {
   const { link, sessionId } = turn.session
   if (link === undefined) return
   // Without `listen start` before it, as when a wake word is sent ahead: what follows is waited for.
@@ -90,40 +90,40 @@ export function hearAudio(turn: Turn): void {
   }
   if (turn.atMs < link.microphone.quietFromMs) return
   if (link.transport === 'websocket') {
-    close(turn, 'its microphone stays open')
+    closeLink(turn, 'its microphone stays open')
     return
   }
-  send(turn, encodeGoodbye(sessionId))
+  sendText(turn, encodeGoodbye(sessionId))
   watch(turn, { ...link.microphone, quietFromMs: turn.atMs + IN_TRANSIT_MS })
 }
 
 /** Nothing is watched any more, but for a notice that is still due. */
-export function unwatch(turn: Turn, link: Link): void {
+export function unwatch(turn: SessionTurn, link: SessionLink): void {
   const microphone = dueNotice(link) === undefined ? undefined : link.microphone
   updateLink(turn, { microphone: microphone === undefined ? undefined : { ...microphone, quietFromMs: NEVER } })
 }
 
-function dueNotice({ microphone }: Link): Announcement | undefined {
+function dueNotice({ microphone }: SessionLink): DeviceAnnouncement | undefined {
   return microphone?.alertAtMs === undefined ? undefined : microphone.notice
 }
 
-export function microphoneDue({ microphone }: Link): number {
+export function microphoneDue({ microphone }: SessionLink): number {
   return Math.min(microphone?.alertAtMs ?? NEVER, microphone?.closeAtMs ?? NEVER)
 }
 
-export function watchMicrophone(turn: Turn, { microphone }: Link): 'closed' | 'open' {
+export function watchMicrophone(turn: SessionTurn, { microphone }: SessionLink): 'closed' | 'open' {
   if (microphone === undefined) return 'open'
   if (turn.atMs >= (microphone.closeAtMs ?? NEVER)) {
-    close(turn, 'nobody listens')
+    closeLink(turn, 'nobody listens')
     return 'closed'
   }
   if (turn.atMs >= (microphone.alertAtMs ?? NEVER)) {
-    if (microphone.notice !== undefined) send(turn, encodeAnnouncement(turn.session.sessionId, microphone.notice))
+    if (microphone.notice !== undefined) sendText(turn, encodeAnnouncement(turn.session.sessionId, microphone.notice))
     watch(turn, { ...microphone, alertAtMs: undefined })
   }
   return 'open'
 }
 
-function watch(turn: Turn, microphone: MicrophoneWatch): void {
+function watch(turn: SessionTurn, microphone: MicrophoneWatch): void {
   updateLink(turn, { microphone })
 }

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { startAutoSubscribingBroker } from '../../../test/auto-subscribing-broker.ts'
 import type { OtherBroker } from '../../../test/auto-subscribing-broker.ts'
-import { concat, utf8 } from '../../core/bytes.ts'
+import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 import { manualClock } from '../../../test/manual-clock.ts'
 import { encodeConnect, encodePublish } from '../wire/mqtt-packet.ts'
 import type { BrokerDevices } from './mqtt-client.ts'
@@ -61,8 +61,8 @@ describe('MQTT client', () => {
     socket.write(encodeConnect({ clientId: 'd', username: 'u', password: 'p', keepAliveSeconds: 240 }))
     await once(socket, 'data')
     const say = (text: string, times = 1) => {
-      const packet = encodePublish('devices/up/a0_b1_c2_d3_e4_f5', utf8(text))
-      socket.write(concat(...Array.from({ length: times }, () => packet)))
+      const packet = encodePublish('devices/up/a0_b1_c2_d3_e4_f5', toUtf8(text))
+      socket.write(concatBytes(...Array.from({ length: times }, () => packet)))
     }
     say('x', 400)
     await expect.poll(() => heard).toHaveLength(400)

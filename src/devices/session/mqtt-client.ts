@@ -16,11 +16,11 @@ import type { MqttClient } from 'mqtt'
 import { connect } from 'mqtt'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
-import { deviceOfTopic, topicFilter, topicOf, topicTemplate } from '../wire/mqtt-topics.ts'
+import { deviceInTopic, topicFilter, topicForDevice, parseTopicTemplate } from '../wire/mqtt-topics.ts'
 import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_RATE } from './session-limits.ts'
-import type { DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
+import type { DeviceIdentity, DeviceLink, DeviceAcceptor, LinkHandlers } from './fleet.ts'
 
 export interface BrokerOptions {
   /** `mqtt://host:1883` or `mqtts://…` */
@@ -30,7 +30,7 @@ export interface BrokerOptions {
   /** Topic templates, see wire/mqtt-topics.ts. */
   readonly uplink: string
   readonly downlink: string
-  readonly harbour: Harbour
+  readonly harbour: DeviceAcceptor
   /** The approved device of this id, if there is one; others are not listened to. */
   readonly recognise: (deviceId: string) => DeviceIdentity | undefined
   /** Everybody who may be there. */
@@ -54,13 +54,13 @@ const ASK_PACE_MS = 5
 const DEBT = 10 * TEXT_RATE.tokens
 
 interface Guest {
-  readonly ears: LinkEars
+  readonly ears: LinkHandlers
   readonly leave: (reason: string) => void
 }
 
 export function connectBroker(options: BrokerOptions): BrokerDevices {
-  const uplink = topicTemplate(options.uplink)
-  const downlink = topicTemplate(options.downlink)
+  const uplink = parseTopicTemplate(options.uplink)
+  const downlink = parseTopicTemplate(options.downlink)
   const { harbour, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options
   const guests = new Map<string, Guest>()
   /** By device, because a guest who was turned out is a new one with the next message. */
@@ -76,7 +76,7 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
     const { deviceId } = identity
     const known = guests.get(deviceId)
     if (known !== undefined) return known
-    const topic = topicOf(downlink, identity)
+    const topic = topicForDevice(downlink, identity)
     const leave = (reason: string) => {
       if (guests.get(deviceId) !== guest) return
       guests.delete(deviceId)
@@ -126,7 +126,7 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
     client.subscribe(topicFilter(uplink), { qos: 0 }, () => void askAbsent())
   })
   client.on('message', (topic, payload) => {
-    const deviceId = deviceOfTopic(uplink, topic)
+    const deviceId = deviceInTopic(uplink, topic)
     const identity = deviceId === undefined ? undefined : recognise(deviceId)
     if (identity === undefined || payload.length > maxMessageBytes || !affords(identity.deviceId)) return
     guestOf(identity).ears.text(payload.toString())

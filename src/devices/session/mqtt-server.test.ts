@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { concat, hex, utf8 } from '../../core/bytes.ts'
+import { concatBytes, toHex, toUtf8 } from '../../core/bytes.ts'
 import { encodeConnect, encodePublish, PINGREQ } from '../wire/mqtt-packet.ts'
-import type { DeviceLink, LinkEars } from './fleet.ts'
+import type { DeviceLink, LinkHandlers } from './fleet.ts'
 import type { MqttDevices } from './mqtt-server.ts'
 import { acceptMqttDevices } from './mqtt-server.ts'
-import type { Refusal } from './refusal.ts'
+import type { DeviceRefusal } from './refusal.ts'
 
 const DEVICE = 'a0:b1:c2:d3:e4:f5'
 const CLIENT_ID = 'GID_x@@@a0_b1_c2_d3_e4_f5@@@7b94d69a-9808-4c59-9c9b-704333b38aff'
@@ -17,7 +17,7 @@ let devices: MqttDevices
 let links: DeviceLink[]
 let heard: string[]
 let closed: string[]
-let refusals: Refusal[]
+let refusals: DeviceRefusal[]
 let sockets: Socket[]
 let stirred: number
 
@@ -32,7 +32,7 @@ const UDP = {
 beforeEach(async () => {
   ;[links, heard, closed, refusals, sockets] = [[], [], [], [], []]
   stirred = 0
-  const ears: LinkEars = {
+  const ears: LinkHandlers = {
     text: (text) => heard.push(text),
     audio: () => undefined,
     stir: () => void stirred++,
@@ -67,12 +67,12 @@ function dial(password: string, ...more: readonly Uint8Array[]) {
   const socket = connect(devices.port, '127.0.0.1')
   sockets.push(socket)
   const opening = encodeConnect({ clientId: CLIENT_ID, username: 'u', password, keepAliveSeconds: 240 })
-  socket.write(concat(opening, ...more))
+  socket.write(concatBytes(opening, ...more))
   socket.on('data', (chunk: Buffer) => {
-    bytes = concat(bytes, chunk)
+    bytes = concatBytes(bytes, chunk)
   })
   socket.on('error', () => undefined)
-  return { socket, said: () => hex(bytes) }
+  return { socket, said: () => toHex(bytes) }
 }
 
 /** PUBLISH to topic `t` with packet id 7 and `{}`, MQTT 3.1.1 § 3.3. */
@@ -103,13 +103,13 @@ describe('MQTT server', () => {
     await expect.poll(() => links).toHaveLength(1)
     links[0]?.send('{"a":1}')
     const topic = 'devices/p2p/a0_b1_c2_d3_e4_f5'
-    const packet = encodePublish(topic, utf8('{"a":1}'))
+    const packet = encodePublish(topic, toUtf8('{"a":1}'))
     expect(packet[0]).toBe(0x30)
-    await expect.poll(said).toBe(`${CONNACK}${hex(packet)}`)
+    await expect.poll(said).toBe(`${CONNACK}${toHex(packet)}`)
   })
 
   it('takes what a device publishes, to whatever topic, with QoS 0', async () => {
-    dial('right', encodePublish('device-server', utf8('one')), encodePublish('elsewhere', utf8('two')))
+    dial('right', encodePublish('device-server', toUtf8('one')), encodePublish('elsewhere', toUtf8('two')))
     await expect.poll(() => heard).toEqual(['one', 'two'])
   })
 
@@ -126,7 +126,7 @@ describe('MQTT server', () => {
   })
 
   it('refuses with code 5, tells nobody’s session, and says who was claimed', async () => {
-    const { said } = dial('wrong', encodePublish('device-server', utf8('x')))
+    const { said } = dial('wrong', encodePublish('device-server', toUtf8('x')))
     await expect.poll(said).toBe('20020005')
     expect([links, heard]).toEqual([[], []])
     expect(refusals).toEqual([{ door: 'mqtt', why: 'wrong-credentials', deviceId: DEVICE, remoteAddress: '127.0.0.1' }])
@@ -140,10 +140,10 @@ describe('MQTT server', () => {
   it('answers pings, also hundreds at once, and hangs up on a device that sends nothing else', async () => {
     const { socket, said } = dial('right')
     await expect.poll(() => links).toHaveLength(1)
-    socket.write(concat(...Array.from({ length: 900 }, () => PINGREQ)))
+    socket.write(concatBytes(...Array.from({ length: 900 }, () => PINGREQ)))
     await expect.poll(said).toBe(`${CONNACK}${'d000'.repeat(900)}`)
     expect(closed).toEqual([])
-    socket.write(concat(...Array.from({ length: 5_000 }, () => PINGREQ)))
+    socket.write(concatBytes(...Array.from({ length: 5_000 }, () => PINGREQ)))
     await expect.poll(() => closed).toEqual(['too many packets'])
   })
 

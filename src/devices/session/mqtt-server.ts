@@ -11,22 +11,22 @@ import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { AuthenticateError, AuthErrorCode, Client } from 'aedes'
 import { Aedes } from 'aedes'
-import { listen } from '../../core/listen-server.ts'
+import { listenOn } from '../../core/listen-server.ts'
 import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import { downlinkTopic, UPLINK_TOPIC } from '../wire/mqtt-identity.ts'
-import type { Admit, DeviceIdentity, DeviceLink, Harbour, LinkEars } from './fleet.ts'
+import type { AdmitDevice, DeviceIdentity, DeviceLink, DeviceAcceptor, LinkHandlers } from './fleet.ts'
 import { MAX_UNAUTHENTICATED } from './session-limits.ts'
 import { PacketGuard } from './packet-guard-transport.ts'
 import type { OnRefused } from './refusal.ts'
-import { claimedInClientId } from './refusal.ts'
+import { deviceIdInClientId } from './refusal.ts'
 import type { UdpAudioServer, UdpAudioSession } from './udp-audio-server.ts'
 
 export interface MqttServerOptions {
   readonly host: string
   readonly port: number
-  readonly harbour: Harbour
-  readonly admit: Admit
+  readonly harbour: DeviceAcceptor
+  readonly admit: AdmitDevice
   /** Where devices are told to send audio; the host is the one they reached us at unless it is given. */
   readonly udp: { readonly host: string | undefined; readonly server: UdpAudioServer } | undefined
   readonly maxPacketBytes?: number
@@ -50,7 +50,7 @@ const TCP_KEEPALIVE_MS = 60_000
 
 interface Guest {
   readonly identity: DeviceIdentity
-  ears: LinkEars | undefined
+  ears: LinkHandlers | undefined
   /** A device may speak as soon as it has its CONNACK, a moment before the broker says that it is ready. */
   readonly early: string[]
 }
@@ -76,7 +76,7 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
     const identity = await admit({ kind: 'mqtt', credentials }).catch(() => undefined)
     if (identity === undefined) {
       const why = credentials.password === '' ? 'no-credentials' : 'wrong-credentials'
-      const deviceId = claimedInClientId(credentials.clientId)
+      const deviceId = deviceIdInClientId(credentials.clientId)
       options.onRefused?.({ door: 'mqtt', why, deviceId, remoteAddress: socketOf(client)?.remoteAddress ?? '' })
       return false
     }
@@ -159,7 +159,7 @@ export async function acceptMqttDevices(options: MqttServerOptions): Promise<Mqt
   server.maxConnections = maxConnections + maxStrangers + 16
   const closeBroker = () => new Promise<void>((resolve) => broker.close(() => resolve()))
   try {
-    const port = await listen(server, options)
+    const port = await listenOn(server, options)
     return {
       port,
       connections: () => connected,

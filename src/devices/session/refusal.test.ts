@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { claimedInClientId } from './refusal.ts'
+import { deviceIdInClientId } from './refusal.ts'
 
 describe('a refused MQTT client', () => {
   it.each([
@@ -10,6 +10,6 @@ describe('a refused MQTT client', () => {
     [`x@@@${'a'.repeat(1_000)}`, undefined],
     ['x@@@__proto__', undefined],
   ])('%s claims to be %s', (clientId, device) => {
-    expect(claimedInClientId(clientId)).toBe(device)
+    expect(deviceIdInClientId(clientId)).toBe(device)
   })
 })

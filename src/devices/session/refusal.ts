@@ -7,7 +7,7 @@
  */
 import { parseDeviceId } from '../wire/device-id.ts'
 
-export type RefusalReason =
+export type DeviceRefusalReason =
   /** From a web page that the configuration does not name. */
   | 'foreign-origin'
   /** Says neither an address nor a UUID that could be one. */
@@ -20,16 +20,16 @@ export type RefusalReason =
   /** Of another device, or used before. */
   | 'wrong-picture-token'
 
-export interface Refusal {
+export interface DeviceRefusal {
   readonly door: 'websocket' | 'mqtt' | 'http'
-  readonly why: RefusalReason
+  readonly why: DeviceRefusalReason
   readonly deviceId: string | undefined
   readonly remoteAddress: string
 }
 
-export type OnRefused = (refusal: Refusal) => void
+export type OnRefused = (refusal: DeviceRefusal) => void
 
 /** Whom an MQTT client id names, signed or not, in two parts or three. */
-export function claimedInClientId(clientId: string): string | undefined {
+export function deviceIdInClientId(clientId: string): string | undefined {
   return parseDeviceId(clientId.slice(0, 256).split('@@@')[1] ?? '')
 }

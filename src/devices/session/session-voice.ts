@@ -8,25 +8,25 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { encodeGoodbye } from '../wire/envelope.ts'
 import type { DeviceFrame } from '../wire/envelope.ts'
 import type { RpcMessage } from '../wire/rpc.ts'
-import { greet } from './greeting.ts'
+import { greetDevice } from './greeting.ts'
 import { abortSpeech, AWAY, endListening, unwatch } from './microphone.ts'
 import type { VoiceInput, VoiceRequest } from './session.ts'
-import type { Turn } from './turn.ts'
-import { ask, close, emit, send, update } from './turn.ts'
+import type { SessionTurn } from './session-turn.ts'
+import { sendRequest, closeLink, emitEffect, sendText, updateSession } from './session-turn.ts'
 
 /** As many as the calls that may wait. */
 const MAX_REQUESTS = 16
 const FAILED = -32_000
 
-export function takeVoice(turn: Turn, input: VoiceInput): void {
+export function takeVoice(turn: SessionTurn, input: VoiceInput): void {
   const { link, sessionId } = turn.session
   if (link === undefined) return
   switch (input.kind) {
     case 'hello':
-      if (link.hello !== undefined) greet(turn, link, link.hello, input.text)
+      if (link.hello !== undefined) greetDevice(turn, link, link.hello, input.text)
       return
     case 'away':
-      if (link.hello !== undefined) greet(turn, link, link.hello)
+      if (link.hello !== undefined) greetDevice(turn, link, link.hello)
       return
     case 'resumed':
       unwatch(turn, link)
@@ -35,11 +35,11 @@ export function takeVoice(turn: Turn, input: VoiceInput): void {
       endListening(turn, link, { mode: input.mode, notice: input.isAlerted ? undefined : AWAY })
       return
     case 'text':
-      send(turn, input.text)
+      sendText(turn, input.text)
       return
     case 'ended':
-      if (link.transport === 'websocket') close(turn, 'the voice backend ended it')
-      else send(turn, encodeGoodbye(sessionId))
+      if (link.transport === 'websocket') closeLink(turn, 'the voice backend ended it')
+      else sendText(turn, encodeGoodbye(sessionId))
       return
     case 'request':
       enqueueRequest(turn, input)
@@ -50,17 +50,17 @@ export function takeVoice(turn: Turn, input: VoiceInput): void {
 }
 
 /** A device that speaks because we shut its microphone is interrupted here; any other conversation is the backend's. */
-export function passOn(turn: Turn, frame: DeviceFrame, text: string): void {
+export function passOn(turn: SessionTurn, frame: DeviceFrame, text: string): void {
   const { link } = turn.session
   const isShut = link?.microphone !== undefined
   if (frame.kind === 'abort' && isShut) abortSpeech(turn, frame)
   else {
     if (frame.kind === 'listen' && frame.state === 'start' && link !== undefined) unwatch(turn, link)
-    emit(turn, { kind: 'voice', output: { kind: 'text', text } })
+    emitEffect(turn, { kind: 'voice', output: { kind: 'text', text } })
   }
 }
 
-function enqueueRequest(turn: Turn, given: Extract<VoiceInput, { kind: 'request' }>): void {
+function enqueueRequest(turn: SessionTurn, given: Extract<VoiceInput, { kind: 'request' }>): void {
   const { requests } = turn.session
   const { key, method, params, timeoutMs } = given
   if (requests.length >= MAX_REQUESTS) {
@@ -68,16 +68,16 @@ function enqueueRequest(turn: Turn, given: Extract<VoiceInput, { kind: 'request'
     return
   }
   const request = { key, method, params, timeoutMs, sinceMs: turn.atMs, expiresAtMs: turn.atMs + timeoutMs }
-  update(turn, { requests: [...requests, request] })
+  updateSession(turn, { requests: [...requests, request] })
 }
 
 /** `initialize` is answered from what the device told us: another one would redirect its pictures. */
-export function startRequest(turn: Turn, request: VoiceRequest): void {
+export function startRequest(turn: SessionTurn, request: VoiceRequest): void {
   const { requests, info, round } = turn.session
   const { key, method, params, timeoutMs } = request
-  update(turn, { requests: requests.filter((each) => each !== request) })
+  updateSession(turn, { requests: requests.filter((each) => each !== request) })
   if (method !== 'initialize') {
-    ask(turn, { method, params, purpose: { kind: 'request', key, round }, timeoutMs })
+    sendRequest(turn, { method, params, purpose: { kind: 'request', key, round }, timeoutMs })
     return
   }
   const serverInfo = { name: info?.name ?? '', version: info?.version ?? '' }
@@ -85,7 +85,11 @@ export function startRequest(turn: Turn, request: VoiceRequest): void {
   answerRequest(turn, key, { result })
 }
 
-export function landRequest(turn: Turn, key: number, message: Extract<RpcMessage, { kind: 'result' | 'error' }>): void {
+export function landRequest(
+  turn: SessionTurn,
+  key: number,
+  message: Extract<RpcMessage, { kind: 'result' | 'error' }>,
+): void {
   if (message.kind === 'result') answerRequest(turn, key, { result: message.result })
   else {
     const { code, message: text } = message.error
@@ -93,28 +97,28 @@ export function landRequest(turn: Turn, key: number, message: Extract<RpcMessage
   }
 }
 
-export function failRequest(turn: Turn, key: number, message: string): void {
+export function failRequest(turn: SessionTurn, key: number, message: string): void {
   answerRequest(turn, key, { error: { code: FAILED, message } })
 }
 
-export function expireRequests(turn: Turn): void {
+export function expireRequests(turn: SessionTurn): void {
   const expired = turn.session.requests.filter(({ expiresAtMs }) => expiresAtMs <= turn.atMs)
   if (expired.length === 0) return
-  update(turn, { requests: turn.session.requests.filter(({ expiresAtMs }) => expiresAtMs > turn.atMs) })
+  updateSession(turn, { requests: turn.session.requests.filter(({ expiresAtMs }) => expiresAtMs > turn.atMs) })
   for (const { key } of expired) failRequest(turn, key, 'The device is busy. Nothing was sent.')
 }
 
 /** The connection is gone. Whether what was sent has been done, nobody knows. */
-export function dropRequests(turn: Turn): void {
+export function dropRequests(turn: SessionTurn): void {
   const { requests, flight } = turn.session
   if (flight?.purpose.kind === 'request')
     failRequest(turn, flight.purpose.key, 'The device disconnected. It may have acted all the same.')
   for (const { key } of requests) failRequest(turn, key, 'The device disconnected. Nothing was sent.')
-  if (requests.length > 0) update(turn, { requests: NO_REQUESTS })
+  if (requests.length > 0) updateSession(turn, { requests: NO_REQUESTS })
 }
 
 export const NO_REQUESTS: readonly VoiceRequest[] = []
 
-function answerRequest(turn: Turn, key: number, answer: { result: Json } | { error: JsonObject }): void {
-  emit(turn, { kind: 'voice', output: { kind: 'answer', key, answer } })
+function answerRequest(turn: SessionTurn, key: number, answer: { result: Json } | { error: JsonObject }): void {
+  emitEffect(turn, { kind: 'voice', output: { kind: 'answer', key, answer } })
 }

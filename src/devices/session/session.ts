@@ -12,29 +12,29 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import type { ToolResult } from '../wire/content.ts'
-import type { Announcement, ListenMode } from '../wire/envelope.ts'
+import type { DeviceAnnouncement, ListenMode } from '../wire/envelope.ts'
 import type { DeviceHello } from '../wire/hello.ts'
-import type { DeviceTool, ServerInfo } from '../wire/tool-list.ts'
+import type { DeviceTool, DeviceServerInfo } from '../wire/tool-list.ts'
 import type { UdpKeys } from '../wire/udp-audio.ts'
 import type { DeviceFault } from './device-fault.ts'
 
-export type Phase = 'greeting' | 'initialising' | 'listing' | 'ready' | 'asleep'
+export type SessionPhase = 'greeting' | 'initialising' | 'listing' | 'ready' | 'asleep'
 
 /** `mqtt` is our own broker, where a connection is a device; `mqtt-broker` is somebody else's, where a topic is. */
-export type Transport = 'websocket' | 'mqtt' | 'mqtt-broker'
+export type DeviceTransport = 'websocket' | 'mqtt' | 'mqtt-broker'
 
 /** Where a camera is to post its picture; the token is good for one upload. */
-export interface Vision {
+export interface VisionEndpoint {
   readonly url: string
   readonly token: string
 }
 
-export interface Link {
-  readonly transport: Transport
+export interface SessionLink {
+  readonly transport: DeviceTransport
   readonly openedAtMs: number
   /** Chance drawn outside: session ids and audio keys are derived from it, so that a trace replays. */
   readonly seed: string
-  readonly vision: Vision | undefined
+  readonly vision: VisionEndpoint | undefined
   /** Whether the device has heard of this token; a spent one is replaced before the next call. */
   readonly visionTold: boolean
   /** A call was given up that may still post with this token: no other is sent before there is a new one. */
@@ -59,12 +59,12 @@ export interface Link {
 export interface MicrophoneWatch {
   /** Audio after this moment means that the device did not heed what it was told. */
   readonly quietFromMs: number
-  readonly notice: Announcement | undefined
+  readonly notice: DeviceAnnouncement | undefined
   readonly alertAtMs: number | undefined
   readonly closeAtMs: number | undefined
 }
 
-export interface Waiting {
+export interface WaitingCall {
   readonly call: number
   readonly tool: string
   readonly arguments: Json | undefined
@@ -77,52 +77,52 @@ export interface Waiting {
   readonly isBackends?: boolean
 }
 
-export type Purpose =
+export type RequestPurpose =
   | { readonly kind: 'initialise' | 'list' | 'probe' | 'vision'; readonly round: number }
   | { readonly kind: 'request'; readonly key: number; readonly round: number }
-  | { readonly kind: 'call'; readonly waiting: Waiting; readonly abandoned: boolean }
+  | { readonly kind: 'call'; readonly waiting: WaitingCall; readonly abandoned: boolean }
 
 /** The one request a device is working on. Devices work on one thing at a time and answer in that order. */
-export interface Flight {
+export interface RequestInFlight {
   readonly id: number
   readonly sentAtMs: number
   readonly deadlineMs: number
-  readonly purpose: Purpose
+  readonly purpose: RequestPurpose
 }
 
-export interface Listing {
+export interface ToolListing {
   readonly cursor: string
   readonly seen: readonly string[]
   readonly tools: readonly DeviceTool[]
   readonly warnings: readonly string[]
 }
 
-export interface Session {
+export interface DeviceSession {
   readonly device: string
   readonly settings: SessionSettings
-  readonly phase: Phase
-  readonly link: Link | undefined
+  readonly phase: SessionPhase
+  readonly link: SessionLink | undefined
   /** How it connects now, or did last time: says whether it will come back by itself. */
-  readonly transport: Transport | undefined
+  readonly transport: DeviceTransport | undefined
   /** Empty before the first hello, as MQTT devices are asked before they greet. */
   readonly sessionId: string
   readonly nextId: number
-  readonly flight: Flight | undefined
-  readonly queue: readonly Waiting[]
+  readonly flight: RequestInFlight | undefined
+  readonly queue: readonly WaitingCall[]
   /** Of the voice backend. */
   readonly requests: readonly VoiceRequest[]
   /** Raised by every hello, so that answers to an earlier round of discovery are not taken for this one's. */
   readonly round: number
   readonly attempts: number
   readonly retryAtMs: number | undefined
-  readonly listing: Listing
-  readonly info: ServerInfo | undefined
+  readonly listing: ToolListing
+  readonly info: DeviceServerInfo | undefined
   readonly tools: readonly DeviceTool[]
   readonly warnings: readonly string[]
 }
 
 /** Connected and past its greeting. */
-export function isOnline({ phase }: Session): boolean {
+export function isSessionOnline({ phase }: DeviceSession): boolean {
   return phase !== 'asleep' && phase !== 'greeting'
 }
 
@@ -199,22 +199,22 @@ export const DEFAULT_SESSION_SETTINGS: SessionSettings = {
 }
 
 /** Every input carries the monotonic time at which it happened. */
-export type Input = { readonly atMs: number } & (
+export type SessionInput = { readonly atMs: number } & (
   | {
       readonly kind: 'connected'
-      readonly transport: Transport
+      readonly transport: DeviceTransport
       readonly seed: string
-      readonly vision: Vision | undefined
+      readonly vision: VisionEndpoint | undefined
       readonly udp: { readonly server: string; readonly port: number } | undefined
     }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'disconnected'; readonly reason: string }
-  | { readonly kind: 'call'; readonly request: CallRequest }
+  | { readonly kind: 'call'; readonly request: DeviceCallRequest }
   /** `late`: nobody withdrew it, its time as a whole is over. */
   | { readonly kind: 'cancel'; readonly call: number; readonly late?: boolean }
   /** The old token is spent or stale; here is the next one. */
-  | { readonly kind: 'vision'; readonly vision: Vision | undefined }
-  | { readonly kind: 'announce'; readonly announcement: Announcement }
+  | { readonly kind: 'vision'; readonly vision: VisionEndpoint | undefined }
+  | { readonly kind: 'announce'; readonly announcement: DeviceAnnouncement }
   | { readonly kind: 'voice'; readonly input: VoiceInput }
   /** The microphone is open: audio arrived, of which nothing was read. */
   | { readonly kind: 'audio' }
@@ -222,7 +222,7 @@ export type Input = { readonly atMs: number } & (
   | { readonly kind: 'tick' }
 )
 
-export interface CallRequest {
+export interface DeviceCallRequest {
   /** The caller's key for this call; answers come back under it. */
   readonly call: number
   readonly tool: string
@@ -235,7 +235,7 @@ export interface CallRequest {
   readonly isBackends?: boolean
 }
 
-export type Effect =
+export type SessionEffect =
   | { readonly kind: 'send'; readonly text: string }
   | { readonly kind: 'close'; readonly reason: string }
   | { readonly kind: 'answer'; readonly call: number; readonly result: Result<ToolResult, DeviceFault> }
@@ -255,16 +255,20 @@ export type Effect =
   /** Something a device said that changed nothing: for counters and logs. */
   | { readonly kind: 'ignored'; readonly what: string }
 
-export const NO_LISTING: Listing = { cursor: '', seen: [], tools: [], warnings: [] }
+export const NO_LISTING: ToolListing = { cursor: '', seen: [], tools: [], warnings: [] }
 
 /** What an earlier run remembered of a device, so that its tools are known before it wakes. */
-export interface Remembered {
-  readonly transport: Transport | undefined
-  readonly info: ServerInfo | undefined
+export interface RememberedDevice {
+  readonly transport: DeviceTransport | undefined
+  readonly info: DeviceServerInfo | undefined
   readonly tools: readonly DeviceTool[]
 }
 
-export function newSession(device: string, settings: SessionSettings, remembered?: Remembered): Session {
+export function newDeviceSession(
+  device: string,
+  settings: SessionSettings,
+  remembered?: RememberedDevice,
+): DeviceSession {
   return {
     device,
     settings,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_SESSION_SETTINGS, newSession } from './session.ts'
+import { DEFAULT_SESSION_SETTINGS, newDeviceSession } from './session.ts'
 import type { TraceLine } from '../../../test/device-trace.ts'
 import { decodeTrace, encodeTrace, replay } from '../../../test/device-trace.ts'
 
@@ -17,7 +17,7 @@ describe('trace', () => {
   it.each(NAMES)('%s replays to the last word', (name) => {
     const recorded = read(name)
     const device = 'a0:b1:c2:d3:e4:f5'
-    const played = replay(newSession(device, { ...DEFAULT_SESSION_SETTINGS, firstId: 1 }), recorded)
+    const played = replay(newDeviceSession(device, { ...DEFAULT_SESSION_SETTINGS, firstId: 1 }), recorded)
     // Through JSON, because a trace has no way to say `undefined`.
     expect(decodeTrace(encodeTrace(played))).toEqual({ ok: true, value: recorded })
     expect(recorded.filter((line) => 'out' in line).length).toBeGreaterThan(5)

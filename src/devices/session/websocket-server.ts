@@ -23,19 +23,19 @@ import type { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { FRAME_RATE } from './session-limits.ts'
-import type { Admit, DeviceIdentity, DeviceLink, Harbour } from './fleet.ts'
-import type { Door, KnockFault } from './knock.ts'
-import { readKnock } from './knock.ts'
+import type { AdmitDevice, DeviceIdentity, DeviceLink, DeviceAcceptor } from './fleet.ts'
+import type { UpgradeEndpoint, UpgradeRequestFault } from './upgrade-request.ts'
+import { parseUpgradeRequest } from './upgrade-request.ts'
 import type { Liveness, LivenessSettings } from './liveness.ts'
 import { DEFAULT_LIVENESS, isDead } from './liveness.ts'
-import type { OnRefused, RefusalReason } from './refusal.ts'
+import type { OnRefused, DeviceRefusalReason } from './refusal.ts'
 
 export interface WebSocketOptions {
   /** Somebody else's server: only upgrades on our path are taken. */
   readonly server: Server
-  readonly harbour: Harbour
-  readonly admit: Admit
-  readonly door?: Partial<Door>
+  readonly harbour: DeviceAcceptor
+  readonly admit: AdmitDevice
+  readonly door?: Partial<UpgradeEndpoint>
   /** The firmware sends at most 65,535 bytes in one message; other devices a little more. */
   readonly maxMessageBytes?: number
   readonly maxConnections?: number
@@ -53,7 +53,7 @@ export interface WebSocketDevices {
   readonly close: () => void
 }
 
-const DEFAULT_DOOR: Door = { path: '/xiaozhi/v1/', allowedOrigins: [] }
+const DEFAULT_DOOR: UpgradeEndpoint = { path: '/xiaozhi/v1/', allowedOrigins: [] }
 /** A device does not answer a close frame, and does not close its socket either. */
 const CLOSE_GRACE_MS = 1_000
 /** A device that reads nothing is not kept in memory on its own account. */
@@ -61,7 +61,7 @@ const MAX_UNSENT = 262_144
 const UPGRADE_DELAY_MS = 25
 const REFUSAL: Readonly<Record<string, number>> = { 'wrong-path': 404, 'foreign-origin': 403 }
 /** Who asks for another path wants nothing of ours. */
-const REASONS: Readonly<Record<KnockFault['kind'], RefusalReason | undefined>> = {
+const REASONS: Readonly<Record<UpgradeRequestFault['kind'], DeviceRefusalReason | undefined>> = {
   'wrong-path': undefined,
   'foreign-origin': 'foreign-origin',
   'no-identity': 'no-identity',
@@ -76,7 +76,7 @@ interface Guest {
 
 export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevices {
   const { server, admit, maxConnections = 4_096, clock = systemClock, liveness = DEFAULT_LIVENESS } = options
-  const door: Door = { ...DEFAULT_DOOR, ...options.door }
+  const door: UpgradeEndpoint = { ...DEFAULT_DOOR, ...options.door }
   const guests = new Set<Guest>()
   const dropped = { audio: 0, other: 0 }
   // Stock devices offer no extension, and compression would cost memory for each of them.
@@ -97,8 +97,8 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
   }
 
   const letIn = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const knock = readKnock(door, request.url ?? '', singleHeaders(request))
-    const turnAway = (why: RefusalReason | undefined, status: number, deviceId: string | undefined) => {
+    const knock = parseUpgradeRequest(door, request.url ?? '', readSingleHeaders(request))
+    const turnAway = (why: DeviceRefusalReason | undefined, status: number, deviceId: string | undefined) => {
       refuse(socket, status)
       const remoteAddress = request.socket.remoteAddress ?? ''
       if (why !== undefined) options.onRefused?.({ door: 'websocket', why, deviceId, remoteAddress })
@@ -232,7 +232,7 @@ function refuse(socket: Duplex, status: number): void {
 }
 
 /** Repeated headers arrive joined; none that we read may be repeated, and a joined value fails its check. */
-export function singleHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
+export function readSingleHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]),
   )

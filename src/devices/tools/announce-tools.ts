@@ -16,18 +16,24 @@ import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { Announcement } from '../wire/envelope.ts'
-import { faultOf } from './answer.ts'
-import { inTurns } from './call-tools.ts'
+import type { DeviceAnnouncement } from '../wire/envelope.ts'
+import { toDeviceFault } from './device-outcome.ts'
+import { mapConcurrently } from './call-tools.ts'
 import { urlReasons } from './device-capability.ts'
-import { devicesFamily, errorJson } from './envelope.ts'
+import { devicesFamily, errorJson } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
-import type { ToolParts } from './open-house.ts'
-import { CLOSED, eachOnce, findDevice, inHouse, unknownDevice } from './open-house.ts'
+import type { ToolParts } from './devices-runtime.ts'
+import {
+  DEVICES_CLOSED,
+  findDevicesOnce,
+  findVisibleDevice,
+  withDevicesRuntime,
+  unknownDeviceFault,
+} from './devices-runtime.ts'
 import type { RosterDevice } from './roster.ts'
-import { targetOf } from './slug.ts'
+import { deviceTargetForSlug } from './slug.ts'
 import { visibleText } from '../../core/stranger-text.ts'
-import { deviceName } from './tool-description.ts'
+import { quotedDeviceName } from './tool-description.ts'
 import type { UrlRule } from './url-rule.ts'
 
 const NAME = 'devices.announce'
@@ -48,7 +54,7 @@ const input = z.strictObject({
 
 type Input = z.output<typeof input>
 
-export function announceTools(parts: ToolParts, urls: readonly UrlRule[]): readonly Capability[] {
+export function createDeviceAnnounceTools(parts: ToolParts, urls: readonly UrlRule[]): readonly Capability[] {
   const announce = defineChange({
     name: NAME,
     title: 'Announce',
@@ -81,17 +87,17 @@ function plan({ devices }: Input, { caller }: Call, { house }: ToolParts): Resul
   const [only] = devices
   if (devices.length > 1 || only === undefined) return ok({})
   const open = house()
-  if (open === undefined) return fail(CLOSED)
-  const device = findDevice(open, only, caller)
-  return device === undefined ? fail(unknownDevice(only)) : ok({ device })
+  if (open === undefined) return fail(DEVICES_CLOSED)
+  const device = findVisibleDevice(open, only, caller)
+  return device === undefined ? fail(unknownDeviceFault(only)) : ok({ device })
 }
 
 function assess(device: RosterDevice | undefined, wanted: Input, urls: readonly UrlRule[]): Assessment {
   const reasons = reasonsAgainst(wanted, urls)
   // Calling on changes nothing; each device is decided about by itself.
   if (device === undefined) return { effect: 'reads', reasons }
-  const label = `announcement on ${deviceName(device.enrolled.name, device.slug)}`
-  const target = targetOf(device.slug)
+  const label = `announcement on ${quotedDeviceName(device.enrolled.name, device.slug)}`
+  const target = deviceTargetForSlug(device.slug)
   return { effect: 'writes', reasons, target, actuator: `${target}/announce`, label }
 }
 
@@ -100,20 +106,24 @@ function reasonsAgainst({ audio_url: url }: Input, urls: readonly UrlRule[]): re
 }
 
 function announceToEach(wanted: Input, context: HandlerContext, parts: ToolParts): Promise<Outcome> {
-  return inHouse(parts, async (house) => {
-    const results = await inTurns(eachOnce(house, wanted.devices, context.caller), AT_ONCE, async (name) => {
-      const outcome = await context.call(NAME, { ...wanted, devices: [name] }, { isLocal: true })
-      return outcome.ok ? { device: name, ok: true } : { device: name, ok: false, error: errorJson(outcome.fault) }
-    })
+  return withDevicesRuntime(parts, async (house) => {
+    const results = await mapConcurrently(
+      findDevicesOnce(house, wanted.devices, context.caller),
+      AT_ONCE,
+      async (name) => {
+        const outcome = await context.call(NAME, { ...wanted, devices: [name] }, { isLocal: true })
+        return outcome.ok ? { device: name, ok: true } : { device: name, ok: false, error: errorJson(outcome.fault) }
+      },
+    )
     return ok({ data: { results } })
   })
 }
 
 function announceTo({ enrolled, slug }: RosterDevice, wanted: Input, parts: ToolParts): Promise<Outcome> {
-  return inHouse(parts, (house) => {
+  return withDevicesRuntime(parts, (house) => {
     const sent = house.gateway.fleet.announce(enrolled.deviceId, announcementOf(wanted))
     // Nothing was sent: neither an absent device nor one that is too old has been told anything.
-    if (!sent.ok) return fail(faultOf(named(sent.fault, slug), { slug, effect: 'reads' }))
+    if (!sent.ok) return fail(toDeviceFault(named(sent.fault, slug), { slug, effect: 'reads' }))
     return ok({ data: { results: [{ device: slug, ok: true }] } })
   })
 }
@@ -122,7 +132,7 @@ function named<Named extends { readonly kind: string }>(fault: Named, slug: stri
   return 'device' in fault ? { ...fault, device: slug } : fault
 }
 
-function announcementOf({ message, title, emotion, audio_url: audioUrl }: Input): Announcement {
+function announcementOf({ message, title, emotion, audio_url: audioUrl }: Input): DeviceAnnouncement {
   const text = visibleText(message, 500)
   if (audioUrl === undefined) return { kind: 'alert', status: visibleText(title, 64), message: text, emotion }
   return { kind: 'notify', audioUrl, subtitles: [{ startMs: 0, text }] }

@@ -13,7 +13,7 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { RpcAnswer } from '../voice/voice-relay-client.ts'
-import type { ToolParts } from './open-house.ts'
+import type { ToolParts } from './devices-runtime.ts'
 
 /** Backends wait for 30 s. */
 const BACKEND_PATIENCE_MS = 28_000

@@ -16,13 +16,13 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { meantBy } from '../../core/spelling.ts'
-import { faultOf } from './answer.ts'
+import { resolveSpelling } from '../../core/spelling.ts'
+import { toDeviceFault } from './device-outcome.ts'
 import { changedTool } from './device-call.ts'
-import { devicesFamily, errorJson } from './envelope.ts'
+import { devicesFamily, errorJson } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
-import type { OpenHouse, ToolParts } from './open-house.ts'
-import { eachOnce, findDevice, inHouse, unknownDevice } from './open-house.ts'
+import type { DevicesRuntime, ToolParts } from './devices-runtime.ts'
+import { findDevicesOnce, findVisibleDevice, withDevicesRuntime, unknownDeviceFault } from './devices-runtime.ts'
 import type { RosterDevice, RosterTool } from './roster.ts'
 
 const MAX_DEVICES = 64
@@ -82,19 +82,23 @@ const devicesCallMany = {
 
 type CallInput = z.output<typeof callInput>
 
-export function callTools(parts: ToolParts): readonly Capability[] {
+export function createDeviceCallTools(parts: ToolParts): readonly Capability[] {
   const one = (input: CallInput, context: HandlerContext): Promise<Outcome> =>
-    inHouse(parts, (house) => callOne({ house, context }, input))
+    withDevicesRuntime(parts, (house) => callOne({ house, context }, input))
   return [
     defineChange({ ...devicesCall, act: (_plan, input, context) => one(input, context) }),
     defineChange({
       ...devicesCallMany,
       act: (_plan, { devices, ...input }, context) =>
-        inHouse(parts, async (house) => {
-          const outcomes = await inTurns(eachOnce(house, devices, context.caller), AT_ONCE, async (device) => ({
-            device,
-            outcome: await one({ device, ...input }, context),
-          }))
+        withDevicesRuntime(parts, async (house) => {
+          const outcomes = await mapConcurrently(
+            findDevicesOnce(house, devices, context.caller),
+            AT_ONCE,
+            async (device) => ({
+              device,
+              outcome: await one({ device, ...input }, context),
+            }),
+          )
           return ok({ data: { results: outcomes.map(resultJson) }, content: contentOf(outcomes) })
         }),
     }),
@@ -102,17 +106,17 @@ export function callTools(parts: ToolParts): readonly Capability[] {
 }
 
 interface Around {
-  readonly house: OpenHouse
+  readonly house: DevicesRuntime
   readonly context: HandlerContext
 }
 
 async function callOne({ house, context }: Around, input: CallInput): Promise<Outcome> {
-  const device = findDevice(house, input.device, context.caller)
-  if (device === undefined) return fail(unknownDevice(input.device))
+  const device = findVisibleDevice(house, input.device, context.caller)
+  if (device === undefined) return fail(unknownDeviceFault(input.device))
   const away = await awaken({ house, context }, device, input)
   if (away !== undefined) return fail(away)
   // Looked up only now: who has just woken may have other tools than before.
-  const found = findTool(findDevice(house, device.slug, context.caller) ?? device, input.tool)
+  const found = findTool(findVisibleDevice(house, device.slug, context.caller) ?? device, input.tool)
   if ('kind' in found) return fail(found)
   return context.call(found.capability, input.arguments, { isLocal: true })
 }
@@ -126,13 +130,13 @@ async function awaken(
   const { calls, gateway } = house
   const isAsleep = (gateway.fleet.device(deviceId)?.phase ?? 'asleep') === 'asleep'
   if (wanted === undefined || !isAsleep) return undefined
-  if (wanted === 'fail') return faultOf(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
+  if (wanted === 'fail') return toDeviceFault(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
   const waited = await calls.untilReady(deviceId, seconds * 1_000, context)
-  return waited === undefined ? undefined : faultOf(waited, { slug, effect: 'reads' })
+  return waited === undefined ? undefined : toDeviceFault(waited, { slug, effect: 'reads' })
 }
 
 function findTool({ slug, tools, withheld }: RosterDevice, name: string): RosterTool | Fault {
-  const meant = meantBy(
+  const meant = resolveSpelling(
     name,
     tools.map(({ capability }) => capability),
   )
@@ -177,7 +181,7 @@ function text(words: string): ContentBlock {
 }
 
 /** In the order given, at most `width` at a time. */
-export async function inTurns<Item, Value>(
+export async function mapConcurrently<Item, Value>(
   items: readonly Item[],
   width: number,
   work: (item: Item) => Promise<Value>,

@@ -7,10 +7,10 @@
 import { hash } from 'node:crypto'
 import type { Capability } from '../../bus/capability.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { definitionHash } from './definition.ts'
+import { toolDefinitionHash } from './definition.ts'
 import type { NamedTool } from './tool-name.ts'
 
-export interface Listed {
+export interface ListedDeviceTool {
   readonly name: string
   readonly online: boolean
   /** All of them: descriptions name other tools. */
@@ -25,12 +25,12 @@ interface Shelf {
   readonly made: Map<string, Made>
 }
 
-export class CapabilityCache {
+export class DeviceCapabilityCache {
   readonly #shelves = new Map<string, Shelf>()
 
   /** Finds what was made for this listing, or has it made. */
-  of(deviceId: string, { name, online, named }: Listed): (capability: string, make: () => Made) => Made {
-    const words = named.flatMap(({ capability, tool }) => [capability, definitionHash(tool)])
+  of(deviceId: string, { name, online, named }: ListedDeviceTool): (capability: string, make: () => Made) => Made {
+    const words = named.flatMap(({ capability, tool }) => [capability, toolDefinitionHash(tool)])
     const listing = hash('sha256', JSON.stringify([name, ...words]))
     const known = this.#shelves.get(deviceId)
     const shelf = known?.listing === listing ? known : { listing, made: new Map<string, Made>() }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseJson } from '../wire/json-text.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { definitionHash, examine, withheldDigest } from './definition.ts'
+import { toolDefinitionHash, compareWithPins, withheldDigest } from './definition.ts'
 
 const lamp: DeviceTool = {
   name: 'self.lamp.on',
@@ -11,7 +11,7 @@ const lamp: DeviceTool = {
   userOnly: false,
 }
 const pinned = (...tools: DeviceTool[]) =>
-  new Map(tools.map((tool) => [tool.name, { hash: definitionHash(tool), definition: tool }]))
+  new Map(tools.map((tool) => [tool.name, { hash: toolDefinitionHash(tool), definition: tool }]))
 
 describe('a definition', () => {
   it('is another one when anything of it changes', () => {
@@ -21,9 +21,11 @@ describe('a definition', () => {
       { ...lamp, name: 'self.lamp.On' },
       { ...lamp, inputSchema: { type: 'object', properties: { x: { type: 'string' } } } },
     ]
-    const hashes = [lamp, ...others].map(definitionHash)
+    const hashes = [lamp, ...others].map(toolDefinitionHash)
     expect(new Set(hashes).size).toBe(hashes.length)
-    expect(definitionHash({ ...lamp, inputSchema: { properties: {}, type: 'object' } })).toBe(definitionHash(lamp))
+    expect(toolDefinitionHash({ ...lamp, inputSchema: { properties: {}, type: 'object' } })).toBe(
+      toolDefinitionHash(lamp),
+    )
   })
 
   it('has a hash whatever a device sends', () => {
@@ -31,7 +33,7 @@ describe('a definition', () => {
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const odd = { ...lamp, description: text, inputSchema: { properties: { [text]: { default: text } } } }
         const heard = parseJson(JSON.stringify(odd)) as DeviceTool | undefined
-        expect(heard === undefined || /^[0-9a-f]{64}$/.test(definitionHash(heard))).toBe(true)
+        expect(heard === undefined || /^[0-9a-f]{64}$/.test(toolDefinitionHash(heard))).toBe(true)
       }),
     )
   })
@@ -42,16 +44,16 @@ describe('a listing', () => {
     const changed = { ...lamp, description: 'Opens the door.' }
     const fresh = { ...lamp, name: 'self.door.open' }
     const same = { ...lamp, name: 'self.lamp.off' }
-    const { available, withheld } = examine([changed, fresh, same], pinned(lamp, same))
+    const { available, withheld } = compareWithPins([changed, fresh, same], pinned(lamp, same))
     expect(available).toEqual([same])
     expect(withheld).toEqual([
-      { tool: changed, hash: definitionHash(changed), pinned: lamp },
-      { tool: fresh, hash: definitionHash(fresh), pinned: undefined },
+      { tool: changed, hash: toolDefinitionHash(changed), pinned: lamp },
+      { tool: fresh, hash: toolDefinitionHash(fresh), pinned: undefined },
     ])
   })
 
   it('has a digest of what is withheld, in whatever order', () => {
-    const { withheld } = examine([lamp, { ...lamp, name: 'b' }], new Map())
+    const { withheld } = compareWithPins([lamp, { ...lamp, name: 'b' }], new Map())
     expect(withheldDigest(withheld.toReversed())).toBe(withheldDigest(withheld))
     expect(withheldDigest(withheld.slice(1))).not.toBe(withheldDigest(withheld))
     expect(withheldDigest([])).toBeUndefined()

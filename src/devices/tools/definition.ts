@@ -11,9 +11,9 @@ import { canonicalJson } from '../../core/json.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 
 /** Tool name → the definition that somebody, or the first listing, stood for. */
-export type Pins = ReadonlyMap<string, Pin>
+export type ToolPins = ReadonlyMap<string, ToolPin>
 
-export interface Pin {
+export interface ToolPin {
   readonly hash: string
   readonly definition: DeviceTool
 }
@@ -25,7 +25,7 @@ export interface WithheldTool {
   readonly pinned: DeviceTool | undefined
 }
 
-export interface Examined {
+export interface PinComparison {
   readonly available: readonly DeviceTool[]
   readonly withheld: readonly WithheldTool[]
 }
@@ -33,7 +33,7 @@ export interface Examined {
 const hashes = new WeakMap<DeviceTool, string>()
 
 /** Over everything of the definition that a model or the guard gets to see. Remembered per object. */
-export function definitionHash(tool: DeviceTool): string {
+export function toolDefinitionHash(tool: DeviceTool): string {
   const known = hashes.get(tool)
   if (known !== undefined) return known
   const { name, description, inputSchema, userOnly } = tool
@@ -42,13 +42,13 @@ export function definitionHash(tool: DeviceTool): string {
   return digest
 }
 
-export function examine(tools: readonly DeviceTool[], pins: Pins): Examined {
-  const isPinned = (tool: DeviceTool): boolean => pins.get(tool.name)?.hash === definitionHash(tool)
+export function compareWithPins(tools: readonly DeviceTool[], pins: ToolPins): PinComparison {
+  const isPinned = (tool: DeviceTool): boolean => pins.get(tool.name)?.hash === toolDefinitionHash(tool)
   return {
     available: tools.filter(isPinned),
     withheld: tools
       .filter((tool) => !isPinned(tool))
-      .map((tool) => ({ tool, hash: definitionHash(tool), pinned: pins.get(tool.name)?.definition })),
+      .map((tool) => ({ tool, hash: toolDefinitionHash(tool), pinned: pins.get(tool.name)?.definition })),
   }
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { DeviceView } from '../session/fleet.ts'
-import type { Phase } from '../session/session.ts'
+import type { FleetDevice } from '../session/fleet.ts'
+import type { SessionPhase } from '../session/session.ts'
 import { DEFAULT_TOOL_TIMES } from '../session/tool-time.ts'
 import { DeviceCalls } from './device-call.ts'
 
-function callsTo(phase: Phase, online: boolean): DeviceCalls {
-  const view = { phase, online } as DeviceView
+function callsTo(phase: SessionPhase, online: boolean): DeviceCalls {
+  const view = { phase, online } as FleetDevice
   const fleet = { device: () => view, call: () => Promise.reject(new Error('nobody is asked')) }
   return new DeviceCalls(fleet, {
     toolTimes: DEFAULT_TOOL_TIMES,

@@ -16,15 +16,15 @@ import type { Effect } from '../../bus/capability.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
-import { faultSentence, mayHaveActed } from '../session/device-fault.ts'
-import type { DeviceView, Fleet } from '../session/fleet.ts'
+import { deviceFaultSentence, mayDeviceHaveActed } from '../session/device-fault.ts'
+import type { FleetDevice, Fleet } from '../session/fleet.ts'
 import type { ToolTimes } from '../session/tool-time.ts'
 import { isRestartTool, toolTimeMs } from '../session/tool-time.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { faultOf, outcomeOf } from './answer.ts'
-import { definitionHash } from './definition.ts'
+import { toDeviceFault, toDeviceOutcome } from './device-outcome.ts'
+import { toolDefinitionHash } from './definition.ts'
 import { isVoiceBackend } from './backend-tool-calls.ts'
-import { Waiters, WAITERS_PER_CALLER, WAITERS_PER_DEVICE } from './waiters.ts'
+import { DeviceWaiters, WAITERS_PER_CALLER, WAITERS_PER_DEVICE } from './waiters.ts'
 
 export interface PatienceRules {
   readonly toolTimes: ToolTimes
@@ -52,7 +52,7 @@ const LOOK_MS = 200
 export class DeviceCalls {
   readonly #fleet: Pick<Fleet, 'device' | 'call'>
   readonly #rules: PatienceRules
-  readonly #waiters = new Waiters()
+  readonly #waiters = new DeviceWaiters()
 
   constructor(fleet: Pick<Fleet, 'device' | 'call'>, rules: PatienceRules) {
     this.#fleet = fleet
@@ -62,19 +62,20 @@ export class DeviceCalls {
   async call(call: Call, { deviceId, slug, tool, effect }: AskedTool): Promise<Outcome> {
     if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device cannot rehearse.' })
     const away = await this.#wakened(deviceId, slug, call)
-    if (away !== undefined) return fail(faultOf(away, { slug, effect }))
+    if (away !== undefined) return fail(toDeviceFault(away, { slug, effect }))
     const now = this.#fleet.device(deviceId)?.tools.find(({ name }) => name === tool.name)
     // The device may have come back as another, and the bus not have heard of it yet.
-    if (now !== undefined && definitionHash(now) !== definitionHash(tool)) return fail(changedTool(slug, tool.name))
+    if (now !== undefined && toolDefinitionHash(now) !== toolDefinitionHash(tool))
+      return fail(changedTool(slug, tool.name))
     const timeoutMs = toolTimeMs(tool.name, this.#rules.toolTimes)
     const options = { signal: call.signal, waitMs: TURN_MS, timeoutMs, isBackends: isVoiceBackend(call.caller) }
     const askedAtMs = this.#rules.now()
     const result = await this.#fleet.call(deviceId, tool.name, call.body, options)
-    if (!result.ok && isRestartTool(tool.name) && mayHaveActed(result.fault)) {
+    if (!result.ok && isRestartTool(tool.name) && mayDeviceHaveActed(result.fault)) {
       const bootedAtMs = await this.#bootAfter(deviceId, askedAtMs, call.signal)
       if (bootedAtMs !== undefined) return restarted(slug, askedAtMs, bootedAtMs)
     }
-    return outcomeOf(result, { slug, effect })
+    return toDeviceOutcome(result, { slug, effect })
   }
 
   /** When the device asked where to connect after this moment; `undefined` if it did not in time. */
@@ -107,7 +108,7 @@ export class DeviceCalls {
   /** Why it is no use to ask a person about a call to this device now. */
   unreachable(deviceId: string, slug: string): Reason | undefined {
     if (this.#rules.whenAsleep === 'queue' || this.#phase(deviceId) !== 'asleep') return undefined
-    return { rule: 'device-asleep', message: faultSentence(this.asleep(deviceId, slug)) }
+    return { rule: 'device-asleep', message: deviceFaultSentence(this.asleep(deviceId, slug)) }
   }
 
   asleep(deviceId: string, slug: string): DeviceFault {
@@ -149,7 +150,7 @@ export class DeviceCalls {
     return this.untilReady(deviceId, patienceMs, call)
   }
 
-  #phase(deviceId: string): DeviceView['phase'] {
+  #phase(deviceId: string): FleetDevice['phase'] {
     return this.#fleet.device(deviceId)?.phase ?? 'asleep'
   }
 }

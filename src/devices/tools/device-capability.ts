@@ -6,24 +6,24 @@
  * Pure: the device is reached through `call`.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
-import type { Assessment, Capability, Effect, Issue, Offer } from '../../bus/capability.ts'
-import { plannedCapability } from '../../bus/capability-definition.ts'
+import type { Assessment, Capability, Effect, ArgumentIssue, Offer } from '../../bus/capability.ts'
+import { createPlannedCapability } from '../../bus/capability-definition.ts'
 import type { Reason } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { checkArguments, schemaInTruth } from '../wire/arguments.ts'
+import { checkArguments, effectiveSchema } from '../wire/arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { ANSWER_SCHEMA } from './answer.ts'
-import { devicesFamily } from './envelope.ts'
-import { targetOf } from './slug.ts'
-import { userOnlyReasons } from './standing.ts'
-import type { Rename } from './tool-description.ts'
+import { ANSWER_SCHEMA } from './device-outcome.ts'
+import { devicesFamily } from './devices-envelope.ts'
+import { deviceTargetForSlug } from './slug.ts'
+import { explainUserOnly } from './visibility.ts'
+import type { RenameReference } from './tool-description.ts'
 import { visibleText } from '../../core/stranger-text.ts'
-import { deviceName, describeTool } from './tool-description.ts'
+import { quotedDeviceName, describeTool } from './tool-description.ts'
 import { shownSchema } from './tool-schema.ts'
 import type { UrlRule } from './url-rule.ts'
-import { urlArguments, urlProblem } from './url-rule.ts'
+import { findUrlArguments, explainForbiddenUrl } from './url-rule.ts'
 
 export interface ToolOffer {
   readonly slug: string
@@ -35,7 +35,7 @@ export interface ToolOffer {
   /** For people only: hidden from everybody else, whatever its effect. */
   readonly forPeople: boolean
   /** For descriptions that refer to other tools. */
-  readonly rename: Rename
+  readonly rename: RenameReference
   readonly online: boolean
   readonly listed: boolean
   readonly timeoutSeconds: number
@@ -50,10 +50,10 @@ const MAX_TITLE = 80
 /** `undefined` for a tool whose arguments nobody could be shown. */
 export function deviceCapability(given: ToolOffer): Capability | undefined {
   const { slug, name, tool, effect, forPeople } = given
-  const requestSchema = shownSchema(schemaInTruth(tool))
+  const requestSchema = shownSchema(effectiveSchema(tool))
   if (requestSchema === undefined) return undefined
-  const target = targetOf(slug)
-  const label = deviceName(name, slug)
+  const target = deviceTargetForSlug(slug)
+  const label = quotedDeviceName(name, slug)
   const offer: Omit<Offer, 'plan'> = {
     name: given.capability,
     version: [1, 0],
@@ -78,7 +78,7 @@ export function deviceCapability(given: ToolOffer): Capability | undefined {
       return checked.ok ? checked : fail(checked.fault.problems.map((problem) => issueOf(problem, tool)))
     },
   }
-  return plannedCapability(offer, {
+  return createPlannedCapability(offer, {
     // The device checks what only it can know; its schema was checked before.
     plan: () => ok(undefined),
     assess: (_plan, _body, call) => assess(call, given, { target, label }),
@@ -100,7 +100,7 @@ function assess(
     actuator: `${target}/${tool.name}`,
     label: `${tool.name.replace(/^self\./, '')} on ${label}`,
     reasons: [
-      ...(forPeople ? userOnlyReasons(caller, target) : []),
+      ...(forPeople ? explainUserOnly(caller, target) : []),
       ...urlReasons({ ...defaultsOf(tool), ...body }, urls),
       ...(away === undefined ? [] : [away]),
     ],
@@ -118,8 +118,8 @@ function defaultsOf({ inputSchema: { properties } }: DeviceTool): JsonObject {
 }
 
 export function urlReasons(body: JsonObject, urls: readonly UrlRule[]): readonly Reason[] {
-  return urlArguments(body).flatMap(({ path, url }) => {
-    const problem = urlProblem(url, urls)
+  return findUrlArguments(body).flatMap(({ path, url }) => {
+    const problem = explainForbiddenUrl(url, urls)
     return problem === undefined
       ? []
       : [{ rule: 'url', message: `${path} must be given as an allowed address: it is ${problem}.` }]
@@ -127,7 +127,7 @@ export function urlReasons(body: JsonObject, urls: readonly UrlRule[]): readonly
 }
 
 /** `wire/arguments` names the argument first, and the schema check wants it apart. */
-function issueOf(problem: string, { inputSchema }: DeviceTool): Issue {
+function issueOf(problem: string, { inputSchema }: DeviceTool): ArgumentIssue {
   const [word = '', ...rest] = problem.split(' ')
   const { properties } = inputSchema
   const isNamed = isJsonObject(properties) && Object.hasOwn(properties, word)

@@ -5,22 +5,22 @@
  */
 import type { Caller } from '../../bus/call.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { schemaInTruth } from '../wire/arguments.ts'
+import { effectiveSchema } from '../wire/arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { withheldDigest } from './definition.ts'
-import type { OpenHouse } from './open-house.ts'
+import type { DevicesRuntime } from './devices-runtime.ts'
 import type { RosterDevice } from './roster.ts'
-import { targetOf } from './slug.ts'
-import { adminReasons, seesDevice, seesUserTools } from './standing.ts'
+import { deviceTargetForSlug } from './slug.ts'
+import { explainAdminOnly, maySeeDevice, maySeeUserTools } from './visibility.ts'
 import { visibleText } from '../../core/stranger-text.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { shownSchema } from './tool-schema.ts'
 
-export function isOnline({ gateway }: OpenHouse, { enrolled }: RosterDevice): boolean {
+export function isDeviceOnline({ gateway }: DevicesRuntime, { enrolled }: RosterDevice): boolean {
   return gateway.fleet.device(enrolled.deviceId)?.online ?? false
 }
 
-export function deviceJson({ gateway }: OpenHouse, device: RosterDevice): JsonObject {
+export function deviceSummaryJson({ gateway }: DevicesRuntime, device: RosterDevice): JsonObject {
   const { slug, enrolled, tools, withheld } = device
   const view = gateway.fleet.device(enrolled.deviceId)
   return {
@@ -40,10 +40,10 @@ export function deviceJson({ gateway }: OpenHouse, device: RosterDevice): JsonOb
   }
 }
 
-export function fullJson(house: OpenHouse, device: RosterDevice): JsonObject {
+export function deviceDetailJson(house: DevicesRuntime, device: RosterDevice): JsonObject {
   const view = house.gateway.fleet.device(device.enrolled.deviceId)
   return {
-    ...deviceJson(house, device),
+    ...deviceSummaryJson(house, device),
     address: view?.remoteAddress ?? null,
     voice: voiceJson(house, device),
     enrolled_at: isoTimeOrNull(device.enrolled.approvedAtMs),
@@ -51,7 +51,7 @@ export function fullJson(house: OpenHouse, device: RosterDevice): JsonObject {
   }
 }
 
-function voiceJson({ gateway }: OpenHouse, { enrolled: { deviceId } }: RosterDevice): JsonObject {
+function voiceJson({ gateway }: DevicesRuntime, { enrolled: { deviceId } }: RosterDevice): JsonObject {
   const code = gateway.voice?.codeOf(deviceId)
   return {
     mode: gateway.voice === undefined ? 'none' : 'relay',
@@ -60,13 +60,13 @@ function voiceJson({ gateway }: OpenHouse, { enrolled: { deviceId } }: RosterDev
   }
 }
 
-export function toolsJson(house: OpenHouse, device: RosterDevice, caller: Caller): JsonObject {
+export function toolsJson(house: DevicesRuntime, device: RosterDevice, caller: Caller): JsonObject {
   const { slug, withheld, problems } = device
-  const seesAll = seesUserTools(caller, targetOf(slug))
-  const decides = adminReasons(caller).length === 0
+  const seesAll = maySeeUserTools(caller, deviceTargetForSlug(slug))
+  const decides = explainAdminOnly(caller).length === 0
   return {
     device: slug,
-    online: isOnline(house, device),
+    online: isDeviceOnline(house, device),
     tools: device.tools
       .filter(({ forPeople }) => seesAll || !forPeople)
       .map(({ tool, capability, effect }) => ({
@@ -92,7 +92,7 @@ export function toolsJson(house: OpenHouse, device: RosterDevice, caller: Caller
 function definitionJson(tool: DeviceTool): JsonObject {
   return {
     description: visibleText(tool.description, 1_024),
-    input_schema: (shownSchema(schemaInTruth(tool)) ?? {}) as Json,
+    input_schema: (shownSchema(effectiveSchema(tool)) ?? {}) as Json,
     user_only: tool.userOnly,
   }
 }
@@ -105,12 +105,12 @@ interface EventQuery {
   readonly only: string | undefined
 }
 
-export function eventsJson({ roster, events }: OpenHouse, { caller, after, limit, only }: EventQuery): JsonObject {
+export function eventsJson({ roster, events }: DevicesRuntime, { caller, after, limit, only }: EventQuery): JsonObject {
   const slugs = new Map(
     roster
       .devices()
       .filter(({ slug, enrolled }) =>
-        only === undefined ? seesDevice(caller, targetOf(slug)) : enrolled.deviceId === only,
+        only === undefined ? maySeeDevice(caller, deviceTargetForSlug(slug)) : enrolled.deviceId === only,
       )
       .map(({ slug, enrolled }) => [enrolled.deviceId, slug]),
   )

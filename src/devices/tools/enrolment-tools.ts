@@ -18,12 +18,12 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { EnrolFault, EnrolledDevice } from '../enrol/enrolment.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
-import { devicesFamily } from './envelope.ts'
+import { devicesFamily } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
-import type { OpenHouse, ToolParts } from './open-house.ts'
-import { inHouse, unknownDevice } from './open-house.ts'
+import type { DevicesRuntime, ToolParts } from './devices-runtime.ts'
+import { withDevicesRuntime, unknownDeviceFault } from './devices-runtime.ts'
 import { refusedJson, refusedView } from './refused-resource.ts'
-import { adminReasons } from './standing.ts'
+import { explainAdminOnly } from './visibility.ts'
 import { visibleText } from '../../core/stranger-text.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { pendingJson, pendingView } from './waiting-resource.ts'
@@ -49,7 +49,7 @@ const enrolledView = z.object({
 const common = { family: devicesFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
 /** The device is named so that whoever asks later what was decided reads about whom. */
 function deciding({ caller }: Call, label: string | undefined): Assessment {
-  return { effect: 'admin', reasons: adminReasons(caller), ...(label === undefined ? {} : { label }) }
+  return { effect: 'admin', reasons: explainAdminOnly(caller), ...(label === undefined ? {} : { label }) }
 }
 // Address and UUID are all that a device shows for its credentials (ADR 13), and records are for whoever may look.
 const secrets = ['client_id']
@@ -65,7 +65,7 @@ const oneDevice = {
 const list = defineTool({
   ...common,
   effect: 'reads',
-  assess: (_input, { caller }): Assessment => ({ effect: 'reads', reasons: adminReasons(caller) }),
+  assess: (_input, { caller }): Assessment => ({ effect: 'reads', reasons: explainAdminOnly(caller) }),
   name: 'devices.enrolment.list',
   title: 'Enrolment',
   description:
@@ -102,7 +102,7 @@ const approve = (parts: EnrolmentParts) =>
       return ok({ device: name ?? (board === undefined ? undefined : visibleText(board, 64)) })
     },
     assess: ({ device }, _wanted, call) => deciding(call, device),
-    act: (_plan, wanted, call) => inHouse(parts, (house) => approved({ parts, house, call }, wanted)),
+    act: (_plan, wanted, call) => withDevicesRuntime(parts, (house) => approved({ parts, house, call }, wanted)),
   })
 
 const revoke = {
@@ -143,9 +143,9 @@ const approveTools = {
 export function enrolmentTools(parts: EnrolmentParts): readonly Capability[] {
   const act =
     (kind: 'revoke' | 'rotate' | 'forget') => (_plan: undefined, wanted: { readonly device: string }, call: Call) =>
-      inHouse(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
+      withDevicesRuntime(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
   return [
-    list.handledBy(() => inHouse(parts, (house) => ok({ data: listJson(house) }))),
+    list.handledBy(() => withDevicesRuntime(parts, (house) => ok({ data: listJson(house) }))),
     approve(parts),
     defineChange({ ...revoke, act: act('revoke') }),
     defineChange({ ...rotate, act: act('rotate') }),
@@ -153,9 +153,9 @@ export function enrolmentTools(parts: EnrolmentParts): readonly Capability[] {
     defineChange({
       ...approveTools,
       act: (_plan, { device: name, digest }, { caller }) =>
-        inHouse(parts, async ({ roster }) => {
+        withDevicesRuntime(parts, async ({ roster }) => {
           const device = roster.find(name)
-          if (device === undefined) return fail(unknownDevice(name))
+          if (device === undefined) return fail(unknownDeviceFault(name))
           const taken = await roster.approve(device, digest, callerKey(caller))
           if (!taken.ok) return taken
           return ok({ data: { device: device.slug, approved: taken.value.map((tool) => visibleText(tool, 256)) } })
@@ -166,7 +166,7 @@ export function enrolmentTools(parts: EnrolmentParts): readonly Capability[] {
 
 interface Around {
   readonly parts: EnrolmentParts
-  readonly house: OpenHouse
+  readonly house: DevicesRuntime
   readonly call: Call
 }
 
@@ -183,7 +183,7 @@ async function approved(
 async function changed({ house, call }: Around, kind: 'revoke' | 'rotate' | 'forget', name: string) {
   const { registrar, fleet } = house.gateway
   const deviceId = parseDeviceId(name) ?? house.store.deviceOf(name) ?? house.roster.find(name)?.enrolled.deviceId
-  if (deviceId === undefined) return fail(unknownDevice(name))
+  if (deviceId === undefined) return fail(unknownDeviceFault(name))
   const slug = slugOf(house, deviceId)
   const result = await registrar[kind](deviceId, callerKey(call.caller))
   if (kind === 'forget') fleet.forget(deviceId)
@@ -192,7 +192,7 @@ async function changed({ house, call }: Around, kind: 'revoke' | 'rotate' | 'for
 
 /** On or off the bus before anybody hears that it is done. */
 async function settled(
-  house: OpenHouse,
+  house: DevicesRuntime,
   result: Result<EnrolledDevice, EnrolFault>,
   slugBefore?: string,
 ): Promise<Outcome> {
@@ -203,11 +203,11 @@ async function settled(
   return ok({ data: enrolledJson(device, slug) })
 }
 
-function slugOf({ store }: OpenHouse, deviceId: string): string {
+function slugOf({ store }: DevicesRuntime, deviceId: string): string {
   return store.slug(deviceId) ?? ''
 }
 
-function listJson(house: OpenHouse): JsonObject {
+function listJson(house: DevicesRuntime): JsonObject {
   const { registrar, fleet } = house.gateway
   return {
     pending: registrar.pending().map(pendingJson),
@@ -240,7 +240,7 @@ function enrolledJson(device: EnrolledDevice, slug: string): JsonObject {
 }
 
 function enrolFault(fault: EnrolFault): Fault {
-  if (fault.kind === 'unknown-device') return unknownDevice(fault.device)
+  if (fault.kind === 'unknown-device') return unknownDeviceFault(fault.device)
   const message = `No device shows the code ${fault.code}. Codes last an hour and end when the gateway restarts; the device shows its new one.`
   return { kind: 'not-found', code: 'unknown_code', message }
 }

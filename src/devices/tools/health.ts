@@ -4,11 +4,11 @@
  * Pure.
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
-import { isOnline } from './device-view.ts'
-import type { OpenHouse } from './open-house.ts'
+import { isDeviceOnline } from './device-view.ts'
+import type { DevicesRuntime } from './devices-runtime.ts'
 import type { RosterDevice } from './roster.ts'
 
-export interface DoorFacts {
+export interface ListenerFacts {
   readonly host: string
   readonly port: number
   /** Why the doors are not open. */
@@ -22,7 +22,7 @@ export interface DoorFacts {
 export const HOW_TO_GET_A_VOICE =
   'A device that connects here has left its voice backend. Leave it there and give the backend tools (accessPoints), or pass its voice on (devices.voice): docs/voice.md.'
 
-export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): ServiceHealth {
+export function devicesHealth(house: DevicesRuntime | undefined, facts: ListenerFacts): ServiceHealth {
   if (house === undefined)
     return {
       status: 'failing',
@@ -45,7 +45,7 @@ export function devicesHealth(house: OpenHouse | undefined, facts: DoorFacts): S
     status: brokerGone || shutOut !== undefined || withheld.length > 0 ? 'degraded' : 'ok',
     details: {
       enrolled: devices.length,
-      online: devices.filter((device) => isOnline(house, device)).length,
+      online: devices.filter((device) => isDeviceOnline(house, device)).length,
       waiting: pending,
       refused,
       calls: pendingCalls,

@@ -9,12 +9,12 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
-import { deviceJson, eventsJson, fullJson, isOnline, toolsJson } from './device-view.ts'
-import { devicesFamily } from './envelope.ts'
-import type { ToolParts } from './open-house.ts'
-import { findDevice, inHouse, unknownDevice } from './open-house.ts'
-import { targetOf } from './slug.ts'
-import { seesDevice } from './standing.ts'
+import { deviceSummaryJson, eventsJson, deviceDetailJson, isDeviceOnline, toolsJson } from './device-view.ts'
+import { devicesFamily } from './devices-envelope.ts'
+import type { ToolParts } from './devices-runtime.ts'
+import { findVisibleDevice, withDevicesRuntime, unknownDeviceFault } from './devices-runtime.ts'
+import { deviceTargetForSlug } from './slug.ts'
+import { maySeeDevice } from './visibility.ts'
 
 export const deviceArgument = z
   .string()
@@ -144,34 +144,36 @@ const eventsList = defineTool({
 export function listTools(parts: ToolParts): readonly Capability[] {
   return [
     devicesList.handledBy(({ online, limit, after = '' }, { caller }) =>
-      inHouse(parts, (house) => {
+      withDevicesRuntime(parts, (house) => {
         const all = house.roster
           .devices()
-          .filter(({ slug }) => seesDevice(caller, targetOf(slug)))
-          .filter((device) => online === undefined || isOnline(house, device) === online)
+          .filter(({ slug }) => maySeeDevice(caller, deviceTargetForSlug(slug)))
+          .filter((device) => online === undefined || isDeviceOnline(house, device) === online)
           .toSorted((left, right) => (left.slug < right.slug ? -1 : 1))
         const page = all.filter(({ slug }) => slug > after).slice(0, limit)
         const last = page.at(-1)?.slug
         const next = last !== undefined && last !== all.at(-1)?.slug ? last : null
-        return ok({ data: { devices: page.map((device) => deviceJson(house, device)), total: all.length, next } })
+        return ok({
+          data: { devices: page.map((device) => deviceSummaryJson(house, device)), total: all.length, next },
+        })
       }),
     ),
     devicesGet.handledBy(({ device: name }, { caller }) =>
-      inHouse(parts, (house) => {
-        const device = findDevice(house, name, caller)
-        return device === undefined ? fail(unknownDevice(name)) : ok({ data: fullJson(house, device) })
+      withDevicesRuntime(parts, (house) => {
+        const device = findVisibleDevice(house, name, caller)
+        return device === undefined ? fail(unknownDeviceFault(name)) : ok({ data: deviceDetailJson(house, device) })
       }),
     ),
     toolsList.handledBy(({ device: name }, { caller }) =>
-      inHouse(parts, (house) => {
-        const device = findDevice(house, name, caller)
-        return device === undefined ? fail(unknownDevice(name)) : ok({ data: toolsJson(house, device, caller) })
+      withDevicesRuntime(parts, (house) => {
+        const device = findVisibleDevice(house, name, caller)
+        return device === undefined ? fail(unknownDeviceFault(name)) : ok({ data: toolsJson(house, device, caller) })
       }),
     ),
     eventsList.handledBy(({ device: name, after, limit }, { caller }) =>
-      inHouse(parts, (house) => {
-        const only = name === undefined ? undefined : findDevice(house, name, caller)
-        if (name !== undefined && only === undefined) return fail(unknownDevice(name))
+      withDevicesRuntime(parts, (house) => {
+        const only = name === undefined ? undefined : findVisibleDevice(house, name, caller)
+        if (name !== undefined && only === undefined) return fail(unknownDeviceFault(name))
         return ok({ data: eventsJson(house, { caller, after, limit, only: only?.enrolled.deviceId }) })
       }),
     ),

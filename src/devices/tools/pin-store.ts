@@ -8,8 +8,8 @@
  * Does I/O.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Database, Migrations } from '../../core/database-store.ts'
-import { jsonIn } from '../../core/json.ts'
+import type { Database, ModuleMigrations } from '../../core/database-store.ts'
+import { parseJsonOrUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { CacheFinding } from '../../ledger/finding.ts'
 import type { ContentAudit } from '../../ledger/projection.ts'
@@ -18,11 +18,11 @@ import { deviceProjection } from '../enrol/device-state.ts'
 import type { DeviceState } from '../enrol/device-state.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import type { Pin, Pins, WithheldTool } from './definition.ts'
-import { definitionHash, withheldDigest } from './definition.ts'
+import type { ToolPin, ToolPins, WithheldTool } from './definition.ts'
+import { toolDefinitionHash, withheldDigest } from './definition.ts'
 import { freshSlug } from './slug.ts'
 
-export const deviceToolsMigrations: Migrations = {
+export const deviceToolsMigrations: ModuleMigrations = {
   room: 'device-tools',
   steps: [
     `CREATE TABLE device_pin (
@@ -34,10 +34,10 @@ export const deviceToolsMigrations: Migrations = {
   ],
 }
 
-export interface Label {
+export interface PinLabel {
   readonly slug: string
   /** `undefined` while nothing is pinned for this identity. */
-  readonly pins: Pins | undefined
+  readonly pins: ToolPins | undefined
   readonly withheld: string | undefined
 }
 
@@ -55,7 +55,7 @@ export class PinStore {
     this.#pin = database.sql.prepare('SELECT hash, definition FROM device_pin WHERE device_id = ?')
   }
 
-  label({ deviceId, clientId }: DeviceIdentity): Label | undefined {
+  label({ deviceId, clientId }: DeviceIdentity): PinLabel | undefined {
     const label = this.#state.labels.get(deviceId)
     if (label === undefined) return undefined
     const { slug, pinnedClient, withheld } = label
@@ -135,12 +135,12 @@ export class PinStore {
   }
 
   /** A definition whose hash is not the one that is pinned is somebody else's. */
-  #pins(deviceId: string): Pins {
+  #pins(deviceId: string): ToolPins {
     const pinned = new Set(this.#state.labels.get(deviceId)?.pins)
     return new Map(
-      this.#pin.all(deviceId).flatMap((row): [string, Pin][] => {
-        const definition = jsonIn(String(row['definition'])) as unknown as DeviceTool | undefined
-        const hash = definition === undefined ? '' : definitionHash(definition)
+      this.#pin.all(deviceId).flatMap((row): [string, ToolPin][] => {
+        const definition = parseJsonOrUndefined(String(row['definition'])) as unknown as DeviceTool | undefined
+        const hash = definition === undefined ? '' : toolDefinitionHash(definition)
         return definition !== undefined && pinned.has(hash) ? [[definition.name, { hash, definition }]] : []
       }),
     )
@@ -151,8 +151,8 @@ export class PinStore {
     const { sql } = this.#database
     sql.prepare('DELETE FROM device_pin WHERE device_id = ?').run(deviceId)
     const put = sql.prepare('INSERT OR REPLACE INTO device_pin VALUES (?, ?, ?)')
-    for (const tool of tools) put.run(deviceId, definitionHash(tool), JSON.stringify(tool))
-    return [...new Set(tools.map(definitionHash))]
+    for (const tool of tools) put.run(deviceId, toolDefinitionHash(tool), JSON.stringify(tool))
+    return [...new Set(tools.map(toolDefinitionHash))]
   }
 }
 
@@ -164,8 +164,8 @@ export function auditPins(sql: DatabaseSync): ContentAudit {
     const missing = new Map([...labels.entries()].map(([device, { pins }]) => [device, new Set(pins)]))
     for (const row of sql.prepare('SELECT device_id, hash, definition FROM device_pin').all()) {
       const [device, hash] = [String(row['device_id']), String(row['hash'])]
-      const definition = jsonIn(String(row['definition'])) as unknown as DeviceTool | undefined
-      const isRight = definition !== undefined && definitionHash(definition) === hash
+      const definition = parseJsonOrUndefined(String(row['definition'])) as unknown as DeviceTool | undefined
+      const isRight = definition !== undefined && toolDefinitionHash(definition) === hash
       if (!isRight || missing.get(device)?.delete(hash) !== true)
         findings.push({ kind: 'copy-unfounded', what: 'pinned tool', id: `${hash} of ${device}` })
     }
@@ -188,5 +188,5 @@ interface Listed {
 }
 
 function listed(tool: DeviceTool): Listed {
-  return { name: tool.name.toWellFormed(), hash: definitionHash(tool) }
+  return { name: tool.name.toWellFormed(), hash: toolDefinitionHash(tool) }
 }

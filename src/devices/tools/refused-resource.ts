@@ -13,11 +13,11 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import type { RefusalReason } from '../session/refusal.ts'
-import type { RefusedVisitor } from './door-log.ts'
-import type { OpenHouse, ToolParts } from './open-house.ts'
-import { inHouse } from './open-house.ts'
-import { FOR_DECIDERS } from './standing.ts'
+import type { DeviceRefusalReason } from '../session/refusal.ts'
+import type { CountedRefusal } from './refusal-log.ts'
+import type { DevicesRuntime, ToolParts } from './devices-runtime.ts'
+import { withDevicesRuntime } from './devices-runtime.ts'
+import { FOR_DECIDERS } from './visibility.ts'
 
 export const REFUSED_URI = 'devices://refused'
 
@@ -44,14 +44,14 @@ const refused = defineTool({
 })
 
 export function refusedResource(parts: ToolParts): Capability {
-  return refused.handledBy(() => inHouse(parts, (house) => ok({ data: { refused: refusedJson(house) } })))
+  return refused.handledBy(() => withDevicesRuntime(parts, (house) => ok({ data: { refused: refusedJson(house) } })))
 }
 
-export function refusedJson(house: OpenHouse): readonly JsonObject[] {
+export function refusedJson(house: DevicesRuntime): readonly JsonObject[] {
   return house.refused().map((visitor) => visitorJson(house, visitor))
 }
 
-function visitorJson({ gateway, store }: OpenHouse, visitor: RefusedVisitor): JsonObject {
+function visitorJson({ gateway, store }: DevicesRuntime, visitor: CountedRefusal): JsonObject {
   const { deviceId, door, why, remoteAddress, count, firstMs, lastMs } = visitor
   const enrolled = deviceId === undefined ? undefined : gateway.registrar.device(deviceId)
   const device = enrolled === undefined ? undefined : store.slug(enrolled.deviceId)
@@ -68,7 +68,7 @@ function visitorJson({ gateway, store }: OpenHouse, visitor: RefusedVisitor): Js
   }
 }
 
-export const SENTENCES: Readonly<Record<RefusalReason, string>> = {
+export const SENTENCES: Readonly<Record<DeviceRefusalReason, string>> = {
   'foreign-origin': 'A web page from elsewhere tried to be a device.',
   'no-identity': 'Somebody knocked without saying which device it is.',
   'no-credentials': 'Somebody knocked without credentials.',

@@ -10,9 +10,9 @@ import { Database } from '../../core/database-store.ts'
 import { ok } from '../../core/result.ts'
 import { Ledger } from '../../ledger/ledger.ts'
 import { ledgerMigrations } from '../../ledger/ledger-store.ts'
-import { noteSigner } from '../../ledger/note-key.ts'
+import { createNoteSigner } from '../../ledger/note-key.ts'
 import { devicesMigrations, EnrolStore } from '../enrol/enrol-store.ts'
-import type { DeviceView } from '../session/fleet.ts'
+import type { FleetDevice } from '../session/fleet.ts'
 import { DEFAULT_TOOL_TIMES } from '../session/tool-time.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { withheldDigest } from './definition.ts'
@@ -36,7 +36,7 @@ let ledger: Ledger
 let enrolled: EnrolStore
 let roster: Roster
 let registered: Capability[]
-let view: DeviceView
+let view: FleetDevice
 let onTrouble: (error: unknown) => void
 
 beforeEach(async () => {
@@ -46,7 +46,7 @@ beforeEach(async () => {
     path: ':memory:',
     migrations: [ledgerMigrations, devicesMigrations, deviceToolsMigrations],
   })
-  const signer = noteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+  const signer = createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
   ledger = await Ledger.open({ database, origin: ORIGIN, signer, lastSignedPath: join(directory, 'signed'), clock })
   enrolled = new EnrolStore(database, ledger)
   await enrol(DEVICE, 'Den')

@@ -16,20 +16,20 @@ import type { Capability, Effect } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { matchesAny } from '../../guard/pattern.ts'
-import type { EnrolledDevice, Registrar } from '../enrol/enrolment.ts'
-import type { DeviceView, Fleet } from '../session/fleet.ts'
+import { matchesAnyPattern } from '../../guard/pattern.ts'
+import type { EnrolledDevice, DeviceRegistrar } from '../enrol/enrolment.ts'
+import type { FleetDevice, Fleet } from '../session/fleet.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import type { WithheldTool } from './definition.ts'
-import { definitionHash, examine, withheldDigest } from './definition.ts'
-import { CapabilityCache } from './capability-cache.ts'
+import { toolDefinitionHash, compareWithPins, withheldDigest } from './definition.ts'
+import { DeviceCapabilityCache } from './capability-cache.ts'
 import { deviceCapability } from './device-capability.ts'
 import type { DeviceCalls } from './device-call.ts'
 import type { PinStore } from './pin-store.ts'
 import { slugBase } from './slug.ts'
 import type { EffectRules } from './tool-effect.ts'
-import { effectOfTool } from './tool-effect.ts'
+import { classifyToolEffect } from './tool-effect.ts'
 import { renameTools } from './tool-description.ts'
 import { nameTools } from './tool-name.ts'
 import type { UrlRule } from './url-rule.ts'
@@ -53,7 +53,7 @@ export interface RosterBus {
 
 export interface RosterParts {
   readonly fleet: Pick<Fleet, 'device'>
-  readonly registrar: Pick<Registrar, 'device' | 'devices'>
+  readonly registrar: Pick<DeviceRegistrar, 'device' | 'devices'>
   readonly store: PinStore
   readonly calls: DeviceCalls
   readonly bus: RosterBus
@@ -93,7 +93,7 @@ export class Roster {
   readonly #bySlug = new Map<string, string>()
   /** Device → capability → what it was made from. */
   readonly #offered = new Map<string, Map<string, Offered>>()
-  readonly #made = new CapabilityCache()
+  readonly #made = new DeviceCapabilityCache()
   readonly #withheldLog = new WithheldLog()
   readonly #looking = new Map<string, { again: boolean; done: Promise<void> }>()
   #turn = Promise.resolve()
@@ -189,7 +189,7 @@ export class Roster {
       await store.pinAll(enrolled, slug, tools)
       label = store.label(enrolled)
     }
-    const { available, withheld } = examine(tools, label?.pins ?? new Map())
+    const { available, withheld } = compareWithPins(tools, label?.pins ?? new Map())
     if (tools.length > 0) await this.#note(enrolled, slug, { withheld, recorded: label?.withheld })
     this.#show({ slug, enrolled, withheld }, available, fleet.device(deviceId))
   }
@@ -218,7 +218,7 @@ export class Roster {
   #show(
     facts: Pick<RosterDevice, 'slug' | 'enrolled' | 'withheld'>,
     available: readonly DeviceTool[],
-    view: DeviceView | undefined,
+    view: FleetDevice | undefined,
   ): void {
     const { slug, enrolled } = facts
     const { deviceId, name } = enrolled
@@ -231,8 +231,8 @@ export class Roster {
     const offers = new Map<string, Offered & { readonly capability: Capability }>()
     const tools: RosterTool[] = []
     for (const { capability, tool } of named) {
-      const effect = effectOfTool(tool, rules.effects)
-      const forPeople = tool.userOnly && !matchesAny(rules.userToolsForAgents, tool.name)
+      const effect = classifyToolEffect(tool, rules.effects)
+      const forPeople = tool.userOnly && !matchesAnyPattern(rules.userToolsForAgents, tool.name)
       const offered = made(capability, () =>
         deviceCapability({
           slug,
@@ -254,7 +254,7 @@ export class Roster {
       if (offered === undefined) problems.push(`${tool.name}: its arguments have names that cannot be shown`)
       else {
         tools.push({ capability, tool, effect, forPeople })
-        offers.set(capability, { definition: definitionHash(tool), online, name, capability: offered })
+        offers.set(capability, { definition: toolDefinitionHash(tool), online, name, capability: offered })
       }
     }
     this.#devices.set(deviceId, { ...facts, tools, problems })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { freshSlug, slugBase, targetOf } from './slug.ts'
+import { freshSlug, slugBase, deviceTargetForSlug } from './slug.ts'
 
 describe('slug', () => {
   it('is made of the first name that has letters', () => {
@@ -25,7 +25,7 @@ describe('slug', () => {
           const deviceId = `00:00:00:00:00:${index.toString(16).padStart(2, '0')}`
           const slug = freshSlug(slugBase([given]), deviceId, (candidate) => taken.has(candidate))
           expect(taken.has(slug)).toBe(false)
-          expect(targetOf(slug)).toMatch(/^device:[a-z0-9][a-z0-9-]*$/)
+          expect(deviceTargetForSlug(slug)).toMatch(/^device:[a-z0-9][a-z0-9-]*$/)
           taken.add(slug)
         }
       }),

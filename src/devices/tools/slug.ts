@@ -40,6 +40,6 @@ export function freshSlug(base: string, deviceId: string, isTaken: (slug: string
 }
 
 /** As assessments, tokens and the owner's rules name the device. */
-export function targetOf(slug: string): string {
+export function deviceTargetForSlug(slug: string): string {
   return `device:${slug}`
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { effectOfTool } from './tool-effect.ts'
+import { classifyToolEffect } from './tool-effect.ts'
 
 const tool = (name: string, more: Partial<DeviceTool> = {}): DeviceTool => ({
   name,
@@ -38,15 +38,15 @@ describe('the effect of a tool', () => {
     ['self.screen.snapshot', 'sensitive'],
     ['self.assets.set_download_url', 'sensitive'],
   ] as const)('%s %s', (name, effect) => {
-    expect(effectOfTool(tool(name), rules)).toBe(effect)
+    expect(classifyToolEffect(tool(name), rules)).toBe(effect)
   })
 
   it('is sensitive for every user-only tool, also one that reads', () => {
-    expect(effectOfTool(tool('self.get_system_info', { userOnly: true }), rules)).toBe('sensitive')
+    expect(classifyToolEffect(tool('self.get_system_info', { userOnly: true }), rules)).toBe('sensitive')
   })
 
   it('is no longer reading once a getter takes arguments', () => {
     const inputSchema = { type: 'object', properties: { reset: { type: 'boolean' } } }
-    expect(effectOfTool(tool('self.get_device_status', { inputSchema }), rules)).toBe('writes')
+    expect(classifyToolEffect(tool('self.get_device_status', { inputSchema }), rules)).toBe('writes')
   })
 })

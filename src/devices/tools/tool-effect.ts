@@ -12,7 +12,7 @@
  */
 import type { Effect } from '../../bus/capability.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { matchesAny } from '../../guard/pattern.ts'
+import { matchesAnyPattern } from '../../guard/pattern.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 
 export interface EffectRules {
@@ -41,10 +41,10 @@ const LOOKS_LISTENS_RUNS: ReadonlySet<string> = new Set(
 const SENSITIVE =
   /(?:^|[._])(?:reboot|restart|factory_reset|upgrade_firmware|ota_update|set_download_url|reconfigure_wifi|snapshot|preview_image)$/
 
-export function effectOfTool(tool: DeviceTool, rules: EffectRules): Effect {
+export function classifyToolEffect(tool: DeviceTool, rules: EffectRules): Effect {
   const { name, userOnly } = tool
-  if (userOnly || SENSITIVE.test(name) || matchesAny(rules.sensitiveTools, name)) return 'sensitive'
-  if (matchesAny(rules.readTools, name)) return 'reads'
+  if (userOnly || SENSITIVE.test(name) || matchesAnyPattern(rules.sensitiveTools, name)) return 'sensitive'
+  if (matchesAnyPattern(rules.readTools, name)) return 'reads'
   const words = nameWords(name)
   if (words.some((word) => LOOKS_LISTENS_RUNS.has(word))) return 'sensitive'
   const isGetter = GETTER.test(name) && !words.some((word) => DOING.has(word))

@@ -4,7 +4,7 @@
  *   kitchen + self.lamp.turn_on   ▸  device.kitchen.self.lamp.turn_on
  *   kitchen + 查询天气              ▸  device.kitchen.tool-5f0c1d2e        the mark follows from the whole name
  *
- * The way back is by table: the offer's params say device and tool, and `slugOf` takes the device out of any name.
+ * The way back is by table: the offer's params say device and tool, and `readSlug` takes the device out of any name.
  *
  * Pure.
  */
@@ -41,7 +41,7 @@ export function nameTools<Tool extends { readonly name: string }>(
 }
 
 /** The device in a capability's name. */
-export function slugOf(capability: string): string | undefined {
+export function readSlug(capability: string): string | undefined {
   return /^device\.([a-z0-9-]+)\../.exec(capability)?.[1]
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { outOfBounds } from '../../bus/schema-bounds.ts'
+import { explainOutOfBounds } from '../../bus/schema-bounds.ts'
 import { compileSchema } from '../../bus/schema-compiler.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { shownSchema } from './tool-schema.ts'
@@ -71,7 +71,7 @@ describe('a shown schema', () => {
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (schema) => {
         const shown = shownSchema({ properties: { x: schema as JsonObject } })
         if (shown === undefined) return
-        expect(outOfBounds(shown)).toBeUndefined()
+        expect(explainOutOfBounds(shown)).toBeUndefined()
         expect(() => compileSchema(shown, 'fast')).not.toThrow()
       }),
     )

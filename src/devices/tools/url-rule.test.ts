@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isPrivateHost, parseUrlRule, urlArguments, urlProblem } from './url-rule.ts'
+import { isPrivateHost, parseUrlRule, findUrlArguments, explainForbiddenUrl } from './url-rule.ts'
 
 const rules = ['https://files.example.org/firmware/', 'http://192.168.1.9:8080/', 'https://*.cdn.example.net/'].map(
   (text) => parseUrlRule(text) ?? expect.fail(text),
 )
-const isAllowed = (url: string): boolean => urlProblem(url, rules) === undefined
+const isAllowed = (url: string): boolean => explainForbiddenUrl(url, rules) === undefined
 
 describe('a URL rule', () => {
   it('allows what lies below it', () => {
@@ -74,10 +74,10 @@ describe('a URL rule', () => {
   })
 
   it('says in which house an address is', () => {
-    expect(urlProblem('http://10.1.2.3/', [])).toBe(
+    expect(explainForbiddenUrl('http://10.1.2.3/', [])).toBe(
       '10.1.2.3, an address inside the house, which devices.urls does not allow',
     )
-    expect(urlProblem('http://example.org/', [])).toBe('example.org, which devices.urls does not allow')
+    expect(explainForbiddenUrl('http://example.org/', [])).toBe('example.org, which devices.urls does not allow')
     for (const host of [
       '127.0.0.1',
       '10.0.0.1',
@@ -100,7 +100,7 @@ describe('a URL rule', () => {
 
   it('does not read a wildcard as leave for the owner’s own network', () => {
     const rule = parseUrlRule('http://*.fritz.lan/')
-    expect(urlProblem('http://nas.fritz.lan/', rule === undefined ? [] : [rule])).toBeDefined()
+    expect(explainForbiddenUrl('http://nas.fritz.lan/', rule === undefined ? [] : [rule])).toBeDefined()
   })
 })
 
@@ -115,7 +115,7 @@ describe('addresses in arguments', () => {
       curl: 'hair',
       urls: ['one', 'two'],
     }
-    expect(urlArguments(body).map(({ path, url }) => `${path} ${url}`)).toEqual([
+    expect(findUrlArguments(body).map(({ path, url }) => `${path} ${url}`)).toEqual([
       'url a sentence',
       'image_url x',
       'text  HTTP://example.org',

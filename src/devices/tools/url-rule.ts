@@ -40,7 +40,7 @@ export function parseUrlRule(text: string): UrlRule | undefined {
 }
 
 /** A sentence about why the address must not be passed on, or `undefined`. */
-export function urlProblem(text: string, rules: readonly UrlRule[]): string | undefined {
+export function explainForbiddenUrl(text: string, rules: readonly UrlRule[]): string | undefined {
   if (text.length > MAX_URL) return `an address of more than ${MAX_URL} characters`
   const url = PLAIN.test(text) ? URL.parse(text) : null
   // What the parser had to change (1.1 into 1.0.0.1, `..` away) another parser may read otherwise.
@@ -53,13 +53,13 @@ export function urlProblem(text: string, rules: readonly UrlRule[]): string | un
 }
 
 /** Every address in the arguments: by the name of the argument, or because it looks like one. */
-export function urlArguments(value: Json, name = ''): readonly { readonly path: string; readonly url: string }[] {
+export function findUrlArguments(value: Json, name = ''): readonly { readonly path: string; readonly url: string }[] {
   if (typeof value === 'string')
     return NAMED_URL.test(name) || LOOKS_LIKE_URL.test(value) ? [{ path: name, url: value }] : []
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) =>
     // In a list, an element goes by the name of the list.
-    urlArguments(inner, Array.isArray(value) ? name : name === '' ? key : `${name}.${key}`),
+    findUrlArguments(inner, Array.isArray(value) ? name : name === '' ? key : `${name}.${key}`),
   )
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { Waiters } from './waiters.ts'
+import { DeviceWaiters } from './waiters.ts'
 
 const never = new AbortController().signal
 const wait = { key: 'a', caller: 'agent', waitMs: 60_000, signal: never }
 
 describe('waiters', () => {
   it('go on as soon as it is there, and not before', async () => {
-    const waiters = new Waiters()
+    const waiters = new DeviceWaiters()
     let there = false
     const waited = waiters.wait({ ...wait, isThere: () => there })
     waiters.poke('a')
@@ -18,7 +18,7 @@ describe('waiters', () => {
   })
 
   it('give up when their time is over, when they are withdrawn, and when nobody will come', async () => {
-    const waiters = new Waiters()
+    const waiters = new DeviceWaiters()
     const isThere = () => false
     const withdrawn = new AbortController()
     const waited = [
@@ -34,7 +34,7 @@ describe('waiters', () => {
   })
 
   it('go away with what they wait for, and leave those who wait for something else', async () => {
-    const waiters = new Waiters()
+    const waiters = new DeviceWaiters()
     const isThere = () => false
     const waited = waiters.wait({ ...wait, isThere })
     const other = waiters.wait({ ...wait, isThere, key: 'b' })
@@ -45,7 +45,7 @@ describe('waiters', () => {
   })
 
   it('are not too many', async () => {
-    const waiters = new Waiters()
+    const waiters = new DeviceWaiters()
     const isThere = () => false
     const waited = Array.from({ length: 32 }, (_, index) =>
       waiters.wait({ ...wait, isThere, caller: `agent-${index}` }),
@@ -59,7 +59,7 @@ describe('waiters', () => {
   })
 
   it('of one caller leave room for those of others, whichever devices they wait for', async () => {
-    const waiters = new Waiters()
+    const waiters = new DeviceWaiters()
     const isThere = () => false
     const from = (caller: string, index: number, waitMs = 60_000) =>
       waiters.wait({ key: `device-${index}`, caller, waitMs, signal: never, isThere })

@@ -5,9 +5,9 @@
  *
  * Pure, apart from waiting.
  */
-export type Waited = 'ready' | 'expired' | 'gone' | 'full' | 'too-many-of-one'
+export type WaitResult = 'ready' | 'expired' | 'gone' | 'full' | 'too-many-of-one'
 
-export interface Wait {
+export interface DeviceWait {
   readonly key: string
   readonly caller: string
   readonly waitMs: number
@@ -29,12 +29,12 @@ export const WAITERS_PER_DEVICE = 32
 export const WAITERS_PER_CALLER = 16
 const WAITERS_IN_ALL = 1_024
 
-export class Waiters {
+export class DeviceWaiters {
   readonly #waiting = new Map<string, Set<Waiting>>()
   readonly #byCaller = new Map<string, number>()
   #count = 0
 
-  wait({ key, caller, waitMs, signal, isThere }: Wait): Promise<Waited> {
+  wait({ key, caller, waitMs, signal, isThere }: DeviceWait): Promise<WaitResult> {
     if (isThere()) return Promise.resolve('ready')
     if (signal.aborted) return Promise.resolve('expired')
     const others = this.#waiting.get(key) ?? new Set()
@@ -45,7 +45,7 @@ export class Waiters {
     this.#byCaller.set(caller, own + 1)
     this.#count++
     return new Promise((resolve) => {
-      const end = (waited: Waited): void => {
+      const end = (waited: WaitResult): void => {
         if (!others.delete(waiting)) return
         clearTimeout(timer)
         signal.removeEventListener('abort', waiting.giveUp)

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { WaitingRoom } from '../enrol/waiting-room.ts'
+import { PendingDevices } from '../enrol/pending-devices.ts'
 import { WaitingNotice } from './waiting-notice.ts'
 
 const NEWCOMER = {
@@ -21,7 +21,7 @@ function open() {
     pending: () => room.list(Date.now()),
     clock: { now: Date.now },
   })
-  const room: WaitingRoom = new WaitingRoom(
+  const room: PendingDevices = new PendingDevices(
     { code: () => String(code++), challenge: () => 'c', token: () => 't' },
     settings,
     notice.changed,

@@ -14,9 +14,9 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { PendingDevice } from '../enrol/enrolment.ts'
-import type { ToolParts } from './open-house.ts'
-import { inHouse } from './open-house.ts'
-import { FOR_DECIDERS } from './standing.ts'
+import type { ToolParts } from './devices-runtime.ts'
+import { withDevicesRuntime } from './devices-runtime.ts'
+import { FOR_DECIDERS } from './visibility.ts'
 import { visibleText } from '../../core/stranger-text.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 
@@ -46,7 +46,7 @@ const waiting = defineTool({
 
 export function waitingResource(parts: ToolParts): Capability {
   return waiting.handledBy(() =>
-    inHouse(parts, ({ gateway, otaUrl }) =>
+    withDevicesRuntime(parts, ({ gateway, otaUrl }) =>
       ok({ data: { waiting: gateway.registrar.pending().map(pendingJson), ota: otaUrl } }),
     ),
   )

@@ -15,7 +15,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { visibleText } from '../../core/stranger-text.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
-import type { ActivationSettings, Headers } from '../wire/ota.ts'
+import type { ActivationSettings, OtaHeaders } from '../wire/ota.ts'
 import type { BackendAddress } from './voice-backend.ts'
 
 export interface BackendCredentialsOptions {
@@ -26,9 +26,9 @@ export interface BackendCredentialsOptions {
 
 export interface BackendCredentials {
   /** The device's own question, passed on; the activation that the backend wants, if it does. */
-  readonly ask: (identity: DeviceIdentity, headers: Headers, body: string) => Promise<ActivationSettings | undefined>
+  readonly ask: (identity: DeviceIdentity, headers: OtaHeaders, body: string) => Promise<ActivationSettings | undefined>
   /** The status that the backend answers, or `undefined` if this device has nothing to activate there. */
-  readonly activate: (identity: DeviceIdentity, headers: Headers, body: string) => Promise<number | undefined>
+  readonly activate: (identity: DeviceIdentity, headers: OtaHeaders, body: string) => Promise<number | undefined>
   readonly address: (identity: DeviceIdentity) => Promise<BackendAddress | undefined>
   /** The code that the backend waits for, for the owner. */
   readonly codeOf: (deviceId: string) => string | undefined
@@ -52,7 +52,7 @@ export function createBackendCredentials(
 ): BackendCredentials {
   const known = new Map<string, Known>()
 
-  const post = async (url: string, identity: DeviceIdentity, headers: Headers, body: string): Promise<Response> =>
+  const post = async (url: string, identity: DeviceIdentity, headers: OtaHeaders, body: string): Promise<Response> =>
     fetch(url, {
       method: 'POST',
       redirect: 'error',

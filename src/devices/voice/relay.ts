@@ -10,7 +10,7 @@
  *
  * Pure.
  */
-import { isJsonObject, readJsonText } from '../../core/json.ts'
+import { isJsonObject, parseStrictJsonText } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ListenMode } from '../wire/envelope.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
@@ -217,7 +217,7 @@ function withSession(text: string, wanted: string, { deviceSession, backendSessi
 }
 
 function unambiguous(text: string): JsonObject | undefined {
-  const read = readJsonText(text)
+  const read = parseStrictJsonText(text)
   if (!read.ok || !isJsonObject(read.value) || typeof read.value['type'] !== 'string') return undefined
   const keys = Object.keys(read.value).map((key) => key.toLowerCase())
   return new Set(keys).size === keys.length ? read.value : undefined

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { checkArguments, schemaInTruth } from './arguments.ts'
+import { checkArguments, effectiveSchema } from './arguments.ts'
 
 const check = (properties: JsonObject, given: Json | undefined, required: readonly string[] = []) =>
   checkArguments({ name: 'self.test', inputSchema: { type: 'object', properties, required } }, given)
@@ -94,12 +94,12 @@ describe('arguments', () => {
   it('shows the address of upgrade_firmware as required, and no sentence as its default', () => {
     const properties = { url: { type: 'string', default: 'The URL of the firmware' }, note: { type: 'string' } }
     const inputSchema = { type: 'object', properties, required: ['note'] }
-    expect(schemaInTruth({ name: 'self.upgrade_firmware', inputSchema })).toEqual({
+    expect(effectiveSchema({ name: 'self.upgrade_firmware', inputSchema })).toEqual({
       type: 'object',
       properties: { url: { type: 'string' }, note: { type: 'string' } },
       required: ['note', 'url'],
     })
-    expect(schemaInTruth({ name: 'self.download', inputSchema })).toBe(inputSchema)
+    expect(effectiveSchema({ name: 'self.download', inputSchema })).toBe(inputSchema)
   })
 
   it('refuses more than a small device can hold', () => {

@@ -12,7 +12,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { sameKey } from './json-field.ts'
+import { isSameKey } from './json-field.ts'
 import type { DeviceTool } from './tool-list.ts'
 
 export type ArgumentsFault = { readonly kind: 'invalid-arguments'; readonly problems: readonly string[] }
@@ -60,7 +60,7 @@ export function checkArguments(
 }
 
 /** The schema that a call is really held to: what must be given is required, and has no default. */
-export function schemaInTruth(tool: Pick<DeviceTool, 'name' | 'inputSchema'>): JsonObject {
+export function effectiveSchema(tool: Pick<DeviceTool, 'name' | 'inputSchema'>): JsonObject {
   const names = REQUIRED_IN_TRUTH.get(tool.name)
   const { properties } = tool.inputSchema
   if (names === undefined || !isJsonObject(properties)) return tool.inputSchema
@@ -73,7 +73,7 @@ export function schemaInTruth(tool: Pick<DeviceTool, 'name' | 'inputSchema'>): J
 }
 
 function propertyNamed(properties: JsonObject, key: string): string | undefined {
-  return Object.hasOwn(properties, key) ? key : Object.keys(properties).find((name) => sameKey(name, key))
+  return Object.hasOwn(properties, key) ? key : Object.keys(properties).find((name) => isSameKey(name, key))
 }
 
 function unknownKey(key: string, names: readonly string[]): string {

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import { decodeAudioFrame, encodeAudioFrame } from './audio-frame.ts'
 
 const OPUS = fromHex('01 02 03 04')
 
 describe('audio frame', () => {
   it('has no header in version 1', () => {
-    expect(hex(encodeAudioFrame(1, { timestampMs: 1234, opus: OPUS }))).toBe('01020304')
+    expect(toHex(encodeAudioFrame(1, { timestampMs: 1234, opus: OPUS }))).toBe('01020304')
   })
 
   it('has sixteen bytes of header in version 2', () => {

@@ -10,7 +10,7 @@
  *
  * Pure.
  */
-import { concat } from '../../core/bytes.ts'
+import { concatBytes } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
@@ -40,7 +40,7 @@ export function encodeAudioFrame(version: AudioVersion, frame: AudioFrame): Uint
     if (size > 0xff_ff) throw new RangeError(`an Opus packet of ${size} bytes does not fit a v3 frame`)
     header.setUint16(2, size)
   }
-  return concat(new Uint8Array(header.buffer), frame.opus)
+  return concatBytes(new Uint8Array(header.buffer), frame.opus)
 }
 
 /** A view into `bytes`, not a copy: a backend that only wants MCP looks at the header and drops the rest. */

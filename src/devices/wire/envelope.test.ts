@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeDeviceFrame, encodeAnnouncement, encodeKeepAlive, encodeMcp } from './envelope.ts'
-import { rpcRequest } from './rpc.ts'
+import { createRpcRequest } from './rpc.ts'
 
 describe('envelope', () => {
   it('writes a request member by member as spec 3 does', () => {
-    const request = rpcRequest({ id: 1, method: 'tools/list', params: { cursor: '', withUserTools: false } })
+    const request = createRpcRequest({ id: 1, method: 'tools/list', params: { cursor: '', withUserTools: false } })
     expect(encodeMcp('S1', request)).toBe(
       '{"session_id":"S1","type":"mcp","payload":{"jsonrpc":"2.0","method":"tools/list","params":{"cursor":"","withUserTools":false},"id":1}}',
     )

@@ -16,7 +16,7 @@ import { decodeDeviceHello } from './hello.ts'
 import { parseJson } from './json-text.ts'
 import type { RpcFault, RpcMessage } from './rpc.ts'
 import { decodeRpc } from './rpc.ts'
-import { salvage } from './salvage.ts'
+import { salvageRpc } from './salvage.ts'
 
 export type DeviceFrame =
   | { readonly kind: 'hello'; readonly hello: DeviceHello }
@@ -40,7 +40,7 @@ export type FrameFault = { readonly kind: 'not-json' } | { readonly kind: 'no-ty
 export function decodeDeviceFrame(text: string): Result<DeviceFrame, FrameFault> {
   const message = parseJson(text)
   if (message === undefined) {
-    const rescued = salvage(text)
+    const rescued = salvageRpc(text)
     return rescued === undefined ? fail({ kind: 'not-json' }) : ok({ kind: 'mcp', message: rescued, salvaged: true })
   }
   if (!isJsonObject(message) || typeof message['type'] !== 'string') return fail({ kind: 'no-type' })
@@ -117,9 +117,9 @@ interface Notify {
   readonly subtitles: readonly { readonly startMs: number; readonly text: string }[]
 }
 
-export type Announcement = Alert | Notify
+export type DeviceAnnouncement = Alert | Notify
 
-export function encodeAnnouncement(sessionId: string, announcement: Announcement): string {
+export function encodeAnnouncement(sessionId: string, announcement: DeviceAnnouncement): string {
   if (announcement.kind === 'alert') {
     const { status, message, emotion } = announcement
     return JSON.stringify({ session_id: sessionId, type: 'alert', status, message, emotion })

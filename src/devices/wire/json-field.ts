@@ -7,12 +7,12 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 
-export function field(object: JsonObject, name: string): Json | undefined {
-  for (const key of Object.keys(object)) if (sameKey(key, name)) return object[key]
+export function findField(object: JsonObject, name: string): Json | undefined {
+  for (const key of Object.keys(object)) if (isSameKey(key, name)) return object[key]
   return undefined
 }
 
-export function sameKey(left: string, right: string): boolean {
+export function isSameKey(left: string, right: string): boolean {
   return left === right || (left.length === right.length && foldAscii(left) === foldAscii(right))
 }
 

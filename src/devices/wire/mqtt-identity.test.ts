@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { utf8 } from '../../core/bytes.ts'
+import { toUtf8 } from '../../core/bytes.ts'
 import { downlinkTopic, signMqttIdentity, verifyMqttIdentity } from './mqtt-identity.ts'
 
-const KEY = utf8('a key of this node')
+const KEY = toUtf8('a key of this node')
 const IDENTITY = {
   deviceId: 'a0:b1:c2:d3:e4:f5',
   clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff',
@@ -28,7 +28,7 @@ describe('MQTT identity', () => {
     })
     expect(verifyMqttIdentity(KEY, { ...SIGNED, username: 'eyJnIjo0fQ==' }).ok).toBe(false)
     expect(verifyMqttIdentity(KEY, { ...SIGNED, password: '' }).ok).toBe(false)
-    expect(verifyMqttIdentity(utf8('another key'), SIGNED).ok).toBe(false)
+    expect(verifyMqttIdentity(toUtf8('another key'), SIGNED).ok).toBe(false)
   })
 
   it('refuses the unsigned two-part client id of older servers', () => {

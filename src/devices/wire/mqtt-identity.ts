@@ -11,7 +11,7 @@
  * Pure.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { base64, fromBase64, fromUtf8, utf8 } from '../../core/bytes.ts'
+import { toBase64, fromBase64, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { deviceIdInTopics, parseClientId, parseDeviceId } from './device-id.ts'
@@ -44,8 +44,8 @@ const MAX_PART = 256
 
 export function signMqttIdentity(key: Uint8Array, identity: MqttIdentity): MqttCredentials {
   const clientId = mqttClientId(identity)
-  const username = base64(utf8(JSON.stringify({ g: identity.generation })))
-  return { clientId, username, password: base64(signature(key, clientId, username)) }
+  const username = toBase64(toUtf8(JSON.stringify({ g: identity.generation })))
+  return { clientId, username, password: toBase64(signature(key, clientId, username)) }
 }
 
 export function mqttClientId(identity: { readonly deviceId: string; readonly clientId: string }): string {

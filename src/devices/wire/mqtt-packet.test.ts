@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { concat, fromHex, hex, utf8 } from '../../core/bytes.ts'
+import { concatBytes, fromHex, toHex, toUtf8 } from '../../core/bytes.ts'
 import {
   decodeMqttPacket,
   encodeConnect,
@@ -13,25 +13,25 @@ import {
 describe('MQTT packet', () => {
   it('connects with the flags of a stock device', () => {
     const bytes = encodeConnect({ clientId: 'ab', username: 'u', password: 'p', keepAliveSeconds: 240 })
-    expect(hex(bytes)).toBe('101400044d51545404c200f000026162000175000170')
+    expect(toHex(bytes)).toBe('101400044d51545404c200f000026162000175000170')
   })
 
   it('publishes and subscribes', () => {
-    expect(hex(encodePublish('t', utf8('{}')))).toBe('30050001747b7d')
-    expect(hex(encodeSubscribe(1, 't', 1))).toBe('8206000100017401')
+    expect(toHex(encodePublish('t', toUtf8('{}')))).toBe('30050001747b7d')
+    expect(toHex(encodeSubscribe(1, 't', 1))).toBe('8206000100017401')
   })
 
   it('writes lengths beyond one byte', () => {
-    expect(hex(encodePublish('t', new Uint8Array(200)).subarray(0, 3))).toBe('30cb01')
+    expect(toHex(encodePublish('t', new Uint8Array(200)).subarray(0, 3))).toBe('30cb01')
   })
 
   it('reads what a broker sends', () => {
     expect(decodeMqttPacket(fromHex('20 02 00 05'))).toEqual({ packet: { kind: 'connack', returnCode: 5 }, size: 4 })
     expect(decodeMqttPacket(fromHex('30 05 0001 74 7b7d ff'))).toEqual({
-      packet: { kind: 'publish', topic: 't', qos: 0, payload: utf8('{}') },
+      packet: { kind: 'publish', topic: 't', qos: 0, payload: toUtf8('{}') },
       size: 7,
     })
-    expect(decodeMqttPacket(fromHex('32 05 0001 74 0007'))).toMatchObject({ packet: { qos: 1, payload: utf8('') } })
+    expect(decodeMqttPacket(fromHex('32 05 0001 74 0007'))).toMatchObject({ packet: { qos: 1, payload: toUtf8('') } })
     expect(decodeMqttPacket(fromHex('90 03 0001 80'))).toMatchObject({ packet: { returnCodes: [0x80] } })
     expect(decodeMqttPacket(fromHex('d0 00'))).toMatchObject({ packet: { kind: 'pingresp' } })
   })
@@ -44,7 +44,7 @@ describe('MQTT packet', () => {
   })
 
   it('follows lengths over any cut and stops at one that is too long', () => {
-    const stream = concat(
+    const stream = concatBytes(
       encodePublish('a', new Uint8Array(300)),
       fromHex('c000'),
       encodePublish('b', new Uint8Array(9)),

@@ -5,7 +5,7 @@
  *
  * Pure.
  */
-import { concat, utf8 } from '../../core/bytes.ts'
+import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 
 export type MqttPacket =
   | { readonly kind: 'connack'; readonly returnCode: number }
@@ -25,17 +25,17 @@ export interface ConnectOptions {
 export function encodeConnect({ clientId, username, password, keepAliveSeconds }: ConnectOptions): Uint8Array {
   const flags = (username === undefined ? 0 : 0x80) | (password === undefined ? 0 : 0x40) | 0x02
   const payload = [clientId, username, password].filter((text) => text !== undefined).map(string)
-  return packet(0x10, concat(string('MQTT'), Uint8Array.of(4, flags), uint16(keepAliveSeconds), ...payload))
+  return packet(0x10, concatBytes(string('MQTT'), Uint8Array.of(4, flags), uint16(keepAliveSeconds), ...payload))
 }
 
 /** § 3.3, QoS 0, not retained. */
 export function encodePublish(topic: string, payload: Uint8Array): Uint8Array {
-  return packet(0x30, concat(string(topic), payload))
+  return packet(0x30, concatBytes(string(topic), payload))
 }
 
 /** § 3.8; only py-xiaozhi sends it. */
 export function encodeSubscribe(packetId: number, topic: string, qos: 0 | 1): Uint8Array {
-  return packet(0x82, concat(uint16(packetId), string(topic), Uint8Array.of(qos)))
+  return packet(0x82, concatBytes(uint16(packetId), string(topic), Uint8Array.of(qos)))
 }
 
 /** § 2.2.1. */
@@ -127,7 +127,7 @@ export function followLengths(state: PacketLengths, chunk: Uint8Array, limit: nu
       at += step
       continue
     }
-    header = concat(header, chunk.subarray(at, at + 1))
+    header = concatBytes(header, chunk.subarray(at, at + 1))
     at++
     const head = fixedHeader(header)
     if (head === undefined) continue
@@ -146,12 +146,12 @@ function packet(first: number, body: Uint8Array): Uint8Array {
     if (left <= 0x7f) break
   }
   if (length.length > 4) throw new RangeError(`an MQTT packet of ${body.length} bytes`)
-  return concat(Uint8Array.of(first, ...length), body)
+  return concatBytes(Uint8Array.of(first, ...length), body)
 }
 
 function string(text: string): Uint8Array {
-  const bytes = utf8(text)
-  return concat(uint16(bytes.length), bytes)
+  const bytes = toUtf8(text)
+  return concatBytes(uint16(bytes.length), bytes)
 }
 
 function uint16(value: number): Uint8Array {

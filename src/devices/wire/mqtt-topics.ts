@@ -19,7 +19,7 @@ export interface TopicTemplate {
 }
 
 /** Throws on a template that is not one: it comes from the configuration, which checks it with this. */
-export function topicTemplate(text: string): TopicTemplate {
+export function parseTopicTemplate(text: string): TopicTemplate {
   const levels = text.split('/')
   const at = levels.findIndex((level) => PLACEHOLDER.test(level))
   const rest = levels.toSpliced(at, 1)
@@ -32,7 +32,7 @@ export function topicFilter({ levels, at }: TopicTemplate): string {
   return levels.with(at, '+').join('/')
 }
 
-export function topicOf(
+export function topicForDevice(
   { levels, at }: TopicTemplate,
   identity: { readonly deviceId: string; readonly clientId: string },
 ): string {
@@ -40,7 +40,7 @@ export function topicOf(
   return levels.with(at, filling).join('/')
 }
 
-export function deviceOfTopic({ levels, at }: TopicTemplate, topic: string): string | undefined {
+export function deviceInTopic({ levels, at }: TopicTemplate, topic: string): string | undefined {
   const heard = topic.split('/')
   if (heard.length !== levels.length || levels.some((level, index) => index !== at && heard[index] !== level))
     return undefined

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { utf8 } from '../../core/bytes.ts'
+import { toUtf8 } from '../../core/bytes.ts'
 import { decodeMultipart, encodeMultipart, multipartBoundary } from './multipart.ts'
 
 const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
@@ -18,24 +18,26 @@ describe('multipart', () => {
       '------ESP32_CAMERA_BOUNDARY\r\nContent-Disposition: form-data; name="question"\r\n\r\nwho?\r\n' +
       '------ESP32_CAMERA_BOUNDARY\r\nContent-Disposition: form-data; name="file"; filename="camera.jpg"\r\n' +
       'Content-Type: image/jpeg\r\n\r\n\u0001\r\n--\u0002\r\n------ESP32_CAMERA_BOUNDARY--\r\n'
-    expect(decodeMultipart(BOUNDARY, utf8(body))).toEqual({
+    expect(decodeMultipart(BOUNDARY, toUtf8(body))).toEqual({
       ok: true,
       value: [
-        { name: 'question', filename: undefined, contentType: undefined, bytes: utf8('who?') },
-        { name: 'file', filename: 'camera.jpg', contentType: 'image/jpeg', bytes: utf8('\u0001\r\n--\u0002') },
+        { name: 'question', filename: undefined, contentType: undefined, bytes: toUtf8('who?') },
+        { name: 'file', filename: 'camera.jpg', contentType: 'image/jpeg', bytes: toUtf8('\u0001\r\n--\u0002') },
       ],
     })
   })
 
   it('refuses a form that is cut or none at all', () => {
-    expect(decodeMultipart(BOUNDARY, utf8('nothing')).ok).toBe(false)
-    const whole = encodeMultipart('b', [{ name: 'file', filename: 'x', contentType: 'image/jpeg', bytes: utf8('abc') }])
+    expect(decodeMultipart(BOUNDARY, toUtf8('nothing')).ok).toBe(false)
+    const whole = encodeMultipart('b', [
+      { name: 'file', filename: 'x', contentType: 'image/jpeg', bytes: toUtf8('abc') },
+    ])
     for (let size = 0; size < whole.length - 4; size++)
       expect(decodeMultipart('b', whole.subarray(0, size)).ok).toBe(false)
   })
 
   it('refuses more parts than any camera sends', () => {
-    const part = { name: 'file', filename: undefined, contentType: undefined, bytes: utf8('') }
+    const part = { name: 'file', filename: undefined, contentType: undefined, bytes: toUtf8('') }
     expect(
       decodeMultipart(
         'b',

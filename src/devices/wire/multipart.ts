@@ -5,11 +5,11 @@
  *
  * Pure.
  */
-import { concat, utf8 } from '../../core/bytes.ts'
+import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
-export interface Part {
+export interface MultipartPart {
   readonly name: string
   readonly filename: string | undefined
   readonly contentType: string | undefined
@@ -26,10 +26,10 @@ export function multipartBoundary(contentType: string | undefined): string | und
   return found?.[1] ?? found?.[2]
 }
 
-export function decodeMultipart(boundary: string, body: Uint8Array): Result<readonly Part[], MultipartFault> {
+export function decodeMultipart(boundary: string, body: Uint8Array): Result<readonly MultipartPart[], MultipartFault> {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const delimiter = Buffer.from(`--${boundary}`)
-  const parts: Part[] = []
+  const parts: MultipartPart[] = []
   let at = bytes.indexOf(delimiter)
   while (at >= 0 && parts.length <= MAX_PARTS) {
     const start = at + delimiter.length
@@ -44,7 +44,7 @@ export function decodeMultipart(boundary: string, body: Uint8Array): Result<read
   return fail({ kind: 'not-multipart', problem: at < 0 ? 'the boundary does not occur' : 'the form is cut off' })
 }
 
-function part(head: string, bytes: Uint8Array): Part {
+function part(head: string, bytes: Uint8Array): MultipartPart {
   return {
     name: /[;\s]name="([^"]*)"/i.exec(head)?.[1] ?? '',
     filename: /[;\s]filename="([^"]*)"/i.exec(head)?.[1],
@@ -53,12 +53,12 @@ function part(head: string, bytes: Uint8Array): Part {
   }
 }
 
-export function encodeMultipart(boundary: string, parts: readonly Part[]): Uint8Array {
+export function encodeMultipart(boundary: string, parts: readonly MultipartPart[]): Uint8Array {
   const pieces = parts.flatMap(({ name, filename, contentType, bytes }) => {
     const file = filename === undefined ? '' : `; filename="${filename}"`
     const type = contentType === undefined ? '' : `Content-Type: ${contentType}\r\n`
     const head = `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n${type}\r\n`
-    return [utf8(head), bytes, utf8('\r\n')]
+    return [toUtf8(head), bytes, toUtf8('\r\n')]
   })
-  return concat(...pieces, utf8(`--${boundary}--\r\n`))
+  return concatBytes(...pieces, toUtf8(`--${boundary}--\r\n`))
 }

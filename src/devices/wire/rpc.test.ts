@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { decodeRpc, rpcRequest } from './rpc.ts'
+import { decodeRpc, createRpcRequest } from './rpc.ts'
 
 const error = (value: unknown) => decodeRpc({ jsonrpc: '2.0', id: 3, error: value as never })
 
 describe('RPC', () => {
   it('throws on an id that would come back as another one', () => {
     for (const id of [0, -1, 1.5, 2_147_483_648])
-      expect(() => rpcRequest({ id, method: 'ping', params: {} })).toThrow(RangeError)
-    expect(rpcRequest({ id: 2_147_483_647, method: 'ping', params: {} })).toMatchObject({ id: 2_147_483_647 })
+      expect(() => createRpcRequest({ id, method: 'ping', params: {} })).toThrow(RangeError)
+    expect(createRpcRequest({ id: 2_147_483_647, method: 'ping', params: {} })).toMatchObject({ id: 2_147_483_647 })
   })
 
   it('reads an error with a code and without one', () => {

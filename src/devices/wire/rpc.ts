@@ -39,7 +39,7 @@ export interface RpcRequest {
 }
 
 /** Member order as in spec 3, so that a transcript can be held against it. */
-export function rpcRequest({ id, method, params }: RpcRequest): JsonObject {
+export function createRpcRequest({ id, method, params }: RpcRequest): JsonObject {
   if (!Number.isInteger(id) || id < 1 || id > MAX_ID) throw new RangeError(`request id ${id} does not fit a device`)
   return { jsonrpc: '2.0', method, params, id }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeDeviceFrame } from './envelope.ts'
-import { salvage } from './salvage.ts'
+import { salvageRpc } from './salvage.ts'
 
 const error = (id: number, body: string) =>
   `{"session_id":"S1","type":"mcp","payload":{"jsonrpc":"2.0","id":${id},"error":{${body}}}}`
@@ -19,7 +19,7 @@ describe('salvage', () => {
   })
 
   it('reads the code where newer firmware has one', () => {
-    expect(salvage(error(8, '"code":-32603,"message":"bad \\x "y""'))).toEqual({
+    expect(salvageRpc(error(8, '"code":-32603,"message":"bad \\x "y""'))).toEqual({
       kind: 'error',
       id: 8,
       error: { code: -32_603, message: 'bad \\x "y"' },
@@ -27,25 +27,27 @@ describe('salvage', () => {
   })
 
   it('reads a text with line breaks', () => {
-    expect(salvage(error(9, '"message":"line\none"'))).toMatchObject({ error: { message: 'line\none' } })
+    expect(salvageRpc(error(9, '"message":"line\none"'))).toMatchObject({ error: { message: 'line\none' } })
   })
 
   it('reads a page whose cursor is a tool name with a quote in it', () => {
     const page = '{"tools":[{"name":"x","description":"has \\"nextCursor\\"","inputSchema":{}}],"nextCursor":"say"hi"'
-    expect(salvage(`{"session_id":"S1","type":"mcp","payload":{"jsonrpc":"2.0","id":4,"result":${page}}}}`)).toEqual({
-      kind: 'result',
-      id: 4,
-      result: {
-        tools: [{ name: 'x', description: 'has "nextCursor"', inputSchema: {} }],
-        nextCursor: 'say"hi',
+    expect(salvageRpc(`{"session_id":"S1","type":"mcp","payload":{"jsonrpc":"2.0","id":4,"result":${page}}}}`)).toEqual(
+      {
+        kind: 'result',
+        id: 4,
+        result: {
+          tools: [{ name: 'x', description: 'has "nextCursor"', inputSchema: {} }],
+          nextCursor: 'say"hi',
+        },
       },
-    })
+    )
   })
 
   it('recognises nothing in other broken text', () => {
-    expect(salvage('{"type":"mcp","payload":{"jsonrpc":"2.0","id":7,"result":{"content":[')).toBeUndefined()
-    expect(salvage('{"type":"listen","id":7,"error":{"message":"a"b"}}')).toBeUndefined()
-    expect(salvage(error(9_999_999_999, '"message":"a"b"'))).toBeUndefined()
+    expect(salvageRpc('{"type":"mcp","payload":{"jsonrpc":"2.0","id":7,"result":{"content":[')).toBeUndefined()
+    expect(salvageRpc('{"type":"listen","id":7,"error":{"message":"a"b"}}')).toBeUndefined()
+    expect(salvageRpc(error(9_999_999_999, '"message":"a"b"'))).toBeUndefined()
   })
 
   it('gives back any text that a device pasted in unescaped', () => {
@@ -53,13 +55,13 @@ describe('salvage', () => {
     const texts = fc.string({ maxLength: 200 }).filter((text) => !/"\s*\}*\s*$/.test(text))
     fc.assert(
       fc.property(texts, (text) => {
-        expect(salvage(error(5, `"message":"${text}"`))).toMatchObject({
+        expect(salvageRpc(error(5, `"message":"${text}"`))).toMatchObject({
           kind: 'error',
           id: 5,
           error: { message: text },
         })
       }),
     )
-    expect(salvage(error(5, '"message":"it said "no"}"'))).toMatchObject({ kind: 'error', id: 5 })
+    expect(salvageRpc(error(5, '"message":"it said "no"}"'))).toMatchObject({ kind: 'error', id: 5 })
   })
 })

@@ -26,7 +26,7 @@ const TAIL = /"\s*\}{1,3}\s*$/
 const MAX_MESSAGE = 4_096
 
 /** Called with text that failed to parse; `undefined` when no answer can be recognised in it. */
-export function salvage(text: string): RpcMessage | undefined {
+export function salvageRpc(text: string): RpcMessage | undefined {
   if (!MCP_MARK.test(text)) return undefined
   return salvageError(text) ?? salvageList(text)
 }

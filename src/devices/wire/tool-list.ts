@@ -29,7 +29,7 @@ export interface ToolPage {
   readonly skipped: readonly string[]
 }
 
-export interface ServerInfo {
+export interface DeviceServerInfo {
   /** The board's name. */
   readonly name: string
   /** The firmware's version. */
@@ -95,7 +95,7 @@ function isDeep(value: Json, left = MAX_SCHEMA_DEPTH): boolean {
 }
 
 /** Never fails: a device that answers at all is worth listing, whatever it calls itself. */
-export function decodeServerInfo(result: Json): ServerInfo {
+export function decodeServerInfo(result: Json): DeviceServerInfo {
   const info = isJsonObject(result) ? result['serverInfo'] : undefined
   const text = (value: Json | undefined) => (typeof value === 'string' ? value.slice(0, 128).toWellFormed() : '')
   return isJsonObject(info) ? { name: text(info['name']), version: text(info['version']) } : { name: '', version: '' }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import { decodeUdpAudio, encodeUdpAudio } from './udp-audio.ts'
 
 const OPUS = fromHex('01 02 03 04')
@@ -9,9 +9,9 @@ describe('UDP audio', () => {
 
   it('writes size, timestamp and sequence over the nonce', () => {
     const bytes = encodeUdpAudio(keys, { timestampMs: 60, sequence: 1, opus: OPUS })
-    expect(hex(bytes.subarray(0, 16))).toBe('01000004deadbeef0000003c00000001')
+    expect(toHex(bytes.subarray(0, 16))).toBe('01000004deadbeef0000003c00000001')
     expect(bytes.length).toBe(20)
-    expect(hex(bytes.subarray(16))).not.toBe('01020304')
+    expect(toHex(bytes.subarray(16))).not.toBe('01020304')
   })
 
   it('reads with the same key what was written', () => {

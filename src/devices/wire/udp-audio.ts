@@ -10,7 +10,7 @@
  * Pure.
  */
 import { createCipheriv } from 'node:crypto'
-import { concat, fromHex } from '../../core/bytes.ts'
+import { concatBytes, fromHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
@@ -36,7 +36,7 @@ export function encodeUdpAudio(keys: UdpKeys, packet: Omit<UdpAudio, 'ssrc'>): U
   view.setUint16(2, packet.opus.length)
   view.setUint32(8, packet.timestampMs)
   view.setUint32(12, packet.sequence)
-  return concat(header, cipher(keys.keyHex, header, packet.opus))
+  return concatBytes(header, cipher(keys.keyHex, header, packet.opus))
 }
 
 /** The only part of a datagram that says whose it is; `undefined` for what is no audio. */

@@ -11,39 +11,48 @@ import type { BackoffSchedule } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import { fail } from '../../core/result.ts'
-import type { Heard, Line } from '../wire/line.ts'
-import { SILENCE, newLine, step } from '../wire/line.ts'
+import type { LineEvent, BusLine } from '../wire/line.ts'
+import { SILENCE, newBusLine, stepLine } from '../wire/line.ts'
 import { SYN } from '../wire/symbol.ts'
-import type { Access, AccessEffect, SeatId } from './access.ts'
+import type { BusAccess, AccessEffect, BusClientId } from './bus-access.ts'
 import {
-  cancel,
-  forgetAll,
-  initiatorsOf,
-  leaveSeat,
-  newAccess,
-  onFailed,
-  onStarted,
-  onSymbol,
-  onTelegramOf,
-  say,
-  takeSeat,
-  want,
-} from './access.ts'
+  cancelBusRequest,
+  resetBusAccess,
+  listInitiators,
+  removeBusClient,
+  newBusAccess,
+  takeFailed,
+  takeStarted,
+  takeSymbol,
+  noteTelegramFrom,
+  sendSymbol,
+  addBusClient,
+  requestBus,
+} from './bus-access.ts'
 import { AddressClient } from './address-client.ts'
 import { BusEvents } from './bus-events.ts'
-import type { Bus, BusEvent, BusFault, BusRequest, BusStatus, Reply, SendOptions, TransportClass } from './bus.ts'
+import type {
+  EbusConnection,
+  BusEvent,
+  BusFault,
+  BusRequest,
+  BusStatus,
+  BusReply,
+  SendOptions,
+  TransportClass,
+} from './bus.ts'
 import { InfoClient } from './info-client.ts'
 import type { AdapterInfo } from './info.ts'
 import { PortClient } from './port-client.ts'
 import type { PortEvent, PortProtocol } from './port.ts'
 import { SendClient } from './send-client.ts'
-import type { SeatHost, SeatNews, SharedSeat } from './shared-seat.ts'
-import type { Transport } from './transport.ts'
+import type { SharedPortHost, SharedClientEvent, SharedPortClient } from './shared-port-client.ts'
+import type { ByteTransport } from './transport.ts'
 
 export interface AdapterBusOptions {
   readonly id: string
   readonly transportClass: TransportClass
-  readonly transport: Transport
+  readonly transport: ByteTransport
   readonly newProtocol: () => PortProtocol
   readonly source: number | 'auto'
   /** How long to listen before an address is chosen. */
@@ -56,7 +65,7 @@ export interface AdapterBusOptions {
   readonly random: () => number
 }
 
-const OWN_SEAT: SeatId = 0
+const OWN_SEAT: BusClientId = 0
 /** For what no symbol brings about: silence, telemetry, the search for an address. */
 const TICK_MS = 250
 /**
@@ -69,18 +78,18 @@ const RECONNECT_TICKS = 240
 /** For the question whether anybody answers at an address. Silence means that it is free. */
 const PROBE_DEADLINE_MS = 3_000
 
-export class AdapterBus implements Bus, SeatHost {
+export class AdapterBus implements EbusConnection, SharedPortHost {
   readonly id: string
   readonly seatHost = this
   readonly #options: AdapterBusOptions
   readonly #port: PortClient
   readonly #sender: SendClient
-  readonly #line: Line = newLine()
-  readonly #access: Access = newAccess()
+  readonly #line: BusLine = newBusLine()
+  readonly #access: BusAccess = newBusAccess()
   readonly #address: AddressClient
   readonly #info: InfoClient
   readonly #events: BusEvents
-  readonly #seats = new Map<SeatId, (news: SeatNews) => void>()
+  readonly #seats = new Map<BusClientId, (news: SharedClientEvent) => void>()
   readonly #timer: NodeJS.Timeout
   #signal: 'unknown' | 'present' | 'absent' = 'unknown'
   /** Ticks since the last SYN; the first of them may have come right behind it. */
@@ -104,15 +113,15 @@ export class AdapterBus implements Bus, SeatHost {
         this.#sender.pump()
       },
     })
-    takeSeat(this.#access, OWN_SEAT)
+    addBusClient(this.#access, OWN_SEAT)
     this.#sender = new SendClient({
       capacity: options.queueCapacity,
       address: () => (this.#ready && this.#signal === 'present' ? this.#address.admitted : undefined),
       excuse: () =>
         this.#address.admitted === undefined ? { kind: 'no-source', state: this.#address.state } : undefined,
-      want: (address) => this.#apply(want(this.#access, OWN_SEAT, address)),
-      cancel: () => this.#apply(cancel(this.#access, OWN_SEAT)),
-      say: (symbol) => this.#apply(say(this.#access, OWN_SEAT, symbol)),
+      want: (address) => this.#apply(requestBus(this.#access, OWN_SEAT, address)),
+      cancel: () => this.#apply(cancelBusRequest(this.#access, OWN_SEAT)),
+      say: (symbol) => this.#apply(sendSymbol(this.#access, OWN_SEAT, symbol)),
     })
     this.#port = new PortClient({
       ...options,
@@ -124,7 +133,7 @@ export class AdapterBus implements Bus, SeatHost {
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
   }
 
-  send(request: BusRequest, options: SendOptions): Promise<Result<Reply, BusFault>> {
+  send(request: BusRequest, options: SendOptions): Promise<Result<BusReply, BusFault>> {
     const refusal = this.#refusal()
     return refusal === undefined ? this.#sender.send(request, options) : Promise.resolve(fail(refusal))
   }
@@ -151,24 +160,24 @@ export class AdapterBus implements Bus, SeatHost {
       queued: this.#sender.queued,
       symbols: this.#line.symbols,
       reconnects: this.#port.reconnects,
-      initiators: initiatorsOf(this.#access).filter((heard) => heard !== address),
+      initiators: listInitiators(this.#access).filter((heard) => heard !== address),
     }
   }
 
   /** A place at this adapter for somebody who speaks the enhanced protocol to us. */
-  share(listen: (news: SeatNews) => void): SharedSeat {
+  share(listen: (news: SharedClientEvent) => void): SharedPortClient {
     const seat = this.#nextSeat++
-    takeSeat(this.#access, seat)
+    addBusClient(this.#access, seat)
     this.#seats.set(seat, listen)
     return {
-      want: (address) => this.#apply(want(this.#access, seat, address)),
-      cancel: () => this.#apply(cancel(this.#access, seat)),
-      say: (symbol) => this.#apply(say(this.#access, seat, symbol)),
+      want: (address) => this.#apply(requestBus(this.#access, seat, address)),
+      cancel: () => this.#apply(cancelBusRequest(this.#access, seat)),
+      say: (symbol) => this.#apply(sendSymbol(this.#access, seat, symbol)),
       askInfo: (id, asker) => this.#info.ask(id, asker),
       features: () => this.#info.info.features ?? 0,
       leave: () => {
         this.#seats.delete(seat)
-        this.#apply(leaveSeat(this.#access, seat))
+        this.#apply(removeBusClient(this.#access, seat))
       },
     }
   }
@@ -236,13 +245,13 @@ export class AdapterBus implements Bus, SeatHost {
     switch (event.kind) {
       case 'symbol':
         this.#isUnanswered = false
-        this.#hear(event.symbol, () => onSymbol(this.#access, event.symbol))
+        this.#hear(event.symbol, () => takeSymbol(this.#access, event.symbol))
         break
       case 'started':
-        this.#hear(event.address, () => onStarted(this.#access, event.address))
+        this.#hear(event.address, () => takeStarted(this.#access, event.address))
         break
       case 'failed':
-        this.#hear(event.winner, () => onFailed(this.#access, event.winner))
+        this.#hear(event.winner, () => takeFailed(this.#access, event.winner))
         break
       case 'ready':
         this.#ready = true
@@ -264,7 +273,7 @@ export class AdapterBus implements Bus, SeatHost {
         break
       case 'decode-fault':
         // Symbols are missing somewhere in between: what was being collected is not to be believed.
-        this.#tellHeard(step(this.#line, SILENCE), this.#access.owner)
+        this.#tellHeard(stepLine(this.#line, SILENCE), this.#access.owner)
         this.#events.emit({ kind: 'decode-fault', detail: event.detail })
         break
     }
@@ -272,12 +281,12 @@ export class AdapterBus implements Bus, SeatHost {
 
   /** Line first: whose telegram it was is only known until access hears the SYN that ends it. */
   #hear(symbol: number, tellAccess: () => readonly AccessEffect[]): void {
-    this.#tellHeard(step(this.#line, symbol), this.#access.owner)
+    this.#tellHeard(stepLine(this.#line, symbol), this.#access.owner)
     this.#apply(tellAccess())
     if (symbol === SYN) this.#onSyn()
   }
 
-  #tellHeard(heard: Heard | undefined, owner: Access['owner']): void {
+  #tellHeard(heard: LineEvent | undefined, owner: BusAccess['owner']): void {
     if (heard === undefined) return
     const own = owner === OWN_SEAT
     if (heard.kind === 'broken') {
@@ -288,7 +297,7 @@ export class AdapterBus implements Bus, SeatHost {
     const { exchange } = heard
     // A client of the shared port may use our address: it takes turns with us, so there is no conflict.
     if (owner === undefined) {
-      onTelegramOf(this.#access, exchange.telegram.source)
+      noteTelegramFrom(this.#access, exchange.telegram.source)
       this.#address.onForeign(exchange.telegram)
     }
     this.#events.emit({ kind: 'exchange', exchange, own })
@@ -326,8 +335,8 @@ export class AdapterBus implements Bus, SeatHost {
 
   /** Nothing that was under way on the wire is still true. */
   #startAfresh(): void {
-    this.#tellHeard(step(this.#line, SILENCE), this.#access.owner)
-    forgetAll(this.#access)
+    this.#tellHeard(stepLine(this.#line, SILENCE), this.#access.owner)
+    resetBusAccess(this.#access)
   }
 
   #meet(features: number | undefined): void {

@@ -6,24 +6,24 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import type { Telegram } from '../wire/telegram.ts'
-import type { BusFault, Reply, SourceState } from './bus.ts'
+import type { BusFault, BusReply, SourceState } from './bus.ts'
 import type { SourceSelection } from './source-selection.ts'
 import {
   newSourceSelection,
-  onForeignTelegram,
-  onProbe,
-  onSignal,
-  onSilence,
-  onTime,
-  probeOf,
-  verdictOf,
+  noteForeignTelegram,
+  takeProbeVerdict,
+  noteSignal,
+  noteSilence,
+  nextSourceProbe,
+  probeTelegram,
+  toProbeVerdict,
 } from './source-selection.ts'
 
 export interface AddressClientOptions {
   readonly source: number | 'auto'
   readonly listenMs: number
   readonly clock: Clock
-  readonly probe: (telegram: Telegram) => Promise<Result<Reply, BusFault>>
+  readonly probe: (telegram: Telegram) => Promise<Result<BusReply, BusFault>>
   /** Told whenever the state has changed. */
   readonly onChange: (state: SourceState, address: number | undefined) => void
 }
@@ -47,27 +47,29 @@ export class AddressClient {
   }
 
   onSignal(): void {
-    onSignal(this.#selection, this.#options.clock.monotonic())
+    noteSignal(this.#selection, this.#options.clock.monotonic())
   }
 
   onSilence(): void {
-    this.#watched(() => onSilence(this.#selection))
+    this.#watched(() => noteSilence(this.#selection))
   }
 
   onForeign(telegram: Telegram): void {
-    this.#watched(() => onForeignTelegram(this.#selection, telegram, this.#options.clock.monotonic()))
+    this.#watched(() => noteForeignTelegram(this.#selection, telegram, this.#options.clock.monotonic()))
   }
 
   /** To be called now and then while the bus can be used. */
   tick(): void {
-    const candidate = this.#watched(() => onTime(this.#selection, this.#options.clock.monotonic()))
+    const candidate = this.#watched(() => nextSourceProbe(this.#selection, this.#options.clock.monotonic()))
     if (candidate !== undefined) void this.#probe(candidate)
   }
 
   async #probe(candidate: number): Promise<void> {
     for (let next: number | undefined = candidate; next !== undefined;) {
-      const probed = await this.#options.probe(probeOf(next))
-      next = this.#watched(() => onProbe(this.#selection, verdictOf(probed), this.#options.clock.monotonic()))
+      const probed = await this.#options.probe(probeTelegram(next))
+      next = this.#watched(() =>
+        takeProbeVerdict(this.#selection, toProbeVerdict(probed), this.#options.clock.monotonic()),
+      )
     }
   }
 

@@ -4,25 +4,25 @@
  * Does I/O.
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
-import { RECONNECT } from '../../core/backoff.ts'
+import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import { AdapterBus } from './adapter-bus-client.ts'
-import type { Bus, TransportClass } from './bus.ts'
+import type { EbusConnection, TransportClass } from './bus.ts'
 import { EbusdBus } from './ebusd-client.ts'
-import type { Endpoint } from './endpoint.ts'
-import { enhancedPort } from './enhanced-port.ts'
+import type { AdapterEndpoint } from './endpoint.ts'
+import { createEnhancedPort } from './enhanced-port.ts'
 import { mdnsTransport } from './mdns-transport.ts'
-import { plainPort } from './plain-port.ts'
+import { createPlainPort } from './plain-port.ts'
 import type { PortProtocol } from './port.ts'
 import { serialTransport } from './serial-transport.ts'
 import { tcpTransport } from './tcp-transport.ts'
-import type { Transport } from './transport.ts'
+import type { ByteTransport } from './transport.ts'
 import { udpTransport } from './udp-transport.ts'
 
-export interface BusOptions {
+export interface EbusConnectionOptions {
   readonly id: string
-  readonly endpoint: Endpoint
+  readonly endpoint: AdapterEndpoint
   /** An initiator address, or `auto`: listen first, then take a free one. Over ebusd, `auto` is ebusd's own. */
   readonly source: number | 'auto'
   readonly listenMs?: number
@@ -38,23 +38,23 @@ const ENS_BAUD = 115_200
 const BUS_BAUD = 2_400
 
 /** Returns at once; connecting, and connecting again, go on until it is closed. */
-export function openBus(options: BusOptions): Bus {
+export function openEbus(options: EbusConnectionOptions): EbusConnection {
   const defaults = {
     listenMs: 5_000,
     queueCapacity: 64,
     telemetryMs: 30_000,
-    backoff: RECONNECT,
+    backoff: RECONNECT_BACKOFF,
     clock: systemClock,
     random: Math.random,
   }
   const { endpoint, ...rest } = { ...defaults, ...options }
   if (endpoint.kind === 'ebusd') return new EbusdBus({ ...rest, ...endpoint })
-  return new AdapterBus({ ...rest, ...wayTo(endpoint) })
+  return new AdapterBus({ ...rest, ...selectTransport(endpoint) })
 }
 
 /** How bytes get to an adapter, and what they mean there. */
-export function wayTo(endpoint: Endpoint): {
-  readonly transport: Transport
+export function selectTransport(endpoint: AdapterEndpoint): {
+  readonly transport: ByteTransport
   readonly transportClass: TransportClass
   readonly newProtocol: () => PortProtocol
 } {
@@ -62,21 +62,21 @@ export function wayTo(endpoint: Endpoint): {
     const { kind, path } = endpoint
     const baud = kind === 'enh' ? ENH_BAUD : kind === 'ens' ? ENS_BAUD : BUS_BAUD
     return kind === 'serial'
-      ? { transport: serialTransport({ path, baud }), transportClass: 'serial-plain', newProtocol: plainPort }
-      : { transport: serialTransport({ path, baud }), transportClass: kind, newProtocol: enhancedPort }
+      ? { transport: serialTransport({ path, baud }), transportClass: 'serial-plain', newProtocol: createPlainPort }
+      : { transport: serialTransport({ path, baud }), transportClass: kind, newProtocol: createEnhancedPort }
   }
   switch (endpoint.kind) {
     case 'tcp':
-      return { transport: tcpTransport(endpoint), transportClass: 'tcp-plain', newProtocol: plainPort }
+      return { transport: tcpTransport(endpoint), transportClass: 'tcp-plain', newProtocol: createPlainPort }
     case 'mdns':
-      return { transport: mdnsTransport(endpoint), transportClass: 'enh', newProtocol: enhancedPort }
+      return { transport: mdnsTransport(endpoint), transportClass: 'enh', newProtocol: createEnhancedPort }
     case 'udp':
-      return { transport: udpTransport(endpoint), transportClass: 'udp-plain', newProtocol: plainPort }
+      return { transport: udpTransport(endpoint), transportClass: 'udp-plain', newProtocol: createPlainPort }
     default:
       return {
         transport: tcpTransport(endpoint),
         transportClass: endpoint.kind === 'ens' ? 'ens' : 'enh',
-        newProtocol: enhancedPort,
+        newProtocol: createEnhancedPort,
       }
   }
 }

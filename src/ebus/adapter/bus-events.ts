@@ -5,8 +5,8 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { BoundedQueue } from './bounded-queue.ts'
-import type { BusEvent, BusHappening } from './bus.ts'
-import { isForeign, newDialect, noteDialect } from './dialect.ts'
+import type { BusEvent, BusNotice } from './bus.ts'
+import { isForeignDialect, newDialect, noteDialect } from './dialect.ts'
 
 /** A minute of the busiest bus there is. */
 const CAPACITY = 1_024
@@ -23,7 +23,7 @@ export class BusEvents {
 
   /** Whether what is heard looks like another protocol than the one it is read in. */
   get misread(): boolean {
-    return isForeign(this.#dialect)
+    return isForeignDialect(this.#dialect)
   }
 
   subscribe(): BoundedQueue<BusEvent> {
@@ -33,7 +33,7 @@ export class BusEvents {
     return queue
   }
 
-  emit(happening: BusHappening): void {
+  emit(happening: BusNotice): void {
     noteDialect(this.#dialect, happening)
     if (this.#subscribers.size === 0) return
     const event: BusEvent = { ...happening, atMs: this.#clock.now() }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { BusFault } from './bus.ts'
-import { mayHaveActed } from './bus.ts'
+import { mayTargetHaveActed } from './bus.ts'
 
 describe('a fault', () => {
   it.each<[BusFault, boolean]>([
@@ -17,6 +17,6 @@ describe('a fault', () => {
     [{ kind: 'collision', attempts: 3 }, false],
     [{ kind: 'no-source', state: 'listening' }, false],
   ])('%j leaves open whether the target acted: %s', (fault, open) => {
-    expect(mayHaveActed(fault)).toBe(open)
+    expect(mayTargetHaveActed(fault)).toBe(open)
   })
 })

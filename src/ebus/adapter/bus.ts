@@ -7,10 +7,10 @@
  * Pure.
  */
 import type { Result } from '../../core/result.ts'
-import type { Breakage } from '../wire/line.ts'
-import type { Exchange, Telegram } from '../wire/telegram.ts'
+import type { LineBreakage } from '../wire/line.ts'
+import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import type { AdapterInfo } from './info.ts'
-import type { SeatHost } from './shared-seat.ts'
+import type { SharedPortHost } from './shared-port-client.ts'
 
 /** A telegram without its source: that is the bus's own admitted address, or nobody's. */
 export type BusRequest = Omit<Telegram, 'source'>
@@ -28,7 +28,7 @@ export interface SendOptions {
   readonly repeatable?: boolean
 }
 
-export interface Reply {
+export interface BusReply {
   /** As sent, source included. */
   readonly telegram: Telegram
   /** There exactly when the request went to a target; empty means "not known" or "accepted". */
@@ -39,7 +39,7 @@ export interface Reply {
 export type SendPhase = 'queued' | 'arbitrating' | 'talking'
 
 /** What can strike a send at any moment. */
-export type Interruption =
+export type SendInterruption =
   /** The adapter is not connected, or no longer. */
   | { readonly kind: 'disconnected'; readonly reason: string }
   /** Connected, but the bus carries no SYN: cable, power, or a stuck line. */
@@ -50,7 +50,7 @@ export type Interruption =
   | { readonly kind: 'closed' }
 
 export type BusFault =
-  | (Interruption & { readonly phase: SendPhase })
+  | (SendInterruption & { readonly phase: SendPhase })
   | { readonly kind: 'timed-out'; readonly afterMs: number; readonly phase: SendPhase }
   /** No initiator address is free, or the search for one has not ended. */
   | { readonly kind: 'no-source'; readonly state: SourceState }
@@ -70,7 +70,7 @@ export type BusFault =
   | { readonly kind: 'ebusd'; readonly message: string }
 
 /** Whether the target may have done what it was told although there is no answer: the outcome of a write is unknown. */
-export function mayHaveActed(fault: BusFault): boolean {
+export function mayTargetHaveActed(fault: BusFault): boolean {
   switch (fault.kind) {
     case 'answer-lost':
     case 'answer-garbled':
@@ -93,17 +93,17 @@ export type TransportClass = 'enh' | 'ens' | 'tcp-plain' | 'udp-plain' | 'serial
 /** `forbidden`: somebody else's ebusd has the address and sends nothing for us. */
 export type SourceState = 'listening' | 'probing' | 'admitted' | 'none-free' | 'not-ours' | 'forbidden'
 
-export type BusEvent = BusHappening & {
+export type BusEvent = BusNotice & {
   /** Wall clock, milliseconds since 1970, at the last symbol. */
   readonly atMs: number
 }
 
-export type BusHappening =
+export type BusNotice =
   /** `own` is true for what this gateway sent; then the same exchange is not third-party evidence. */
-  | { readonly kind: 'exchange'; readonly exchange: Exchange; readonly own: boolean }
+  | { readonly kind: 'exchange'; readonly exchange: TelegramExchange; readonly own: boolean }
   | {
       readonly kind: 'broken'
-      readonly reason: Breakage
+      readonly reason: LineBreakage
       readonly command: Uint8Array
       readonly response: Uint8Array
       readonly own: boolean
@@ -139,15 +139,15 @@ export interface BusStatus {
   readonly initiators: readonly number[]
 }
 
-export interface Bus {
+export interface EbusConnection {
   readonly id: string
-  send(request: BusRequest, options: SendOptions): Promise<Result<Reply, BusFault>>
+  send(request: BusRequest, options: SendOptions): Promise<Result<BusReply, BusFault>>
   /** From now on. Ends when the bus closes or the consumer leaves the loop; bounded, see `missed`. */
   events(): AsyncIterableIterator<BusEvent> & Disposable
   /** What the adapter says about itself; `undefined` while nothing is known. */
   info(): AdapterInfo | undefined
   status(): BusStatus
   /** For the shared port; `undefined` where there are no symbols to share. */
-  readonly seatHost: SeatHost | undefined
+  readonly seatHost: SharedPortHost | undefined
   close(): Promise<void>
 }

@@ -9,9 +9,9 @@
  *
  * Pure, but for the dialect it is given.
  */
-import type { BusHappening } from './bus.ts'
+import type { BusNotice } from './bus.ts'
 
-export interface Dialect {
+export interface AdapterDialect {
   /** Since the connection was made. */
   strange: number
   understood: boolean
@@ -22,11 +22,11 @@ const SYN_PAIR = 0xc6
 /** A second of an idle bus. Noise has this much of it, too, but then telegrams in between that are whole. */
 const STRANGE_ENOUGH = 25
 
-export function newDialect(): Dialect {
+export function newDialect(): AdapterDialect {
   return { strange: 0, understood: false }
 }
 
-export function noteDialect(dialect: Dialect, happening: BusHappening): void {
+export function noteDialect(dialect: AdapterDialect, happening: BusNotice): void {
   switch (happening.kind) {
     case 'connected':
       Object.assign(dialect, newDialect())
@@ -44,6 +44,6 @@ export function noteDialect(dialect: Dialect, happening: BusHappening): void {
   }
 }
 
-export function isForeign({ strange, understood }: Dialect): boolean {
+export function isForeignDialect({ strange, understood }: AdapterDialect): boolean {
   return strange >= STRANGE_ENOUGH && !understood
 }

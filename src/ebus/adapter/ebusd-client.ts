@@ -9,22 +9,22 @@
  * Does I/O.
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { dequeue, drain, enqueue, newTurns, withdraw } from '../../core/turns.ts'
-import type { Exchange } from '../wire/telegram.ts'
+import { dequeueFairly, drainQueue, enqueueFairly, newFairQueue, withdrawFromQueue } from '../../core/fair-queue.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
 import { commandBytes } from '../wire/telegram.ts'
 import { BusEvents } from './bus-events.ts'
 import type {
-  Bus,
+  EbusConnection,
   BusEvent,
   BusFault,
   BusRequest,
   BusStatus,
-  Interruption,
-  Reply,
+  SendInterruption,
+  BusReply,
   SendOptions,
   SendPhase,
 } from './bus.ts'
@@ -62,7 +62,7 @@ const MAX_ANSWER_LENGTH = 65_536
 /** What ebusd sends with unless told otherwise. */
 const EBUSD_ADDRESS = 0x31
 
-export class EbusdBus implements Bus {
+export class EbusdBus implements EbusConnection {
   readonly id: string
   readonly seatHost = undefined
   readonly #options: EbusdBusOptions
@@ -91,7 +91,7 @@ export class EbusdBus implements Bus {
     this.id = options.id
     this.#options = options
     this.#events = new BusEvents(options.clock)
-    this.#queue = newTurns<Command>(options.queueCapacity)
+    this.#queue = newFairQueue<Command>(options.queueCapacity)
     const shared = { ...options, transport: tcpTransport(options) }
     this.#commands = new TextClient({
       ...shared,
@@ -111,17 +111,17 @@ export class EbusdBus implements Bus {
     ]
   }
 
-  send(request: BusRequest, options: SendOptions): Promise<Result<Reply, BusFault>> {
+  send(request: BusRequest, options: SendOptions): Promise<Result<BusReply, BusFault>> {
     if (this.#closed) return Promise.resolve(fail({ kind: 'closed', phase: 'queued' }))
     if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled', phase: 'queued' }))
     if (!this.#commands.connected)
       return Promise.resolve(fail({ kind: 'disconnected', reason: this.#downReason, phase: 'queued' }))
     if (this.#forbidden) return Promise.resolve(fail({ kind: 'no-source', state: 'forbidden' }))
-    const { promise, resolve } = Promise.withResolvers<Result<Reply, BusFault>>()
+    const { promise, resolve } = Promise.withResolvers<Result<BusReply, BusFault>>()
     const { deadlineMs, signal, repeatable = false } = options
     const source = this.#options.source === 'auto' ? undefined : this.#options.source
     const telegram = { ...request, source: source ?? EBUSD_ADDRESS }
-    const finish = (result: Result<Reply, BusFault>): void => {
+    const finish = (result: Result<BusReply, BusFault>): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
       resolve(result)
@@ -141,7 +141,7 @@ export class EbusdBus implements Bus {
     }
     // ebusd cannot be interrupted: an answer nobody waits for any more is read and forgotten.
     const giveUp = (fault: BusFault): void => {
-      withdraw(this.#queue, command)
+      withdrawFromQueue(this.#queue, command)
       finish(fail(fault))
     }
     const phase = (): SendPhase => (this.#active?.command === command ? 'talking' : 'queued')
@@ -199,16 +199,16 @@ export class EbusdBus implements Bus {
     this.#events.emit({ kind: 'disconnected', reason })
   }
 
-  #failAll(interruption: Interruption): void {
+  #failAll(interruption: SendInterruption): void {
     const active = this.#active?.command
     this.#active = undefined
     active?.answer(fail({ ...interruption, phase: 'talking' }))
-    for (const command of drain(this.#queue)) command.answer(fail({ ...interruption, phase: 'queued' }))
+    for (const command of drainQueue(this.#queue)) command.answer(fail({ ...interruption, phase: 'queued' }))
   }
 
   #pump(): void {
     if (this.#active !== undefined || !this.#commands.connected) return
-    const command = dequeue(this.#queue)
+    const command = dequeueFairly(this.#queue)
     if (command === undefined) return
     this.#active = { command, lines: [], length: 0, sinceMs: this.#options.clock.monotonic() }
     this.#commands.write(command.line)
@@ -248,7 +248,7 @@ export class EbusdBus implements Bus {
 
   #enqueue(caller: string, command: Command): void {
     const { capacity } = this.#queue
-    enqueue(this.#queue, caller, command)?.answer(fail({ kind: 'queue-full', capacity }))
+    enqueueFairly(this.#queue, caller, command)?.answer(fail({ kind: 'queue-full', capacity }))
   }
 
   #setSignal(present: boolean): void {
@@ -298,18 +298,18 @@ export class EbusdBus implements Bus {
     this.#listing = new Map()
   }
 
-  #tellOwn(exchange: Exchange): void {
+  #tellOwn(exchange: TelegramExchange): void {
     this.#echoes.set(keyOf(exchange), this.#options.clock.monotonic() + ECHO_MS)
     this.#events.emit({ kind: 'exchange', exchange, own: true })
   }
 
-  #tellForeign(exchange: Exchange): void {
+  #tellForeign(exchange: TelegramExchange): void {
     if (this.#echoes.delete(keyOf(exchange))) return
     this.#initiators.add(exchange.telegram.source)
     this.#events.emit({ kind: 'exchange', exchange, own: false })
   }
 }
 
-function keyOf({ telegram, response }: Exchange): string {
-  return `${hex(commandBytes(telegram))}/${response === undefined ? '' : hex(response)}`
+function keyOf({ telegram, response }: TelegramExchange): string {
+  return `${toHex(commandBytes(telegram))}/${response === undefined ? '' : toHex(response)}`
 }

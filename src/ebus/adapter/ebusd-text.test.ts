@@ -2,9 +2,9 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
-import { mayHaveActed } from './bus.ts'
+import { mayTargetHaveActed } from './bus.ts'
 import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, readState } from './ebusd-text.ts'
-import { parseEndpoint } from './endpoint.ts'
+import { parseAdapterEndpoint } from './endpoint.ts'
 
 describe('ebusd text', () => {
   it('writes a request with its count, and its source where one is given', () => {
@@ -34,13 +34,13 @@ describe('ebusd text', () => {
     'leaves open whether a change was carried out after %j',
     (line) => {
       const read = readHexAnswer([line], { target: 0x15, repeatable: false })
-      expect(!read.ok && mayHaveActed(read.fault)).toBe(true)
+      expect(!read.ok && mayTargetHaveActed(read.fault)).toBe(true)
     },
   )
 
   it('is sure that nothing was changed where ebusd sends for nobody', () => {
     const read = readHexAnswer(['ERR: command not enabled'], { target: 0x15, repeatable: false })
-    expect(!read.ok && mayHaveActed(read.fault)).toBe(false)
+    expect(!read.ok && mayTargetHaveActed(read.fault)).toBe(false)
   })
 
   it('is sure that a change was refused', () => {
@@ -111,7 +111,7 @@ describe('endpoint', () => {
     ['ens:/dev/ttyUSB0', { kind: 'ens', path: '/dev/ttyUSB0' }],
     ['serial:/dev/ttyAMA0', { kind: 'serial', path: '/dev/ttyAMA0' }],
   ])('%s', (text, endpoint) => {
-    expect(parseEndpoint(text)).toEqual({ ok: true, value: endpoint })
+    expect(parseAdapterEndpoint(text)).toEqual({ ok: true, value: endpoint })
   })
 
   it.each([
@@ -125,7 +125,7 @@ describe('endpoint', () => {
     'tcp:a b:1',
     'mdns:x',
   ])('refuses %j and says what would do', (text) => {
-    const parsed = parseEndpoint(text)
+    const parsed = parseAdapterEndpoint(text)
     expect(parsed.ok ? '' : parsed.fault.expected).toContain('enh:host[:port]')
   })
 })

@@ -7,18 +7,19 @@
  *
  * Pure.
  */
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { isInitiator } from '../wire/address.ts'
-import type { Exchange, Telegram } from '../wire/telegram.ts'
-import { MAX_DATA, telegramForm } from '../wire/telegram.ts'
+import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
+import { MAX_TELEGRAM_DATA, telegramForm } from '../wire/telegram.ts'
 import type { BusFault, BusRequest } from './bus.ts'
 
 export function hexCommand({ target, primary, secondary, data }: BusRequest, source: number | undefined): string {
-  if (data.length > MAX_DATA) throw new RangeError(`telegram data of ${data.length} bytes, ${MAX_DATA} allowed`)
-  const from = source === undefined ? '' : `-s ${hex(Uint8Array.of(source))} `
-  return `hex ${from}${hex(Uint8Array.of(target, primary, secondary, data.length, ...data))}`
+  if (data.length > MAX_TELEGRAM_DATA)
+    throw new RangeError(`telegram data of ${data.length} bytes, ${MAX_TELEGRAM_DATA} allowed`)
+  const from = source === undefined ? '' : `-s ${toHex(Uint8Array.of(source))} `
+  return `hex ${from}${toHex(Uint8Array.of(target, primary, secondary, data.length, ...data))}`
 }
 
 /** All lines of one answer. A hex line counts even behind an error: ebusd says what failed first and then succeeds. */
@@ -52,13 +53,15 @@ function faultOf(message: string, repeatable: boolean): BusFault {
 }
 
 /** A telegram seen in direct mode. Answers to somebody's own sends have a colon and are not telegrams of others. */
-export function readDirectLine(line: string): Exchange | undefined {
+export function readDirectLine(line: string): TelegramExchange | undefined {
   const [command = '', response, ...more] = line.trim().split(/\s+/)
   return more.length > 0 ? undefined : exchangeOf(command, response)
 }
 
 /** One line of a grab, and how often it was seen so far. */
-export function readGrabLine(line: string): { readonly exchange: Exchange; readonly count: number } | undefined {
+export function readGrabLine(
+  line: string,
+): { readonly exchange: TelegramExchange; readonly count: number } | undefined {
   const groups = /^(?<command>[0-9a-f]+)(?: \/ (?<response>[0-9a-f]+))? = (?<count>\d+)/i.exec(line.trim())?.groups
   const exchange = groups === undefined ? undefined : exchangeOf(groups['command'] ?? '', groups['response'])
   return exchange === undefined ? undefined : { exchange, count: Number(groups?.['count']) }
@@ -69,7 +72,7 @@ export function readState(lines: readonly string[]): boolean {
   return lines.some((line) => line.startsWith('signal acquired'))
 }
 
-function exchangeOf(commandText: string, responseText: string | undefined): Exchange | undefined {
+function exchangeOf(commandText: string, responseText: string | undefined): TelegramExchange | undefined {
   const command = bytesOf(commandText)
   if (command === undefined || command.length < 5) return undefined
   const [source = 0, target = 0, primary = 0, secondary = 0, count = 0] = command

@@ -11,7 +11,7 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
-export type Endpoint =
+export type AdapterEndpoint =
   | { readonly kind: 'enh' | 'ens' | 'tcp' | 'udp' | 'ebusd'; readonly host: string; readonly port: number }
   | { readonly kind: 'enh' | 'ens' | 'serial'; readonly path: string }
   /** Looked for by its id, or the only one there is; `via` is an address of ours on the network to look in. */
@@ -31,7 +31,7 @@ const EXPECTED =
 const ADAPTER_PORT = 9_999
 const EBUSD_PORT = 8_888
 
-export function parseEndpoint(text: string): Result<Endpoint, EndpointFault> {
+export function parseAdapterEndpoint(text: string): Result<AdapterEndpoint, EndpointFault> {
   const wrong = fail<EndpointFault>({ kind: 'bad-endpoint', text, expected: EXPECTED })
   const network = NETWORK.exec(text.trim())?.groups
   if (network !== undefined) {

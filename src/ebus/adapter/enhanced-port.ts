@@ -35,7 +35,7 @@ interface PendingInfo {
   readonly data: number[]
 }
 
-export function enhancedPort(): PortProtocol {
+export function createEnhancedPort(): PortProtocol {
   const parser = newEnhancedParser()
   let ready = false
   /** Whether features came with a RESETTED of this connection. */

@@ -5,8 +5,8 @@
  * Does I/O.
  */
 import type { Clock } from '../../core/clock.ts'
-import { ask, forget, newInfoDesk, nextQuestion, onAnswer } from './info-desk.ts'
-import type { Asker, InfoDesk } from './info-desk.ts'
+import { requestInfo, resetInfoRequests, newInfoRequests, nextInfoRequest, takeInfoAnswer } from './info-requests.ts'
+import type { InfoRequester, InfoRequests } from './info-requests.ts'
 import { IDENTITY_IDS, telemetryIds } from './info.ts'
 import type { AdapterInfo, InfoId } from './info.ts'
 
@@ -19,7 +19,7 @@ interface InfoOptions {
 
 export class InfoClient {
   readonly #options: InfoOptions
-  readonly #desk: InfoDesk = newInfoDesk()
+  readonly #desk: InfoRequests = newInfoRequests()
   #telemetryMs = 0
 
   constructor(options: InfoOptions) {
@@ -30,26 +30,26 @@ export class InfoClient {
     return this.#desk.info
   }
 
-  ask(id: InfoId, asker: Asker): void {
-    ask(this.#desk, id, asker)
+  ask(id: InfoId, asker: InfoRequester): void {
+    requestInfo(this.#desk, id, asker)
     this.#pump()
   }
 
   onAnswer(id: InfoId, data: Uint8Array): void {
-    onAnswer(this.#desk, id, data, this.#options.clock.now())
+    takeInfoAnswer(this.#desk, id, data, this.#options.clock.now())
     this.#pump()
   }
 
   /** It may be another adapter than before, or have other firmware: everything is asked anew. */
   meet(features: number | undefined): void {
-    forget(this.#desk, features)
-    for (const id of IDENTITY_IDS) ask(this.#desk, id, () => undefined)
+    resetInfoRequests(this.#desk, features)
+    for (const id of IDENTITY_IDS) requestInfo(this.#desk, id, () => undefined)
     this.#telemetryMs = 0
     this.#pump()
   }
 
   forget(): void {
-    forget(this.#desk, undefined)
+    resetInfoRequests(this.#desk, undefined)
   }
 
   tick(): void {
@@ -62,11 +62,11 @@ export class InfoClient {
     // The version says what else there is to ask.
     if (!this.#desk.cache.has(0)) return
     this.#telemetryMs = nowMs
-    for (const id of telemetryIds(this.#desk.info)) ask(this.#desk, id, () => undefined)
+    for (const id of telemetryIds(this.#desk.info)) requestInfo(this.#desk, id, () => undefined)
   }
 
   #pump(): void {
-    const id = nextQuestion(this.#desk, this.#options.clock.monotonic())
+    const id = nextInfoRequest(this.#desk, this.#options.clock.monotonic())
     if (id !== undefined) this.#options.askInfo(id)
   }
 }

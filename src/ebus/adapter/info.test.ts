@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 
-import { fromHex, hex } from '../../core/bytes.ts'
-import { ask, forget, newInfoDesk, nextQuestion, onAnswer } from './info-desk.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
+import { requestInfo, resetInfoRequests, newInfoRequests, nextInfoRequest, takeInfoAnswer } from './info-requests.ts'
 import type { InfoId } from './info.ts'
-import { NO_INFO, telemetryIds, withAnswer } from './info.ts'
+import { NO_INFO, telemetryIds, applyInfoAnswer } from './info.ts'
 
-const told = (id: InfoId, data: string) => withAnswer(NO_INFO, id, fromHex(data), 1_000)
+const told = (id: InfoId, data: string) => applyInfoAnswer(NO_INFO, id, fromHex(data), 1_000)
 
 describe('adapter info', () => {
   it('reads the version in all three lengths', () => {
@@ -34,49 +34,49 @@ describe('adapter info', () => {
 
 describe('info desk', () => {
   function openDesk() {
-    const desk = newInfoDesk()
-    forget(desk, 0x01)
+    const desk = newInfoRequests()
+    resetInfoRequests(desk, 0x01)
     const answers: string[] = []
     return {
       desk,
       answers,
-      asker: (data: Uint8Array | undefined) => void answers.push(data === undefined ? '-' : hex(data)),
+      asker: (data: Uint8Array | undefined) => void answers.push(data === undefined ? '-' : toHex(data)),
     }
   }
 
   it('puts one question at a time and lets equal ones share the answer', () => {
     const { desk, answers, asker } = openDesk()
-    ask(desk, 3, asker)
-    ask(desk, 3, asker)
-    ask(desk, 4, asker)
-    expect([nextQuestion(desk, 0), nextQuestion(desk, 0)]).toEqual([3, undefined])
-    onAnswer(desk, 3, fromHex('0022'), 0)
+    requestInfo(desk, 3, asker)
+    requestInfo(desk, 3, asker)
+    requestInfo(desk, 4, asker)
+    expect([nextInfoRequest(desk, 0), nextInfoRequest(desk, 0)]).toEqual([3, undefined])
+    takeInfoAnswer(desk, 3, fromHex('0022'), 0)
     expect(answers).toEqual(['0022', '0022'])
-    expect(nextQuestion(desk, 1)).toBe(4)
+    expect(nextInfoRequest(desk, 1)).toBe(4)
   })
 
   it('answers what cannot change from its cache', () => {
     const { desk, answers, asker } = openDesk()
-    onAnswer(desk, 1, fromHex('348518'), 0)
-    ask(desk, 1, asker)
+    takeInfoAnswer(desk, 1, fromHex('348518'), 0)
+    requestInfo(desk, 1, asker)
     expect(answers).toEqual(['348518'])
-    expect(nextQuestion(desk, 0)).toBeUndefined()
+    expect(nextInfoRequest(desk, 0)).toBeUndefined()
   })
 
   it('gives up after a second and goes on with the next', () => {
     const { desk, answers, asker } = openDesk()
-    ask(desk, 3, asker)
-    ask(desk, 4, asker)
-    nextQuestion(desk, 0)
-    expect(nextQuestion(desk, 1_000)).toBe(4)
+    requestInfo(desk, 3, asker)
+    requestInfo(desk, 4, asker)
+    nextInfoRequest(desk, 0)
+    expect(nextInfoRequest(desk, 1_000)).toBe(4)
     expect(answers).toEqual(['-'])
   })
 
   it('has nothing to say about an adapter that answers no INFO, and forgets a restarted one', () => {
     const { desk, answers, asker } = openDesk()
-    onAnswer(desk, 1, fromHex('348518'), 0)
-    forget(desk, 0x00)
-    ask(desk, 1, asker)
+    takeInfoAnswer(desk, 1, fromHex('348518'), 0)
+    resetInfoRequests(desk, 0x00)
+    requestInfo(desk, 1, asker)
     expect(answers).toEqual(['-'])
     expect(desk.info).toMatchObject({ infoSupported: false, hardwareId: undefined })
   })

@@ -6,7 +6,7 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 
 export type InfoId = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7
 
@@ -100,16 +100,16 @@ export function telemetryIds(info: AdapterInfo): readonly InfoId[] {
 }
 
 /** Folds one answer in. An answer of a length nobody has documented changes nothing but the time. */
-export function withAnswer(info: AdapterInfo, id: InfoId, data: Uint8Array, atMs: number): AdapterInfo {
+export function applyInfoAnswer(info: AdapterInfo, id: InfoId, data: Uint8Array, atMs: number): AdapterInfo {
   const stamped = IDENTITY_IDS.includes(id) ? { ...info, identityAtMs: atMs } : { ...info, telemetryAtMs: atMs }
   const word = data.length === 2 ? ((data[0] ?? 0) << 8) | (data[1] ?? 0) : undefined
   switch (id) {
     case 0:
       return { ...stamped, ...readVersion(data) }
     case 1:
-      return { ...stamped, hardwareId: hex(data) }
+      return { ...stamped, hardwareId: toHex(data) }
     case 2:
-      return { ...stamped, hardwareConfig: hex(data) }
+      return { ...stamped, hardwareConfig: toHex(data) }
     case 3:
       // Whole degrees, as ebusd reads it and as an adapter was seen to mean it.
       return { ...stamped, celsius: word }

@@ -7,14 +7,14 @@
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import { backoffMs } from '../../core/backoff.ts'
-import type { Connection, Transport } from './transport.ts'
+import type { ByteConnection, ByteTransport } from './transport.ts'
 
 export interface LastingConnectionOptions {
-  readonly transport: Transport
+  readonly transport: ByteTransport
   readonly backoff: BackoffSchedule
   readonly random: () => number
   /** Consumes the connection until it ends; whether anything was heard on it. */
-  readonly serve: (connection: Connection) => Promise<boolean>
+  readonly serve: (connection: ByteConnection) => Promise<boolean>
   /** Told after every connection, and after every one that could not be made. */
   readonly onDown: (reason: string) => void
 }
@@ -23,7 +23,7 @@ export class LastingConnection {
   readonly #options: LastingConnectionOptions
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
-  #connection: Connection | undefined
+  #connection: ByteConnection | undefined
   #connections = 0
 
   constructor(options: LastingConnectionOptions) {

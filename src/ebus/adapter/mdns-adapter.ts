@@ -18,7 +18,7 @@ export interface AnnouncedAdapter {
 }
 
 /** As far as it matters here, what a browser hands over; strangers fill it in. */
-export interface Announcement {
+export interface MdnsAnnouncement {
   readonly txt?: unknown
   readonly addresses?: readonly string[] | undefined
   readonly port: number
@@ -29,7 +29,7 @@ const ID = /^[0-9a-f]{12}$/i
 const PROTOCOLS: ReadonlySet<string> = new Set(['enh', 'ens'])
 
 /** `undefined` for what is no adapter with the enhanced protocol. */
-export function readAnnouncedAdapter({ txt, addresses = [], port }: Announcement): AnnouncedAdapter | undefined {
+export function readAnnouncedAdapter({ txt, addresses = [], port }: MdnsAnnouncement): AnnouncedAdapter | undefined {
   if (typeof txt !== 'object' || txt === null) return undefined
   const { id, proto } = txt as Readonly<Record<string, unknown>>
   const host = addresses.find((address) => /^\d+\.\d+\.\d+\.\d+$/.test(address)) ?? addresses[0]

@@ -9,7 +9,7 @@ import { fail } from '../../core/result.ts'
 import type { AnnouncedAdapter } from './mdns-adapter.ts'
 import { ADAPTER_SERVICE, chooseAdapter, readAnnouncedAdapter } from './mdns-adapter.ts'
 import { tcpTransport } from './tcp-transport.ts'
-import type { Transport } from './transport.ts'
+import type { ByteTransport } from './transport.ts'
 
 export interface MdnsTransportOptions {
   /** Of the adapter; `undefined` where there is only one. */
@@ -21,7 +21,7 @@ export interface MdnsTransportOptions {
 /** ebusd waits as long. One that was asked for by its id is taken as soon as it is heard. */
 const LOOK_MS = 5_000
 
-export function mdnsTransport({ id, via }: MdnsTransportOptions): Transport {
+export function mdnsTransport({ id, via }: MdnsTransportOptions): ByteTransport {
   return {
     name: `mdns ${id ?? ''}`.trim(),
     connect: async (signal) => {

@@ -7,22 +7,22 @@
  * Pure, but for the port it is given.
  */
 import { SYN } from '../wire/symbol.ts'
-import { abandon, compete, follow, newContest } from '../wire/contest.ts'
+import { abandonContest, startContest, stepContest, newArbitrationContest } from '../wire/arbitration-contest.ts'
 import type { PortEvent, PortProtocol } from './port.ts'
 import { NO_BYTES } from './port.ts'
 
-export function plainPort(): PortProtocol {
-  const contest = newContest()
+export function createPlainPort(): PortProtocol {
+  const contest = newArbitrationContest()
 
   /** Only a SYN nothing has followed yet is worth answering: the last one of what has come. */
   function hear(symbol: number, fresh: boolean, events: PortEvent[]): Uint8Array {
     const { wanted } = contest
-    const { mayCompete, mustCompete, outcome, winner, hidden } = follow(contest, symbol)
+    const { mayCompete, mustCompete, outcome, winner, hidden } = stepContest(contest, symbol)
     if (outcome === 'lost') events.push({ kind: 'failed', winner })
     if (!hidden) events.push({ kind: 'symbol', symbol })
     if (outcome === 'won' && wanted !== undefined) events.push({ kind: 'started', address: wanted })
     if (wanted === undefined || !(mayCompete || mustCompete) || !fresh || symbol !== SYN) return NO_BYTES
-    compete(contest)
+    startContest(contest)
     return Uint8Array.of(wanted)
   }
 
@@ -40,7 +40,7 @@ export function plainPort(): PortProtocol {
       return NO_BYTES
     },
     cancelStart() {
-      abandon(contest)
+      abandonContest(contest)
       return NO_BYTES
     },
     send: (symbol) => Uint8Array.of(symbol),

@@ -1,22 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { RECONNECT } from '../../core/backoff.ts'
+import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import { systemClock } from '../../core/clock.ts'
 import { ok } from '../../core/result.ts'
-import { plainPort } from './plain-port.ts'
+import { createPlainPort } from './plain-port.ts'
 import { PortClient } from './port-client.ts'
-import type { Connection, Transport } from './transport.ts'
+import type { ByteConnection, ByteTransport } from './transport.ts'
 
 const FLOOD = 1_000_000
 
 /** An adapter that says a million symbols in one breath, and then nothing. */
-function floodingTransport(): Transport {
+function floodingTransport(): ByteTransport {
   const { promise: closed, resolve: close } = Promise.withResolvers<void>()
   async function* received(): AsyncGenerator<Uint8Array> {
     yield new Uint8Array(FLOOD).fill(0x55)
     await closed
   }
-  const connection: Connection = { received: received(), write: () => undefined, close, endReason: () => 'closed' }
+  const connection: ByteConnection = { received: received(), write: () => undefined, close, endReason: () => 'closed' }
   return { name: 'flood', connect: () => Promise.resolve(ok(connection)) }
 }
 
@@ -26,8 +26,8 @@ describe('port client', () => {
     const { promise: through, resolve } = Promise.withResolvers<void>()
     const port = new PortClient({
       transport: floodingTransport(),
-      newProtocol: plainPort,
-      backoff: RECONNECT,
+      newProtocol: createPlainPort,
+      backoff: RECONNECT_BACKOFF,
       clock: systemClock,
       random: () => 0,
       onUp: () => undefined,

@@ -9,10 +9,10 @@ import type { Clock } from '../../core/clock.ts'
 import type { InfoId } from './info.ts'
 import { LastingConnection } from './lasting-connection-client.ts'
 import type { PortEvent, PortOutput, PortProtocol } from './port.ts'
-import type { Connection, Transport } from './transport.ts'
+import type { ByteConnection, ByteTransport } from './transport.ts'
 
 export interface PortClientOptions {
-  readonly transport: Transport
+  readonly transport: ByteTransport
   readonly newProtocol: () => PortProtocol
   readonly backoff: BackoffSchedule
   readonly clock: Clock
@@ -71,7 +71,7 @@ export class PortClient {
     await this.#connection.close()
   }
 
-  async #serve(connection: Connection): Promise<boolean> {
+  async #serve(connection: ByteConnection): Promise<boolean> {
     const { clock, newProtocol, onUp } = this.#options
     const protocol = newProtocol()
     let heard = false

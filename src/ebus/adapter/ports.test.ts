@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { fromHex, hex } from '../../core/bytes.ts'
-import { enhancedPort } from './enhanced-port.ts'
-import { plainPort } from './plain-port.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
+import { createEnhancedPort } from './enhanced-port.ts'
+import { createPlainPort } from './plain-port.ts'
 import type { PortEvent } from './port.ts'
 
 const brief = (events: readonly PortEvent[]): string[] =>
@@ -18,7 +18,7 @@ const brief = (events: readonly PortEvent[]): string[] =>
       case 'ready':
         return `ready ${event.features ?? 'unknown'}`
       case 'info':
-        return `info ${event.id}: ${hex(event.data)}`
+        return `info ${event.id}: ${toHex(event.data)}`
       case 'error':
         return `error ${event.side} ${event.code}`
       default:
@@ -28,13 +28,13 @@ const brief = (events: readonly PortEvent[]): string[] =>
 
 describe('enhanced port', () => {
   it('begins with INIT and is ready when RESETTED comes', () => {
-    const port = enhancedPort()
-    expect(hex(port.opened(0).bytes)).toBe('c081')
+    const port = createEnhancedPort()
+    expect(toHex(port.opened(0).bytes)).toBe('c081')
     expect(brief(port.read(fromHex('c081'), 10).events)).toEqual(['ready 1'])
   })
 
   it('is ready without an answer after half a second, features unknown', () => {
-    const port = enhancedPort()
+    const port = createEnhancedPort()
     port.opened(0)
     expect(brief(port.tick(499).events)).toEqual([])
     expect(brief(port.tick(500).events)).toEqual(['ready unknown'])
@@ -42,7 +42,7 @@ describe('enhanced port', () => {
   })
 
   it('hears the features of an adapter that answers late, once', () => {
-    const port = enhancedPort()
+    const port = createEnhancedPort()
     port.opened(0)
     expect(brief(port.tick(500).events)).toEqual(['ready unknown'])
     expect(brief(port.read(fromHex('c081'), 700).events)).toEqual(['ready 1'])
@@ -51,39 +51,39 @@ describe('enhanced port', () => {
   })
 
   it('takes a second RESETTED within three seconds for the same answer, a later one for a restart', () => {
-    const port = enhancedPort()
+    const port = createEnhancedPort()
     port.opened(0)
     port.read(fromHex('c081'), 10)
     expect(brief(port.read(fromHex('c081'), 2_900).events)).toEqual([])
     const restarted = port.read(fromHex('c081'), 3_000)
     expect(brief(restarted.events)).toEqual(['reset'])
-    expect(hex(restarted.bytes)).toBe('c081')
+    expect(toHex(restarted.bytes)).toBe('c081')
     expect(brief(port.read(fromHex('c081'), 3_100).events)).toEqual([])
   })
 
   it('passes symbols before INIT is answered', () => {
-    const port = enhancedPort()
+    const port = createEnhancedPort()
     port.opened(0)
     expect(brief(port.read(fromHex('c6aa 15'), 5).events)).toEqual(['aa', '15'])
   })
 
   it('asks one INFO at a time and collects its answer among symbols', () => {
-    const port = enhancedPort()
-    expect(hex(port.askInfo(3, 0) ?? new Uint8Array())).toBe('cc83')
+    const port = createEnhancedPort()
+    expect(toHex(port.askInfo(3, 0) ?? new Uint8Array())).toBe('cc83')
     expect(port.askInfo(4, 0)).toBeUndefined()
     expect(brief(port.read(fromHex('cc82 c6aa cc80 15 cca2'), 1).events)).toEqual(['aa', '15', 'info 3: 0022'])
-    expect(hex(port.askInfo(4, 2) ?? new Uint8Array())).toBe('cc84')
+    expect(toHex(port.askInfo(4, 2) ?? new Uint8Array())).toBe('cc84')
   })
 
   it('gives an unanswered INFO up after a second', () => {
-    const port = enhancedPort()
+    const port = createEnhancedPort()
     port.askInfo(3, 0)
     port.tick(1_000)
     expect(port.askInfo(4, 1_000)).toBeDefined()
   })
 
   it('passes on what the adapter complains about, and names what it cannot read', () => {
-    const port = enhancedPort()
+    const port = createEnhancedPort()
     expect(brief(port.read(fromHex('ec80 f081 d080 8a'), 0).events)).toEqual([
       'error ebus 0',
       'error host 1',
@@ -93,28 +93,28 @@ describe('enhanced port', () => {
   })
 
   it('tells of a hole in the stream where it is, not before what came whole', () => {
-    const port = enhancedPort()
+    const port = createEnhancedPort()
     expect(brief(port.read(fromHex('c6aa 15 8a c6aa 10'), 0).events)).toEqual(['aa', '15', 'decode-fault', 'aa', '10'])
   })
 
   it('writes START, its cancellation and SEND in two bytes each', () => {
-    const port = enhancedPort()
-    expect([port.start(0x31), port.cancelStart(), port.send(0x15)].map(hex)).toEqual(['c8b1', 'caaa', 'c495'])
+    const port = createEnhancedPort()
+    expect([port.start(0x31), port.cancelStart(), port.send(0x15)].map(toHex)).toEqual(['c8b1', 'caaa', 'c495'])
   })
 })
 
 describe('plain port', () => {
   it('writes its address on the SYN and knows from the echo that it won', () => {
-    const port = plainPort()
+    const port = createPlainPort()
     port.opened(0)
     port.start(0x31)
     const onSyn = port.read(fromHex('aa'), 0)
-    expect([hex(onSyn.bytes), brief(onSyn.events)]).toEqual(['31', ['aa']])
+    expect([toHex(onSyn.bytes), brief(onSyn.events)]).toEqual(['31', ['aa']])
     expect(brief(port.read(fromHex('31'), 0).events)).toEqual(['started 31'])
   })
 
   it('says who won instead once that one goes on', () => {
-    const port = plainPort()
+    const port = createPlainPort()
     port.start(0x31)
     port.read(fromHex('aa'), 0)
     expect(brief(port.read(fromHex('10'), 0).events)).toEqual([])
@@ -122,23 +122,23 @@ describe('plain port', () => {
   })
 
   it('does not answer a SYN that something has already followed', () => {
-    const port = plainPort()
+    const port = createPlainPort()
     port.start(0x31)
-    expect(hex(port.read(fromHex('aa 10'), 0).bytes)).toBe('')
+    expect(toHex(port.read(fromHex('aa 10'), 0).bytes)).toBe('')
   })
 
   it('forgets a START that is taken back', () => {
-    const port = plainPort()
+    const port = createPlainPort()
     port.start(0x31)
     port.cancelStart()
-    expect(hex(port.read(fromHex('aa'), 0).bytes)).toBe('')
+    expect(toHex(port.read(fromHex('aa'), 0).bytes)).toBe('')
   })
 })
 
 describe('any port', () => {
   it.each([
-    ['enhanced', enhancedPort, 'c6aa'],
-    ['plain', plainPort, 'aa'],
+    ['enhanced', createEnhancedPort, 'c6aa'],
+    ['plain', createPlainPort, 'aa'],
   ])('%s never throws on any bytes and hears the next SYN', (_, open, syn) => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {

@@ -8,12 +8,19 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { dequeue, drain, enqueue, newTurns, withdraw } from '../../core/turns.ts'
+import { dequeueFairly, drainQueue, enqueueFairly, newFairQueue, withdrawFromQueue } from '../../core/fair-queue.ts'
 import type { Telegram } from '../wire/telegram.ts'
-import type { SeatEvent } from './access.ts'
-import type { BusFault, BusRequest, Interruption, Reply, SendOptions, SendPhase } from './bus.ts'
-import type { InitiatorEffect } from './initiator.ts'
-import { abandonErrand, beginErrand, latenessOf, newInitiator, onSeatEvent, phaseOf } from './initiator.ts'
+import type { BusClientEvent } from './bus-access.ts'
+import type { BusFault, BusRequest, SendInterruption, BusReply, SendOptions, SendPhase } from './bus.ts'
+import type { InitiatorEffect } from './bus-initiator.ts'
+import {
+  abandonTransaction,
+  beginTransaction,
+  lateTransactionFault,
+  newBusInitiator,
+  takeBusClientEvent,
+  transactionPhase,
+} from './bus-initiator.ts'
 
 export interface SendClientOptions {
   readonly capacity: number
@@ -29,35 +36,35 @@ export interface SendClientOptions {
 interface Pending {
   readonly request: BusRequest
   readonly options: SendOptions
-  readonly settle: (result: Result<Reply, BusFault>) => void
+  readonly settle: (result: Result<BusReply, BusFault>) => void
 }
 
 export class SendClient {
   readonly #options: SendClientOptions
   readonly #queue
-  readonly #initiator = newInitiator()
+  readonly #initiator = newBusInitiator()
   #active: Pending | undefined
 
   constructor(options: SendClientOptions) {
     this.#options = options
-    this.#queue = newTurns<Pending>(options.capacity)
+    this.#queue = newFairQueue<Pending>(options.capacity)
   }
 
   get queued(): number {
     return this.#queue.size
   }
 
-  send(request: BusRequest, options: SendOptions): Promise<Result<Reply, BusFault>> {
+  send(request: BusRequest, options: SendOptions): Promise<Result<BusReply, BusFault>> {
     if (options.signal?.aborted === true) return Promise.resolve(fail({ kind: 'cancelled', phase: 'queued' }))
     const { pending, settled } = this.#hold(request, options)
     const { capacity } = this.#queue
-    enqueue(this.#queue, options.caller ?? '', pending)?.settle(fail({ kind: 'queue-full', capacity }))
+    enqueueFairly(this.#queue, options.caller ?? '', pending)?.settle(fail({ kind: 'queue-full', capacity }))
     this.pump()
     return settled
   }
 
   /** Goes before everything else, with an address of its own. Only while there is none to send anything else with. */
-  probe(telegram: Telegram, deadlineMs: number): Promise<Result<Reply, BusFault>> {
+  probe(telegram: Telegram, deadlineMs: number): Promise<Result<BusReply, BusFault>> {
     if (this.#active !== undefined) return Promise.resolve(fail({ kind: 'queue-full', capacity: 1 }))
     const { pending, settled } = this.#hold(telegram, { deadlineMs, repeatable: true })
     this.#begin(pending, telegram)
@@ -68,36 +75,36 @@ export class SendClient {
   pump(): void {
     const address = this.#options.address()
     if (this.#active !== undefined || address === undefined) return
-    const pending = dequeue(this.#queue)
+    const pending = dequeueFairly(this.#queue)
     if (pending !== undefined) this.#begin(pending, { ...pending.request, source: address })
   }
 
-  hear(event: SeatEvent): void {
-    this.#obey(onSeatEvent(this.#initiator, event))
+  hear(event: BusClientEvent): void {
+    this.#obey(takeBusClientEvent(this.#initiator, event))
   }
 
-  failActive(interruption: Interruption): void {
+  failActive(interruption: SendInterruption): void {
     const pending = this.#active
-    const phase = phaseOf(this.#initiator)
+    const phase = transactionPhase(this.#initiator)
     this.#active = undefined
-    abandonErrand(this.#initiator)
+    abandonTransaction(this.#initiator)
     pending?.settle(fail({ ...interruption, phase }))
     this.pump()
   }
 
-  failAll(interruption: Interruption): void {
-    const waiting = drain(this.#queue)
+  failAll(interruption: SendInterruption): void {
+    const waiting = drainQueue(this.#queue)
     this.failActive(interruption)
     for (const pending of waiting) pending.settle(fail({ ...interruption, phase: 'queued' }))
   }
 
-  #hold(request: BusRequest, options: SendOptions): { pending: Pending; settled: Promise<Result<Reply, BusFault>> } {
-    const { promise: settled, resolve } = Promise.withResolvers<Result<Reply, BusFault>>()
+  #hold(request: BusRequest, options: SendOptions): { pending: Pending; settled: Promise<Result<BusReply, BusFault>> } {
+    const { promise: settled, resolve } = Promise.withResolvers<Result<BusReply, BusFault>>()
     const { signal, deadlineMs } = options
     const onAbort = (): void => this.#interrupt(pending, { kind: 'cancelled', phase: this.#phaseOf(pending) })
     const timer = setTimeout(() => this.#interrupt(pending, this.#lateness(pending)), deadlineMs)
     signal?.addEventListener('abort', onAbort, { once: true })
-    const settle = (result: Result<Reply, BusFault>): void => {
+    const settle = (result: Result<BusReply, BusFault>): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
       resolve(result)
@@ -108,24 +115,24 @@ export class SendClient {
 
   #begin(pending: Pending, telegram: Telegram): void {
     this.#active = pending
-    this.#obey(beginErrand(this.#initiator, { telegram, repeatable: pending.options.repeatable ?? false }))
+    this.#obey(beginTransaction(this.#initiator, { telegram, repeatable: pending.options.repeatable ?? false }))
   }
 
   #phaseOf(pending: Pending): SendPhase {
-    return pending === this.#active ? phaseOf(this.#initiator) : 'queued'
+    return pending === this.#active ? transactionPhase(this.#initiator) : 'queued'
   }
 
   #lateness(pending: Pending): BusFault {
     const afterMs = pending.options.deadlineMs
-    if (pending === this.#active) return latenessOf(this.#initiator, afterMs)
+    if (pending === this.#active) return lateTransactionFault(this.#initiator, afterMs)
     return this.#options.excuse() ?? { kind: 'timed-out', afterMs, phase: 'queued' }
   }
 
   #interrupt(pending: Pending, fault: BusFault): void {
     if (pending === this.#active) {
       this.#active = undefined
-      this.#obey(abandonErrand(this.#initiator))
-    } else if (!withdraw(this.#queue, pending)) return
+      this.#obey(abandonTransaction(this.#initiator))
+    } else if (!withdrawFromQueue(this.#queue, pending)) return
     pending.settle(fail(fault))
     this.pump()
   }
@@ -152,7 +159,7 @@ export class SendClient {
     }
   }
 
-  #finish(result: Result<Reply, BusFault>): void {
+  #finish(result: Result<BusReply, BusFault>): void {
     const pending = this.#active
     this.#active = undefined
     pending?.settle(result)

@@ -8,8 +8,8 @@
 import type { SerialPort } from 'serialport'
 
 import { fail, ok } from '../../core/result.ts'
-import { streamConnection } from './stream-transport.ts'
-import type { Transport } from './transport.ts'
+import { connectStream } from './stream-transport.ts'
+import type { ByteTransport } from './transport.ts'
 
 export interface SerialOptions {
   readonly path: string
@@ -19,7 +19,7 @@ export interface SerialOptions {
 
 const PRESENCE_MS = 2_000
 
-export function serialTransport({ path, baud }: SerialOptions): Transport {
+export function serialTransport({ path, baud }: SerialOptions): ByteTransport {
   return {
     name: `serial ${path} at ${baud} Bd`,
     async connect(signal) {
@@ -29,7 +29,7 @@ export function serialTransport({ path, baud }: SerialOptions): Transport {
       const refused = await new Promise<Error | null>((resolve) => port.open((error) => resolve(error)))
       if (refused !== null) return fail({ kind: 'unreachable', reason: refused.message })
       watchPresence(port)
-      return ok(streamConnection(port))
+      return ok(connectStream(port))
     },
   }
 }

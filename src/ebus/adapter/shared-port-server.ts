@@ -11,7 +11,7 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
-import { listen } from '../../core/listen-server.ts'
+import { listenOn } from '../../core/listen-server.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { isInitiator } from '../wire/address.ts'
@@ -24,7 +24,7 @@ import {
   parseHostBytes,
 } from '../wire/enhanced.ts'
 import type { InfoId } from './info.ts'
-import type { SeatHost, SeatNews, SharedSeat } from './shared-seat.ts'
+import type { SharedPortHost, SharedClientEvent, SharedPortClient } from './shared-port-client.ts'
 
 export interface SharedPortOptions {
   readonly host: string
@@ -42,18 +42,18 @@ const MAX_UNSENT_BYTES = 65_536
 const LAST_INFO_ID = 7
 
 export class SharedPort {
-  readonly #seats: SeatHost
+  readonly #seats: SharedPortHost
   readonly #server: Server
   readonly #clients = new Set<Socket>()
 
-  private constructor(seats: SeatHost) {
+  private constructor(seats: SharedPortHost) {
     this.#seats = seats
     this.#server = createServer({ noDelay: true, keepAlive: true }, (socket) => this.#welcome(socket))
   }
 
-  static async open(seats: SeatHost, place: SharedPortOptions): Promise<Result<SharedPort, SharedPortFault>> {
+  static async open(seats: SharedPortHost, place: SharedPortOptions): Promise<Result<SharedPort, SharedPortFault>> {
     const shared = new SharedPort(seats)
-    return listen(shared.#server, place).then(
+    return listenOn(shared.#server, place).then(
       () => ok(shared),
       (error: Error) => fail({ kind: 'cannot-listen', reason: error.message }),
     )
@@ -98,7 +98,7 @@ export class SharedPort {
   }
 }
 
-function pass(news: SeatNews, tell: (message: AdapterMessage) => void, socket: Socket): void {
+function pass(news: SharedClientEvent, tell: (message: AdapterMessage) => void, socket: Socket): void {
   switch (news.kind) {
     case 'symbol':
       tell({ event: 'received', data: news.symbol })
@@ -118,7 +118,7 @@ function pass(news: SeatNews, tell: (message: AdapterMessage) => void, socket: S
   }
 }
 
-function obey({ command, data }: HostMessage, seat: SharedSeat, tell: (message: AdapterMessage) => void): void {
+function obey({ command, data }: HostMessage, seat: SharedPortClient, tell: (message: AdapterMessage) => void): void {
   switch (command) {
     case 'init':
       tell({ event: 'resetted', data: seat.features() })

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import type { Telegram } from '../wire/telegram.ts'
 import type { SourceSelection } from './source-selection.ts'
 import {
-  CANDIDATES,
+  SOURCE_CANDIDATES,
   newSourceSelection,
-  onForeignTelegram,
-  onProbe,
-  onSignal,
-  onSilence,
-  onTime,
-  probeOf,
+  noteForeignTelegram,
+  takeProbeVerdict,
+  noteSignal,
+  noteSilence,
+  nextSourceProbe,
+  probeTelegram,
 } from './source-selection.ts'
 
 const telegram = (source: number, target = 0xfe): Telegram => ({
@@ -23,86 +23,86 @@ const telegram = (source: number, target = 0xfe): Telegram => ({
 
 function listening(): SourceSelection {
   const selection = newSourceSelection('auto', 5_000)
-  onSignal(selection, 0)
+  noteSignal(selection, 0)
   return selection
 }
 
 describe('source selection', () => {
   it('listens for its time, counted from the first signal, before it asks', () => {
     const selection = newSourceSelection('auto', 5_000)
-    expect(onTime(selection, 60_000)).toBeUndefined()
-    onSignal(selection, 60_000)
-    expect(onTime(selection, 64_999)).toBeUndefined()
-    expect(onTime(selection, 65_000)).toBe(0xff)
+    expect(nextSourceProbe(selection, 60_000)).toBeUndefined()
+    noteSignal(selection, 60_000)
+    expect(nextSourceProbe(selection, 64_999)).toBeUndefined()
+    expect(nextSourceProbe(selection, 65_000)).toBe(0xff)
   })
 
   it('asks at the target face of the candidate, with the candidate as source', () => {
-    expect(probeOf(0xff)).toMatchObject({ source: 0xff, target: 0x04, primary: 0x07, secondary: 0x04 })
+    expect(probeTelegram(0xff)).toMatchObject({ source: 0xff, target: 0x04, primary: 0x07, secondary: 0x04 })
   })
 
   it('passes over addresses that speak, and those whose target face is spoken to', () => {
     const selection = listening()
-    onForeignTelegram(selection, telegram(0xff), 100)
-    onForeignTelegram(selection, telegram(0x10, 0x84), 200)
-    expect(onTime(selection, 5_000)).toBe(0x3f)
+    noteForeignTelegram(selection, telegram(0xff), 100)
+    noteForeignTelegram(selection, telegram(0x10, 0x84), 200)
+    expect(nextSourceProbe(selection, 5_000)).toBe(0x3f)
   })
 
   it('admits an address at which nobody answers', () => {
     const selection = listening()
-    onTime(selection, 5_000)
-    expect(onProbe(selection, 'free', 5_100)).toBeUndefined()
+    nextSourceProbe(selection, 5_000)
+    expect(takeProbeVerdict(selection, 'free', 5_100)).toBeUndefined()
     expect(selection).toMatchObject({ state: 'admitted', address: 0xff })
   })
 
   it('asks for the next one when somebody answers, and gives up when none is left', () => {
     const selection = listening()
-    const asked = [onTime(selection, 5_000)]
-    while (asked.at(-1) !== undefined) asked.push(onProbe(selection, 'taken', 5_100))
-    expect(asked.slice(0, -1)).toEqual(CANDIDATES)
+    const asked = [nextSourceProbe(selection, 5_000)]
+    while (asked.at(-1) !== undefined) asked.push(takeProbeVerdict(selection, 'taken', 5_100))
+    expect(asked.slice(0, -1)).toEqual(SOURCE_CANDIDATES)
     expect(selection.state).toBe('none-free')
-    onForeignTelegram(
+    noteForeignTelegram(
       selection,
       { source: 0xff, target: 0x15, primary: 0x07, secondary: 0x04, data: new Uint8Array() },
       6_000,
     )
-    onTime(selection, 65_100)
+    nextSourceProbe(selection, 65_100)
     expect(selection.state).toBe('listening')
     // What was heard once, in noise perhaps, is not taken for ever.
-    expect(onTime(selection, 70_100)).toBe(0xff)
+    expect(nextSourceProbe(selection, 70_100)).toBe(0xff)
   })
 
   it('listens again when a probe said nothing', () => {
     const selection = listening()
-    onTime(selection, 5_000)
-    onProbe(selection, 'unclear', 6_000)
+    nextSourceProbe(selection, 5_000)
+    takeProbeVerdict(selection, 'unclear', 6_000)
     expect(selection).toMatchObject({ state: 'listening', untilMs: 11_000 })
   })
 
   it('starts over when the signal goes before it has an address, and keeps one it has', () => {
     const selection = listening()
-    onSilence(selection)
-    expect(onTime(selection, 60_000)).toBeUndefined()
+    noteSilence(selection)
+    expect(nextSourceProbe(selection, 60_000)).toBeUndefined()
     const fixed = newSourceSelection(0x31, 5_000)
-    onSilence(fixed)
+    noteSilence(fixed)
     expect(fixed.state).toBe('admitted')
   })
 
   it('leaves a chosen address to whoever else speaks with it', () => {
     const selection = listening()
-    onTime(selection, 5_000)
-    onProbe(selection, 'free', 5_100)
-    onForeignTelegram(selection, telegram(0xff), 9_000)
+    nextSourceProbe(selection, 5_000)
+    takeProbeVerdict(selection, 'free', 5_100)
+    noteForeignTelegram(selection, telegram(0xff), 9_000)
     expect(selection).toMatchObject({ state: 'listening', address: undefined })
-    expect(onTime(selection, 14_000)).toBe(0x7f)
+    expect(nextSourceProbe(selection, 14_000)).toBe(0x7f)
   })
 
   it('keeps quiet with a given address while somebody else uses it', () => {
     const selection = newSourceSelection(0x31, 5_000)
-    onForeignTelegram(selection, telegram(0x31), 1_000)
+    noteForeignTelegram(selection, telegram(0x31), 1_000)
     expect(selection.state).toBe('not-ours')
-    onTime(selection, 60_000)
+    nextSourceProbe(selection, 60_000)
     expect(selection.state).toBe('not-ours')
-    onTime(selection, 61_000)
+    nextSourceProbe(selection, 61_000)
     expect(selection.state).toBe('admitted')
   })
 

@@ -13,10 +13,12 @@
 import { companionInitiator, companionTarget, isInitiator } from '../wire/address.ts'
 import type { Telegram } from '../wire/telegram.ts'
 import type { Result } from '../../core/result.ts'
-import type { BusFault, Reply, SourceState } from './bus.ts'
+import type { BusFault, BusReply, SourceState } from './bus.ts'
 
 /** Least important first, so that a gateway never gets in a regulator's way. */
-export const CANDIDATES: readonly number[] = [0xff, 0x7f, 0x3f, 0x1f, 0xf7, 0x77, 0x37, 0x17, 0x07, 0x11, 0x31, 0x00]
+export const SOURCE_CANDIDATES: readonly number[] = [
+  0xff, 0x7f, 0x3f, 0x1f, 0xf7, 0x77, 0x37, 0x17, 0x07, 0x11, 0x31, 0x00,
+]
 
 /** After a conflict or a full bus: how long until it is worth another look. */
 const RETRY_MS = 60_000
@@ -40,17 +42,17 @@ export function newSourceSelection(wanted: number | 'auto', listenMs: number): S
 }
 
 /** The bus has a signal: from now on silence means something. */
-export function onSignal(selection: SourceSelection, nowMs: number): void {
+export function noteSignal(selection: SourceSelection, nowMs: number): void {
   if (selection.state === 'listening' && selection.untilMs === undefined) selection.untilMs = nowMs + selection.listenMs
 }
 
 /** The signal is gone; what was heard is still true, but the listening has to begin anew. */
-export function onSilence(selection: SourceSelection): void {
+export function noteSilence(selection: SourceSelection): void {
   if (selection.state === 'listening' || selection.state === 'probing') restart(selection, undefined)
 }
 
 /** A telegram of somebody else. */
-export function onForeignTelegram(selection: SourceSelection, { source, target }: Telegram, nowMs: number): void {
+export function noteForeignTelegram(selection: SourceSelection, { source, target }: Telegram, nowMs: number): void {
   selection.heard.add(source)
   const companion = companionInitiator(target)
   if (companion !== undefined) selection.heard.add(companion)
@@ -63,7 +65,7 @@ export function onForeignTelegram(selection: SourceSelection, { source, target }
 }
 
 /** The candidate to probe, when it is time to. */
-export function onTime(selection: SourceSelection, nowMs: number): number | undefined {
+export function nextSourceProbe(selection: SourceSelection, nowMs: number): number | undefined {
   if (selection.untilMs === undefined || nowMs < selection.untilMs) return undefined
   switch (selection.state) {
     case 'not-ours':
@@ -86,7 +88,7 @@ export function onTime(selection: SourceSelection, nowMs: number): number | unde
 export type ProbeVerdict = 'free' | 'taken' | 'unclear'
 
 /** The candidate to probe next, if that was not the end of it. */
-export function onProbe(selection: SourceSelection, verdict: ProbeVerdict, nowMs: number): number | undefined {
+export function takeProbeVerdict(selection: SourceSelection, verdict: ProbeVerdict, nowMs: number): number | undefined {
   if (selection.state !== 'probing' || selection.address === undefined) return undefined
   if (verdict === 'free') {
     selection.state = 'admitted'
@@ -102,7 +104,7 @@ export function onProbe(selection: SourceSelection, verdict: ProbeVerdict, nowMs
 }
 
 /** Who are you, asked at the candidate's own target face. */
-export function probeOf(candidate: number): Telegram {
+export function probeTelegram(candidate: number): Telegram {
   return {
     source: candidate,
     target: companionTarget(candidate),
@@ -113,7 +115,7 @@ export function probeOf(candidate: number): Telegram {
 }
 
 /** Nobody there is what one hopes for; anybody at all means the address is taken; the rest says nothing. */
-export function verdictOf(probed: Result<Reply, BusFault>): ProbeVerdict {
+export function toProbeVerdict(probed: Result<BusReply, BusFault>): ProbeVerdict {
   if (probed.ok) return 'taken'
   switch (probed.fault.kind) {
     case 'no-answer':
@@ -128,7 +130,9 @@ export function verdictOf(probed: Result<Reply, BusFault>): ProbeVerdict {
 }
 
 function nextCandidate(selection: SourceSelection, nowMs: number): number | undefined {
-  const free = CANDIDATES.find((candidate) => !selection.heard.has(candidate) && !selection.rejected.has(candidate))
+  const free = SOURCE_CANDIDATES.find(
+    (candidate) => !selection.heard.has(candidate) && !selection.rejected.has(candidate),
+  )
   selection.address = free
   selection.state = free === undefined ? 'none-free' : 'probing'
   selection.untilMs = free === undefined ? nowMs + RETRY_MS : undefined

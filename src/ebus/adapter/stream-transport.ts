@@ -5,12 +5,12 @@
  */
 import type { Duplex } from 'node:stream'
 
-import type { Connection } from './transport.ts'
+import type { ByteConnection } from './transport.ts'
 
 /** An adapter that does not read what it is told is as good as gone. */
 const MAX_UNSENT_BYTES = 65_536
 
-export function streamConnection(stream: Duplex): Connection {
+export function connectStream(stream: Duplex): ByteConnection {
   let reason = 'the adapter closed the connection'
   stream.on('error', (error) => {
     reason = error.message

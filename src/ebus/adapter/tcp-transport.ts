@@ -6,8 +6,8 @@
 import { connect } from 'node:net'
 
 import { fail, ok } from '../../core/result.ts'
-import { streamConnection } from './stream-transport.ts'
-import type { Transport } from './transport.ts'
+import { connectStream } from './stream-transport.ts'
+import type { ByteTransport } from './transport.ts'
 
 export interface TcpOptions {
   readonly host: string
@@ -18,7 +18,7 @@ const CONNECT_TIMEOUT_MS = 10_000
 /** Adapters lose their WiFi without a word; this is how one finds out. */
 const KEEP_ALIVE_MS = 30_000
 
-export function tcpTransport({ host, port }: TcpOptions): Transport {
+export function tcpTransport({ host, port }: TcpOptions): ByteTransport {
   return {
     name: `tcp ${host}:${port}`,
     connect: (signal) =>
@@ -44,7 +44,7 @@ export function tcpTransport({ host, port }: TcpOptions): Transport {
         socket.once('error', onError)
         socket.once('connect', () => {
           settle()
-          resolve(ok(streamConnection(socket)))
+          resolve(ok(connectStream(socket)))
         })
         if (signal.aborted) onAbort()
       }),

@@ -3,10 +3,10 @@
  *
  * Does I/O.
  */
-import { utf8 } from '../../core/bytes.ts'
+import { toUtf8 } from '../../core/bytes.ts'
 import type { LastingConnectionOptions } from './lasting-connection-client.ts'
 import { LastingConnection } from './lasting-connection-client.ts'
-import type { Connection } from './transport.ts'
+import type { ByteConnection } from './transport.ts'
 
 export interface TextClientOptions extends Omit<LastingConnectionOptions, 'serve'> {
   readonly onUp: () => void
@@ -33,7 +33,7 @@ export class TextClient {
   }
 
   write(line: string): void {
-    this.#connection.write(utf8(`${line}\n`))
+    this.#connection.write(toUtf8(`${line}\n`))
   }
 
   drop(): void {
@@ -44,7 +44,7 @@ export class TextClient {
     await this.#connection.close()
   }
 
-  async #serve(connection: Connection): Promise<boolean> {
+  async #serve(connection: ByteConnection): Promise<boolean> {
     let unread = ''
     let heard = false
     this.#options.onUp()

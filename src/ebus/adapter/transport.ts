@@ -15,7 +15,7 @@ interface TransportFault {
   readonly reason: string
 }
 
-export interface Connection {
+export interface ByteConnection {
   /** In order, until the connection ends. To be consumed once. */
   readonly received: AsyncIterable<Uint8Array>
   write(bytes: Uint8Array): void
@@ -24,8 +24,8 @@ export interface Connection {
   readonly endReason: () => string
 }
 
-export interface Transport {
+export interface ByteTransport {
   /** For logs: `tcp 192.168.1.4:9999`. */
   readonly name: string
-  connect(signal: AbortSignal): Promise<Result<Connection, TransportFault>>
+  connect(signal: AbortSignal): Promise<Result<ByteConnection, TransportFault>>
 }

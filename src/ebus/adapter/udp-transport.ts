@@ -8,7 +8,7 @@ import { createSocket } from 'node:dgram'
 
 import { fail, ok } from '../../core/result.ts'
 import { BoundedQueue } from './bounded-queue.ts'
-import type { Connection, Transport } from './transport.ts'
+import type { ByteConnection, ByteTransport } from './transport.ts'
 
 export interface UdpOptions {
   readonly host: string
@@ -18,7 +18,7 @@ export interface UdpOptions {
 const MAX_QUEUED = 1_024
 const NOTHING = new Uint8Array()
 
-export function udpTransport({ host, port }: UdpOptions): Transport {
+export function udpTransport({ host, port }: UdpOptions): ByteTransport {
   return {
     name: `udp ${host}:${port}`,
     connect: (signal) =>
@@ -43,7 +43,7 @@ export function udpTransport({ host, port }: UdpOptions): Transport {
           resolve(fail({ kind: 'unreachable', reason }))
         })
         socket.on('message', (bytes) => queue.push(bytes))
-        const connection: Connection = {
+        const connection: ByteConnection = {
           received: queue,
           write: (bytes) => {
             if (!queue.ended) socket.send(bytes)

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
-import type { Identity } from '../registry/identity.ts'
-import type { Exchange } from '../wire/telegram.ts'
+import type { BusDeviceIdentity } from '../registry/identity.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
 import { BusDefinitions } from './bus-definitions.ts'
 import { downloadDefinitions, readPin } from './definition-download-client.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
@@ -37,7 +37,7 @@ const FILES = {
   'wolf/08..hc.csv': `${HEADER}*r,\nr,,,Boiler,,,,5022,cc01,value,,UCH,,,\nr,,,Bad,,,,5022,cc02,value,,NOPE,,,\n`,
 }
 
-const BAI: Identity = {
+const BAI: BusDeviceIdentity = {
   manufacturerCode: 0xb5,
   manufacturer: 'Vaillant',
   deviceId: 'BAI00',
@@ -66,7 +66,7 @@ function definitionsOf(files: Readonly<Record<string, string>>): BusDefinitions 
 }
 
 /** `QQ ZZ PB SB data / answer` */
-function exchange(text: string): Exchange {
+function exchange(text: string): TelegramExchange {
   const [command = '', answer] = text.split('/')
   const [source = 0, target = 0, primary = 0, secondary = 0, ...data] = fromHex(command)
   return {

@@ -7,16 +7,16 @@
  *
  * Pure, but for what it remembers: files come through the catalog.
  */
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import { visibleText } from '../../core/stranger-text.ts'
-import type { Identity } from '../registry/identity.ts'
+import type { BusDeviceIdentity } from '../registry/identity.ts'
 import type { DecodedTelegram } from '../semantic/decoded-field.ts'
 import type { MappedValue } from '../semantic/mapped-plane.ts'
 import type { MappedField, MessageSource } from '../semantic/message-map.ts'
 import { MESSAGE_MAP } from '../semantic/message-map.ts'
 import type { HeatingPlane } from '../semantic/planes.ts'
 import { SECRET_TEXT } from '../semantic/register.ts'
-import type { Exchange } from '../wire/telegram.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
 import { companionInitiator } from '../wire/address.ts'
 import { telegramForm } from '../wire/telegram.ts'
 import type { MessageCondition } from './condition.ts'
@@ -68,7 +68,7 @@ export class BusDefinitions {
   readonly #index = new DefinitionIndex()
   readonly #poll = new DefinitionPoll()
   #indexed = 0
-  readonly #identities = new Map<number, Identity>()
+  readonly #identities = new Map<number, BusDeviceIdentity>()
   readonly #devices = new Map<number, DefinedDevice>()
   readonly #commonRead = new Set<string>()
   readonly #last = new Map<MessageDefinition, LastData>()
@@ -118,7 +118,7 @@ export class BusDefinitions {
   }
 
   /** A device said who it is; its file is read once. */
-  identify(address: number, identity: Identity): void {
+  identify(address: number, identity: BusDeviceIdentity): void {
     const known = this.#identities.get(address)
     if (known !== undefined && sameIdentity(known, identity)) return
     this.#identities.set(address, identity)
@@ -143,14 +143,14 @@ export class BusDefinitions {
   }
 
   /** A telegram on the bus, whoever asked. The message that it belongs to, if any. */
-  hear(exchange: Exchange, atMs: number): MessageDefinition | undefined {
+  hear(exchange: TelegramExchange, atMs: number): MessageDefinition | undefined {
     const message = this.find(exchange)
     if (message !== undefined) this.store(message, exchange, atMs)
     return message
   }
 
   /** What a message said, where it is known which one it was. */
-  store(message: MessageDefinition, { telegram, response }: Exchange, atMs: number): void {
+  store(message: MessageDefinition, { telegram, response }: TelegramExchange, atMs: number): void {
     const data = { command: telegram.data, response: response ?? NOTHING, atMs }
     const whole = message.chain.length === 0 ? data : this.#joinParts(message, data)
     if (whole === undefined) return
@@ -165,7 +165,7 @@ export class BusDefinitions {
   }
 
   /** The first definition whose conditions hold. */
-  find({ telegram }: Exchange): MessageDefinition | undefined {
+  find({ telegram }: TelegramExchange): MessageDefinition | undefined {
     const { source, target, primary: pb, secondary: sb, data } = telegram
     return this.#index.find({ source, target, pb, sb }, data, this.#isAvailable)
   }
@@ -199,7 +199,7 @@ export class BusDefinitions {
   }
 
   /** What a telegram says, in words; `undefined` when no definition can read it. */
-  decode(exchange: Exchange): DecodedTelegram | undefined {
+  decode(exchange: TelegramExchange): DecodedTelegram | undefined {
     const message = this.find(exchange)
     if (message === undefined) return undefined
     const isSecret = message.fields.some((field) => isSecretField(message, field))
@@ -490,7 +490,7 @@ function valueFrom(
 const MAX_WORD = 64
 const TRUE_WORDS = /^(?:on|yes|true|active|1)$/i
 
-function sameIdentity(left: Identity, right: Identity): boolean {
+function sameIdentity(left: BusDeviceIdentity, right: BusDeviceIdentity): boolean {
   return (
     left.manufacturerCode === right.manufacturerCode &&
     left.deviceId === right.deviceId &&
@@ -500,5 +500,5 @@ function sameIdentity(left: Identity, right: Identity): boolean {
 }
 
 function sameData(left: TelegramData, right: TelegramData): boolean {
-  return hex(left.command) === hex(right.command) && hex(left.response) === hex(right.response)
+  return toHex(left.command) === toHex(right.command) && toHex(left.response) === toHex(right.response)
 }

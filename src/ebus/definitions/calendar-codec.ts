@@ -7,7 +7,7 @@
  */
 import type { CalendarType } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
-import { NULL_TEXT } from './number-codec.ts'
+import { UNKNOWN_VALUE_TEXT } from './number-codec.ts'
 import { parseBounded } from './scan-number.ts'
 
 const CENTURY = 2_000
@@ -38,8 +38,8 @@ function readDate(type: CalendarType, data: Uint8Array, offset: number): string 
   const isMissing = (part: number): boolean => part === type.replacement || part === 0
   if ((day > 31 && !isMissing(day)) || (month > 12 && !isMissing(month))) return undefined
   // A year counts as missing only when the month is, too.
-  const yearText = isMissing(year) && isMissing(month) ? NULL_TEXT : String(CENTURY + year)
-  return `${isMissing(day) ? NULL_TEXT : twoDigits(day)}.${isMissing(month) ? NULL_TEXT : twoDigits(month)}.${yearText}`
+  const yearText = isMissing(year) && isMissing(month) ? UNKNOWN_VALUE_TEXT : String(CENTURY + year)
+  return `${isMissing(day) ? UNKNOWN_VALUE_TEXT : twoDigits(day)}.${isMissing(month) ? UNKNOWN_VALUE_TEXT : twoDigits(month)}.${yearText}`
 }
 
 /** A byte of a date or time; `undefined` when BCD digits are none. */
@@ -94,7 +94,7 @@ function readClock(type: CalendarType, data: Uint8Array, offset: number): string
     if (part === undefined) return undefined
     if (index > 0) text += ':'
     if (part === type.replacement) {
-      text += NULL_TEXT
+      text += UNKNOWN_VALUE_TEXT
       continue
     }
     if (index === 0) hour = part
@@ -107,8 +107,8 @@ function readClock(type: CalendarType, data: Uint8Array, offset: number): string
 /** FF counts as missing byte by byte: a low byte of FF alone prints a `-` in front. */
 function readMinutes(data: Uint8Array, offset: number): string | undefined {
   const [low = 0, high = 0] = data.subarray(offset, offset + 2)
-  const prefix = low === 0xff ? NULL_TEXT : ''
-  if (high === 0xff) return `${prefix}:${NULL_TEXT}`
+  const prefix = low === 0xff ? UNKNOWN_VALUE_TEXT : ''
+  if (high === 0xff) return `${prefix}:${UNKNOWN_VALUE_TEXT}`
   const minutes = low + high * 256
   return minutes > DAY_MINUTES ? undefined : `${prefix}${clockText(Math.floor(minutes / 60), minutes % 60)}`
 }
@@ -150,7 +150,7 @@ function parseDay(parts: readonly (string | undefined)[]): readonly (number | un
   const values: (number | undefined)[] = []
   for (const [index, part] of parts.entries()) {
     if (part === undefined) return 'end-of-input'
-    if (part === NULL_TEXT) {
+    if (part === UNKNOWN_VALUE_TEXT) {
       values.push(undefined)
       continue
     }
@@ -226,7 +226,7 @@ function parseClock(parts: readonly (string | undefined)[]): readonly (number | 
   const values: (number | undefined)[] = []
   for (const [index, part] of parts.entries()) {
     if (part === undefined) return 'end-of-input'
-    if (part === NULL_TEXT) {
+    if (part === UNKNOWN_VALUE_TEXT) {
       values.push(undefined)
       continue
     }

@@ -10,7 +10,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { trimCell } from './csv-lines.ts'
 import type { DefinitionLineFault } from './definition-error.ts'
-import type { Cells } from './field-rows.ts'
+import type { FieldCells } from './field-rows.ts'
 
 export interface ColumnLayout {
   /** Names in lower case; undefined for a column in another language. */
@@ -20,8 +20,8 @@ export interface ColumnLayout {
 }
 
 export interface MappedRow {
-  readonly main: Cells
-  readonly groups: Cells[]
+  readonly main: FieldCells
+  readonly groups: FieldCells[]
 }
 
 export interface ColumnKind {
@@ -110,8 +110,8 @@ export function mapRow(
   { names, starts }: ColumnLayout,
   cells: readonly string[],
 ): Result<MappedRow, DefinitionLineFault> {
-  const main: Cells = new Map()
-  const groups: Cells[] = []
+  const main: FieldCells = new Map()
+  const groups: FieldCells[] = []
   let current = main
   let isEmpty = true
   let repeatFrom = -1

@@ -11,7 +11,7 @@ import { fail, ok } from '../../core/result.ts'
 import { addressKind } from '../wire/address.ts'
 import { trimCell } from './csv-lines.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
-import type { Cells } from './field-rows.ts'
+import type { FieldCells } from './field-rows.ts'
 import { splitList } from './field-rows.ts'
 import { parseBounded } from './scan-number.ts'
 
@@ -37,7 +37,7 @@ export interface MessageCondition {
 
 export function createCondition(
   name: string,
-  row: Cells,
+  row: FieldCells,
   defaultTarget: string,
 ): Result<MessageCondition, DefinitionErrorCode> {
   const [circuit = '', level = ''] = splitLevel(row.get('circuit') ?? '')

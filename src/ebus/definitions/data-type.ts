@@ -234,6 +234,6 @@ export function isAdjustable(type: DataType): boolean {
   return type.kind === 'text' || (type.kind === 'number' && type.isAdjustable)
 }
 
-export function dataTypeNames(): readonly string[] {
+export function listDataTypes(): readonly string[] {
   return [...TYPES.keys()]
 }

@@ -10,9 +10,9 @@ import type { ColumnLayout, MappedRow } from './columns.ts'
 import { MESSAGE_COLUMNS, mapRow, readColumns } from './columns.ts'
 import type { MessageCondition } from './condition.ts'
 import { createCondition, deriveCondition } from './condition.ts'
-import { csvLines, trimCell } from './csv-lines.ts'
+import { splitCsvLines, trimCell } from './csv-lines.ts'
 import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
-import type { Cells } from './field-rows.ts'
+import type { FieldCells } from './field-rows.ts'
 import { splitList } from './field-rows.ts'
 import type { FileDefaults } from './file-defaults.ts'
 import type { MessageDefinition, RowDefaults } from './message-definition.ts'
@@ -52,7 +52,7 @@ export interface ReadFile {
 export function readDefinitionFile(text: string, context: ReaderContext): ReadFile {
   const reader = new DefinitionReader(context)
   let fault: DefinitionFileFault | undefined
-  for (const { line, cells } of csvLines(text)) {
+  for (const { line, cells } of splitCsvLines(text)) {
     const found = reader.read(line, cells)
     if (found === undefined) continue
     fault = { ...found, file: context.source, line }
@@ -108,7 +108,7 @@ class DefinitionReader {
     return undefined
   }
 
-  #defineCondition(name: string, row: Cells): DefinitionLineFault | undefined {
+  #defineCondition(name: string, row: FieldCells): DefinitionLineFault | undefined {
     if (/[[\]]/.test(name)) return { code: 'invalid-argument', detail: `invalid condition name ${name}` }
     if (this.conditions.has(name))
       return this.#context.keepsFirstCondition
@@ -177,7 +177,7 @@ class DefinitionReader {
 }
 
 /** By the alphabet of the column names, which usually makes it the circuit's. */
-function firstFilled(row: Cells): string {
+function firstFilled(row: FieldCells): string {
   const [first] = [...row].filter(([, value]) => value !== '').toSorted(([left], [right]) => (left < right ? -1 : 1))
   return first?.[1] ?? ''
 }

@@ -4,7 +4,7 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { MessageCondition } from './condition.ts'
 import type { NumberType } from './data-type.ts'
 import { REST_LENGTH } from './data-type.ts'
@@ -38,8 +38,8 @@ export function definitionRow(message: MessageDefinition, file: string, nth: num
     qq: message.qq === undefined ? null : byteText(message.qq),
     zz: message.zz === undefined ? null : byteText(message.zz),
     pbsb: byteText(message.pb) + byteText(message.sb),
-    id: hex(message.id),
-    ...(chain.length === 0 ? {} : { chain: chain.map(({ id, length }) => ({ id: hex(id), length })) }),
+    id: toHex(message.id),
+    ...(chain.length === 0 ? {} : { chain: chain.map(({ id, length }) => ({ id: toHex(id), length })) }),
     ...(only === undefined
       ? {}
       : {

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { dataTypeNames } from './data-type.ts'
+import { listDataTypes } from './data-type.ts'
 import { fileFaultText } from './definition-error.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { TelegramRows } from './telegram-row.ts'
@@ -29,7 +29,7 @@ const cases = readFileSync(vectors, 'utf8')
 describe('definitions', () => {
   it('have vectors for every data type', () => {
     const shown = new Set(cases.map(({ id }) => id.replace(/^type (STR|HEX|NTS):3$/, 'type $1')))
-    expect(dataTypeNames().filter((name) => !shown.has(`type ${name}`))).toEqual([])
+    expect(listDataTypes().filter((name) => !shown.has(`type ${name}`))).toEqual([])
   })
 
   it.each(cases)('agree with ebusd: $id', ({ main, files, error, template_error: templateError, vectors: rows }) => {

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import type { Identity } from '../registry/identity.ts'
+import type { BusDeviceIdentity } from '../registry/identity.ts'
 import { BusDefinitions } from './bus-definitions.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
 import { disagreementText, findDisagreements } from './disagreement.ts'
@@ -10,7 +10,7 @@ import { disagreementText, findDisagreements } from './disagreement.ts'
 const OFFICIAL = fileURLToPath(new URL('../../../../shared/data/ebusd/definitions/en', import.meta.url))
 const DEVICES = { regulator: 0x15, boiler: 0x08 }
 
-const vaillant = (deviceId: string): Identity => ({
+const vaillant = (deviceId: string): BusDeviceIdentity => ({
   manufacturerCode: 0xb5,
   manufacturer: 'Vaillant',
   deviceId,

@@ -6,25 +6,25 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { BoilerRegister } from '../semantic/boiler-map.ts'
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from '../semantic/boiler-map.ts'
 import type { ReadKey } from '../semantic/read-key.ts'
-import { boilerKey, registerKey, requestOf } from '../semantic/read-key.ts'
-import type { Register, RegisterType, RegisterValue } from '../semantic/register.ts'
-import { decodeValue } from '../semantic/register.ts'
-import { CIRCUIT, HOT_WATER, SYSTEM, ZONE } from '../semantic/register-map.ts'
-import type { Exchange } from '../wire/telegram.ts'
+import { boilerKey, registerKey, encodeReadRequest } from '../semantic/read-key.ts'
+import type { RegulatorRegister, RegisterType, RegulatorValue } from '../semantic/register.ts'
+import { decodeRegisterValue } from '../semantic/register.ts'
+import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from '../semantic/register-map.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
 import { decodeMessage } from './decode.ts'
 import type { MessageDefinition } from './message-definition.ts'
 
-export interface Disagreement {
+export interface RegisterDisagreement {
   readonly key: ReadKey
   readonly message: MessageDefinition
   /** The first answer that they read differently, and how. */
   readonly sample: Uint8Array
-  readonly builtIn: RegisterValue | undefined
-  readonly defined: RegisterValue | undefined
+  readonly builtIn: RegulatorValue | undefined
+  readonly defined: RegulatorValue | undefined
 }
 
 /** Who is asked, by the tables that apply to it. */
@@ -34,7 +34,7 @@ export interface CheckedDevices {
   readonly boiler: number | undefined
 }
 
-type FindDefinition = (exchange: Exchange) => MessageDefinition | undefined
+type FindDefinition = (exchange: TelegramExchange) => MessageDefinition | undefined
 
 /** Answers that every coding of the type reads as something: whole numbers, and 21.5 as a float. */
 const SAMPLES: Readonly<Partial<Record<RegisterType, readonly (readonly number[])[]>>> = {
@@ -63,21 +63,21 @@ const INSTANCES = 3
 export function findDisagreements(
   find: FindDefinition,
   { regulator, boiler }: CheckedDevices,
-): readonly Disagreement[] {
-  const found: Disagreement[] = []
+): readonly RegisterDisagreement[] {
+  const found: RegisterDisagreement[] = []
   const check = (key: ReadKey, ways: readonly SampleWay[]): void => {
     const disagreement = compareReadings(find, key, ways)
     if (disagreement !== undefined) found.push(disagreement)
   }
   if (regulator !== undefined)
     for (const [registers, instances] of [
-      [SYSTEM, 1],
-      [HOT_WATER, 1],
-      [CIRCUIT, INSTANCES],
-      [ZONE, INSTANCES],
+      [SYSTEM_REGISTERS, 1],
+      [HOT_WATER_REGISTERS, 1],
+      [CIRCUIT_REGISTERS, INSTANCES],
+      [ZONE_REGISTERS, INSTANCES],
     ] as const)
       for (let instance = 0; instance < instances; instance++)
-        for (const register of Object.values<Register>(registers))
+        for (const register of Object.values<RegulatorRegister>(registers))
           check(registerKey(regulator, register, instance), registerWays(register))
   if (boiler !== undefined)
     for (const part of [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS])
@@ -87,25 +87,25 @@ export function findDisagreements(
 }
 
 /** One sentence for the owner. */
-export function disagreementText({ message, sample, builtIn, defined }: Disagreement): string {
+export function disagreementText({ message, sample, builtIn, defined }: RegisterDisagreement): string {
   const { source, line, circuit, name } = message
-  const shown = (value: RegisterValue | undefined): string => (value === undefined ? 'nothing' : String(value))
-  return `${source}:${line}: ${circuit}.${name} reads ${hex(sample)} as ${shown(defined)}, the built-in register map as ${shown(builtIn)}; the definition counts`
+  const shown = (value: RegulatorValue | undefined): string => (value === undefined ? 'nothing' : String(value))
+  return `${source}:${line}: ${circuit}.${name} reads ${toHex(sample)} as ${shown(defined)}, the built-in register map as ${shown(builtIn)}; the definition counts`
 }
 
 /** The same value in one of the layouts in which devices answer. */
 interface SampleWay {
   readonly answers: readonly Uint8Array[]
-  readonly decode: (answer: Uint8Array) => RegisterValue | undefined
+  readonly decode: (answer: Uint8Array) => RegulatorValue | undefined
 }
 
-function registerWays(register: Register): readonly SampleWay[] {
+function registerWays(register: RegulatorRegister): readonly SampleWay[] {
   const header = [0x01, register.group, register.number & 0xff, register.number >> 8]
   // A switch is answered with one byte or with two.
   const tails = register.type === 'flag' ? [[], [0x00]] : [[]]
   return (SAMPLES[register.type] ?? []).map((value) => ({
     answers: tails.map((tail) => Uint8Array.from([...header, ...value, ...tail])),
-    decode: (answer) => decodeValue(register.type, answer.subarray(header.length)),
+    decode: (answer) => decodeRegisterValue(register.type, answer.subarray(header.length)),
   }))
 }
 
@@ -122,8 +122,12 @@ function boilerWays(register: BoilerRegister): readonly SampleWay[] {
 }
 
 /** Both read every sample alike in at least one layout, or they disagree. */
-function compareReadings(find: FindDefinition, key: ReadKey, ways: readonly SampleWay[]): Disagreement | undefined {
-  const telegram = { ...requestOf(key, undefined), source: 0x00 }
+function compareReadings(
+  find: FindDefinition,
+  key: ReadKey,
+  ways: readonly SampleWay[],
+): RegisterDisagreement | undefined {
+  const telegram = { ...encodeReadRequest(key, undefined), source: 0x00 }
   const message = find({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
   if (message === undefined || message.isWrite || message.chain.length > 0) return undefined
   for (const { answers, decode } of ways) {

@@ -11,14 +11,14 @@ import { trimCell } from './csv-lines.ts'
 import type { DataType } from './data-type.ts'
 import { REST_LENGTH, findDataType, isAdjustable } from './data-type.ts'
 import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
-import type { Attributes, DefinedField, FieldPart } from './field.ts'
+import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
 import { checkRange } from './number-codec.ts'
 import { MAX_DIVISOR, limitNumber, scaleNumber } from './number-scale.ts'
 import { isIdentifier } from './identifier.ts'
 import { parseBounded, scanDecimal, scanListKey } from './scan-number.ts'
 
 /** Cells by column name. */
-export type Cells = Map<string, string>
+export type FieldCells = Map<string, string>
 
 export interface FieldContext {
   /** Templates have no part yet. */
@@ -35,7 +35,7 @@ type FieldsResult = Result<DefinedField[], DefinitionLineFault>
 const WEEKDAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const
 const MAX_KEY = 0xffff_ffff
 
-export function createFields(rows: readonly Cells[], context: FieldContext): FieldsResult {
+export function createFields(rows: readonly FieldCells[], context: FieldContext): FieldsResult {
   const fields: DefinedField[] = []
   for (const [index, row] of rows.entries()) {
     const fault = addRowFields(new Map(row), { ...context, index, fields })
@@ -57,7 +57,7 @@ interface RowScale {
   readonly range: string
 }
 
-function addRowFields(row: Cells, context: RowContext): DefinitionLineFault | undefined {
+function addRowFields(row: FieldCells, context: RowContext): DefinitionLineFault | undefined {
   const at = ` in field ${context.index}`
   const name = take(row, 'name')
   const partText = take(row, 'part').toLowerCase()
@@ -104,7 +104,7 @@ function fieldPart(text: string, context: FieldContext): FieldPart | undefined |
   return text === 'm' || text === 's' ? text : 'invalid'
 }
 
-function readScale(row: Cells): Result<RowScale, DefinitionLineFault> {
+function readScale(row: FieldCells): Result<RowScale, DefinitionLineFault> {
   let divisorText = take(row, 'divisor')
   let valuesText = take(row, 'values')
   const range = take(row, 'range')
@@ -142,7 +142,7 @@ function parseDivisor(text: string): number | DefinitionErrorCode {
 }
 
 interface FieldTarget extends RowContext {
-  readonly row: Cells
+  readonly row: FieldCells
   readonly part: FieldPart | undefined
   readonly name: string
 }
@@ -272,15 +272,15 @@ function newName(token: string): string | undefined {
   return splitAt(token, ':')[1]
 }
 
-const NO_ATTRIBUTES: Attributes = {}
+const NO_ATTRIBUTES: FieldAttributes = {}
 
-function attributesOf(row: Cells): Attributes {
+function attributesOf(row: FieldCells): FieldAttributes {
   let attributes: Record<string, string> | undefined
   for (const [key, value] of row) if (value !== '') (attributes ??= {})[key] = value
   return attributes ?? NO_ATTRIBUTES
 }
 
-function take(row: Cells, column: string): string {
+function take(row: FieldCells, column: string): string {
   const value = row.get(column) ?? ''
   row.delete(column)
   return value

@@ -8,7 +8,7 @@ import { REST_LENGTH } from './data-type.ts'
 import { readCalendar, writeCalendar } from './calendar-codec.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import {
-  NULL_TEXT,
+  UNKNOWN_VALUE_TEXT,
   checkRange,
   isReplacement,
   parseRaw,
@@ -24,7 +24,7 @@ import { readText, writeText } from './text-codec.ts'
 /** `m` stands in the initiator's part of a telegram, `s` in the answer. Templates have none. */
 export type FieldPart = 'm' | 's'
 
-export type Attributes = Readonly<Record<string, string>>
+export type FieldAttributes = Readonly<Record<string, string>>
 
 export interface DefinedField {
   readonly name: string
@@ -35,7 +35,7 @@ export interface DefinedField {
   readonly values: ReadonlyMap<number, string> | undefined
   readonly constant: { readonly text: string; readonly isVerified: boolean } | undefined
   /** Unit, comment and what other columns say. */
-  readonly attributes: Attributes
+  readonly attributes: FieldAttributes
 }
 
 /** What a field says. `text` is empty for a constant, whose value is known anyway. */
@@ -78,7 +78,12 @@ function textReading(text: string): FieldReading {
   return { text, value: text, printed: text, raw: undefined }
 }
 
-const NULL_READING: FieldReading = { text: NULL_TEXT, value: null, printed: NULL_TEXT, raw: undefined }
+const NULL_READING: FieldReading = {
+  text: UNKNOWN_VALUE_TEXT,
+  value: null,
+  printed: UNKNOWN_VALUE_TEXT,
+  raw: undefined,
+}
 
 function readNumber(
   field: DefinedField,
@@ -149,7 +154,7 @@ function rawOf(field: DefinedField, type: NumberType, text: string): number | De
 
 /** By name, otherwise by a number that is listed. */
 function listedRaw(values: ReadonlyMap<number, string>, type: NumberType, text: string): number | DefinitionErrorCode {
-  if (text === NULL_TEXT) return type.replacement
+  if (text === UNKNOWN_VALUE_TEXT) return type.replacement
   let found: number | undefined
   for (const [key, name] of values) if (name === text && (found === undefined || key < found)) found = key
   if (found !== undefined) return found

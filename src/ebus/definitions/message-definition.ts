@@ -13,8 +13,8 @@ import type { MessageCondition } from './condition.ts'
 import { trimCell } from './csv-lines.ts'
 import { MAX_DATA_LENGTH } from './data-type.ts'
 import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
-import type { Attributes, DefinedField, FieldPart } from './field.ts'
-import type { Cells } from './field-rows.ts'
+import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
+import type { FieldCells } from './field-rows.ts'
 import { createFields, splitList } from './field-rows.ts'
 import { dataLength } from './field-layout.ts'
 import { isCircuitName, isIdentifier } from './identifier.ts'
@@ -49,14 +49,14 @@ export interface MessageDefinition {
   readonly chain: readonly ChainPart[]
   /** All of them must hold. */
   readonly conditions: readonly MessageCondition[]
-  readonly attributes: Attributes
+  readonly attributes: FieldAttributes
   readonly fields: readonly DefinedField[]
 }
 
 /** What a default line `*r` says for the rows of its type. */
 export interface RowDefaults {
   readonly cells: ReadonlyMap<string, string>
-  readonly groups: readonly Cells[]
+  readonly groups: readonly FieldCells[]
 }
 
 export interface MessageContext {
@@ -80,7 +80,7 @@ const DEFAULT_CHAIN_LENGTH = 16
 /** One message for each address of the line. */
 export function createMessages(
   typeText: string,
-  { main, groups }: { readonly main: Cells; readonly groups: readonly Cells[] },
+  { main, groups }: { readonly main: FieldCells; readonly groups: readonly FieldCells[] },
   context: MessageContext,
 ): Result<MessageDefinition[], DefinitionLineFault> {
   if (typeText === '') return fail({ code: 'end-of-input', detail: 'empty type' })
@@ -150,7 +150,7 @@ function parseType(text: string): MessageType {
   return { isWrite: isActive || second === 'w', isPassive: !isActive, pollPriority: 0, defaultName: text }
 }
 
-function take(row: Cells, column: string): string {
+function take(row: FieldCells, column: string): string {
   const value = row.get(column) ?? ''
   row.delete(column)
   return value
@@ -164,7 +164,7 @@ function combine(value: string, fallback: string): string {
 }
 
 function takeNames(
-  row: Cells,
+  row: FieldCells,
   defaults: ReadonlyMap<string, string> | undefined,
 ): Result<{ readonly circuit: string; readonly level: string; readonly name: string }, DefinitionLineFault> {
   const fallback = (column: string): string => defaults?.get(column) ?? ''
@@ -189,7 +189,7 @@ function takeNames(
 const BYTE = { base: 16, min: 0, max: 0xff } as const
 
 function takeAddresses(
-  row: Cells,
+  row: FieldCells,
   defaults: ReadonlyMap<string, string> | undefined,
 ): Result<{ readonly qq: number | undefined; readonly targets: readonly (number | undefined)[] }, DefinitionLineFault> {
   const qqText = take(row, 'qq') || (defaults?.get('qq') ?? '')
@@ -220,7 +220,7 @@ interface MessageIds {
 }
 
 function takeIds(
-  row: Cells,
+  row: FieldCells,
   defaults: ReadonlyMap<string, string> | undefined,
   type: MessageType,
 ): Result<MessageIds, DefinitionLineFault> {
@@ -284,9 +284,9 @@ function parseIdBytes(text: string): number[] | DefinitionErrorCode {
   }
 }
 
-const NO_ATTRIBUTES: Attributes = {}
+const NO_ATTRIBUTES: FieldAttributes = {}
 
-function filledCells(row: Cells): Attributes {
+function filledCells(row: FieldCells): FieldAttributes {
   const filled = [...row].filter(([, value]) => value !== '')
   return filled.length === 0 ? NO_ATTRIBUTES : Object.fromEntries(filled)
 }

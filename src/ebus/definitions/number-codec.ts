@@ -13,7 +13,7 @@ import type { DefinitionErrorCode } from './definition-error.ts'
 import { printFixed, printGeneral } from './print-number.ts'
 import { parseFloatText, scanDecimal, scanInteger } from './scan-number.ts'
 
-export const NULL_TEXT = '-'
+export const UNKNOWN_VALUE_TEXT = '-'
 
 const view = new DataView(new ArrayBuffer(4))
 
@@ -116,7 +116,7 @@ export function printRaw(type: NumberType, raw: number): string {
 
 /** The pattern for a text. `-` is the replacement where the type has one. */
 export function parseRaw(type: NumberType, text: string): number | DefinitionErrorCode {
-  if (!type.isRequired && text === NULL_TEXT) return type.replacement
+  if (!type.isRequired && text === UNKNOWN_VALUE_TEXT) return type.replacement
   if (text === '') return 'end-of-input'
   const raw = type.coding === 'float' || type.divisor !== 1 ? parseScaled(type, text) : parseWhole(type, text)
   if (typeof raw !== 'number') return raw
@@ -186,7 +186,7 @@ export function printTemParameter(raw: number, isCommand: boolean): string {
 }
 
 export function parseTemParameter(type: NumberType, text: string, isCommand: boolean): number | DefinitionErrorCode {
-  if (text === NULL_TEXT) return type.replacement
+  if (text === UNKNOWN_VALUE_TEXT) return type.replacement
   const [groupText = '', numberText = ''] = text.split('-')
   for (const part of [groupText, numberText]) {
     if (part === '') return 'end-of-input'

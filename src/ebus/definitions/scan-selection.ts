@@ -5,11 +5,11 @@
  *
  * Pure.
  */
-import type { Identity } from '../registry/identity.ts'
+import type { BusDeviceIdentity } from '../registry/identity.ts'
 import { matchFileName } from './file-defaults.ts'
 
 /** Folders are spelt without umlauts. */
-export function manufacturerFolder({ manufacturer, manufacturerCode }: Identity): string {
+export function manufacturerFolder({ manufacturer, manufacturerCode }: BusDeviceIdentity): string {
   const name = manufacturer.toLowerCase().replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue')
   // One without a name goes by its number.
   return name.startsWith('0x') ? String(manufacturerCode) : name
@@ -19,7 +19,7 @@ export function manufacturerFolder({ manufacturer, manufacturerCode }: Identity)
 export function selectDefinitionFile(
   files: readonly string[],
   address: number,
-  identity: Identity,
+  identity: BusDeviceIdentity,
 ): string | undefined {
   const ident = identity.deviceId.toLowerCase().replaceAll(/[^a-z0-9_]/g, '')
   let best: { readonly file: string; readonly match: number } | undefined

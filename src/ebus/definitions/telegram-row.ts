@@ -7,7 +7,7 @@
  *
  * Pure: definitions come through the source that it is given.
  */
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { DecodedMessage, TelegramData } from './decode.ts'
@@ -97,7 +97,7 @@ export class TelegramRows {
     const commands = encodeCommands(message, typeof values === 'string' ? values : '', target)
     if (!commands.ok) return withResult(row, { error: errorText(commands.fault) })
     const telegrams = commands.value.map(({ target: zz, data }) =>
-      hex(Uint8Array.from([message.qq ?? DEFAULT_SOURCE, zz, message.pb, message.sb, data.length, ...data])),
+      toHex(Uint8Array.from([message.qq ?? DEFAULT_SOURCE, zz, message.pb, message.sb, data.length, ...data])),
     )
     return withResult(row, { master_hex: telegrams.length === 1 ? telegrams[0] : telegrams })
   }

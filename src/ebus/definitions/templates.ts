@@ -7,7 +7,7 @@
  */
 import { TEMPLATE_COLUMNS, mapRow, readColumns } from './columns.ts'
 import type { ColumnLayout } from './columns.ts'
-import { csvLines } from './csv-lines.ts'
+import { splitCsvLines } from './csv-lines.ts'
 import { MAX_DATA_LENGTH } from './data-type.ts'
 import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
 import type { DefinedField } from './field.ts'
@@ -32,7 +32,7 @@ export function readTemplates(
 ): TemplatesFile {
   const templates = new Map(inherited)
   let layout: ColumnLayout | undefined
-  for (const { line, cells } of csvLines(text)) {
+  for (const { line, cells } of splitCsvLines(text)) {
     if (line === 1) {
       const columns = readColumns(cells, TEMPLATE_COLUMNS, language)
       if (!columns.ok) return { templates, fault: { ...columns.fault, file, line } }

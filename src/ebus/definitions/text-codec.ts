@@ -3,7 +3,7 @@
  *
  * Pure.
  */
-import { utf8 } from '../../core/bytes.ts'
+import { toUtf8 } from '../../core/bytes.ts'
 import type { TextType } from './data-type.ts'
 import { REST_LENGTH } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
@@ -29,7 +29,7 @@ export function readText(type: TextType, bytes: Uint8Array): string {
 /** The bytes for a text that fills `length` bytes, or as many as it has where the length is the rest of the data. */
 export function writeText(type: TextType, text: string, length: number): readonly number[] | DefinitionErrorCode {
   if (type.isIgnored) return Array.from({ length: length === REST_LENGTH ? 1 : length }, () => 0)
-  const bytes = type.isHex ? hexBytes(text, length) : [...utf8(text)].map((byte) => (byte < 0x20 ? type.fill : byte))
+  const bytes = type.isHex ? hexBytes(text, length) : [...toUtf8(text)].map((byte) => (byte < 0x20 ? type.fill : byte))
   if (typeof bytes === 'string') return bytes
   if (length !== REST_LENGTH) return Array.from({ length }, (_, index) => bytes[index] ?? type.fill)
   if (bytes.length === 0) return [type.fill]

@@ -17,7 +17,7 @@ export const BUSY_WINDOWS = [
   ['1h', 3_600_000],
 ] as const
 
-export class BusyAccount {
+export class BusyMeter {
   readonly #slices = new Float64Array(SLICES)
   /** Number of the newest slice since 1970. */
   #head: number | undefined

@@ -11,16 +11,16 @@
  *
  * Pure, but for the dedup it is given.
  */
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import { companionTarget } from '../wire/address.ts'
 import { commandBytes } from '../wire/telegram.ts'
 import type { ExchangeEvent } from './observation.ts'
 
-export type Disposition = 'own' | 'third_party' | 'local_participant_inbound' | 'duplicate'
+export type ObservationDisposition = 'own' | 'third_party' | 'local_participant_inbound' | 'duplicate'
 
-export interface Classified {
+export interface ClassifiedObservation {
   readonly event: ExchangeEvent
-  readonly disposition: Disposition
+  readonly disposition: ObservationDisposition
 }
 
 export type DegradedReason = 'starting' | 'epoch_reset' | 'critical_overflow' | 'explicit_discontinuity'
@@ -40,7 +40,7 @@ interface Pending {
   readonly untilMs: number
 }
 
-export class Dedup {
+export class Deduplicator {
   readonly #pending = new Map<string, Pending>()
   readonly #active = new Map<string, number>()
   #degraded: { readonly reason: DegradedReason; readonly sinceMs: number; classified: number } | undefined
@@ -60,7 +60,7 @@ export class Dedup {
   }
 
   /** What is certain now: usually the event itself, sometimes nothing yet, sometimes one that waited. */
-  hear(event: ExchangeEvent, ourAddress: number | undefined, nowMs: number): readonly Classified[] {
+  hear(event: ExchangeEvent, ourAddress: number | undefined, nowMs: number): readonly ClassifiedObservation[] {
     // Where symbols are seen nothing waits here, and nothing has to be looked through.
     const settled = this.#active.size === 0 && this.#pending.size === 0 ? NOTHING : this.tick(nowMs)
     const now = this.#classify(event, ourAddress, nowMs)
@@ -70,13 +70,13 @@ export class Dedup {
   }
 
   /** Passive copies whose twin did not come in time are somebody else's after all. */
-  tick(nowMs: number): readonly Classified[] {
+  tick(nowMs: number): readonly ClassifiedObservation[] {
     for (const [key, untilMs] of this.#active) {
       if (untilMs > nowMs) break
       this.#active.delete(key)
     }
     if (this.#pending.size === 0) return NOTHING
-    const expired: Classified[] = []
+    const expired: ClassifiedObservation[] = []
     for (const [key, { event, untilMs }] of this.#pending) {
       if (untilMs > nowMs) break
       this.#pending.delete(key)
@@ -95,7 +95,7 @@ export class Dedup {
     this.#degraded = { reason, sinceMs: nowMs, classified: 0 }
   }
 
-  #classify(event: ExchangeEvent, ourAddress: number | undefined, nowMs: number): Classified | undefined {
+  #classify(event: ExchangeEvent, ourAddress: number | undefined, nowMs: number): ClassifiedObservation | undefined {
     const { source, target } = event.exchange.telegram
     if (event.own) return this.#classifyOwn(event, nowMs)
     if (ourAddress === undefined || source !== ourAddress) {
@@ -109,7 +109,7 @@ export class Dedup {
     return undefined
   }
 
-  #classifyOwn(event: ExchangeEvent, nowMs: number): Classified {
+  #classifyOwn(event: ExchangeEvent, nowMs: number): ClassifiedObservation {
     const key = fingerprint(event)
     // The copy came first and waited: it is the same telegram, and the active one counts.
     if (!this.#pending.delete(key)) {
@@ -133,9 +133,9 @@ export class Dedup {
   }
 }
 
-const NOTHING: readonly Classified[] = []
+const NOTHING: readonly ClassifiedObservation[] = []
 
 /** Who said what to whom and what was answered; not when. */
 function fingerprint({ exchange: { telegram, response } }: ExchangeEvent): string {
-  return `${hex(commandBytes(telegram))}/${response === undefined ? '' : hex(response)}`
+  return `${toHex(commandBytes(telegram))}/${response === undefined ? '' : toHex(response)}`
 }

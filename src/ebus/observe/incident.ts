@@ -32,7 +32,7 @@ export interface Incident {
 const KEPT = 32
 const MAX_DETAIL = 200
 
-export class IncidentBook {
+export class IncidentLog {
   readonly #recent = new RingBuffer<Incident>(KEPT)
   readonly #counts = new Map<IncidentKind, number>()
 

@@ -5,15 +5,15 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import { companionTarget } from '../wire/address.ts'
 import { BROADCAST, SYMBOL_MS } from '../wire/symbol.ts'
 import { telegramForm } from '../wire/telegram.ts'
-import type { Exchange } from '../wire/telegram.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
 import type { BusEvent } from '../adapter/bus.ts'
 
 /** `active` is what this gateway said, `passive` is what others said. */
-export type Scope = 'active' | 'passive'
+export type TrafficScope = 'active' | 'passive'
 
 export const FAMILIES = ['B509', 'B516', 'B524', 'B555', 'other'] as const
 export type TrafficFamily = (typeof FAMILIES)[number]
@@ -50,8 +50,8 @@ export const OUTCOMES = [
 ] as const
 export type TrafficOutcome = (typeof OUTCOMES)[number]
 
-export interface Observation {
-  readonly scope: Scope
+export interface BusObservation {
+  readonly scope: TrafficScope
   readonly family: TrafficFamily
   readonly frameType: FrameType
   readonly outcome: TrafficOutcome
@@ -68,7 +68,7 @@ export interface Observation {
   /** How long the line was taken, from the number of symbols: acknowledges and the closing SYN included. */
   readonly wireMs: number
   /** The telegram itself, or the pieces of one that broke off. */
-  readonly said: Exchange | Pieces
+  readonly said: TelegramExchange | Pieces
 }
 
 /** Logical bytes, each part as far as it was heard. */
@@ -78,14 +78,17 @@ interface Pieces {
 }
 
 /** What was said, in hex: QQ ZZ PB SB NN DD… and NN DD…, without checksums where the telegram is whole. */
-export function bytesOf({ said }: Observation): { readonly request: string; readonly response: string | undefined } {
+export function observationHex({ said }: BusObservation): {
+  readonly request: string
+  readonly response: string | undefined
+} {
   if ('command' in said)
-    return { request: hex(said.command), response: said.response.length === 0 ? undefined : hex(said.response) }
+    return { request: toHex(said.command), response: said.response.length === 0 ? undefined : toHex(said.response) }
   const { telegram, response } = said
   const { source, target, primary, secondary, data } = telegram
   return {
-    request: hex(Uint8Array.of(source, target, primary, secondary, data.length)) + hex(data),
-    response: response === undefined ? undefined : hex(Uint8Array.of(response.length)) + hex(response),
+    request: toHex(Uint8Array.of(source, target, primary, secondary, data.length)) + toHex(data),
+    response: response === undefined ? undefined : toHex(Uint8Array.of(response.length)) + toHex(response),
   }
 }
 
@@ -98,7 +101,7 @@ export type SilenceCause = 'transport_reset' | 'decode_fault' | 'disconnected' |
 const REQUEST_FRAME = 6
 const RESPONSE_FRAME = 2
 
-export function observeExchange(event: ExchangeEvent, ourAddress: number | undefined): Observation {
+export function observeExchange(event: ExchangeEvent, ourAddress: number | undefined): BusObservation {
   const { telegram, response } = event.exchange
   const { source, target, primary, secondary } = telegram
   const requestLength = REQUEST_FRAME + telegram.data.length
@@ -107,7 +110,7 @@ export function observeExchange(event: ExchangeEvent, ourAddress: number | undef
   const others = (target === BROADCAST ? 0 : 1) + (response === undefined ? 0 : 1) + 1
   return {
     scope: event.own ? 'active' : 'passive',
-    family: familyOf(primary, secondary),
+    family: classifyTraffic(primary, secondary),
     frameType: frameTypeOf(target, event.own ? undefined : ourAddress),
     outcome: 'success',
     atMs: event.atMs,
@@ -122,12 +125,12 @@ export function observeExchange(event: ExchangeEvent, ourAddress: number | undef
   }
 }
 
-export function observeBroken(event: BrokenEvent, cause?: SilenceCause): Observation {
+export function observeBroken(event: BrokenEvent, cause?: SilenceCause): BusObservation {
   const { command, response, own } = event
   const [source, target, primary, secondary] = command
   return {
     scope: own ? 'active' : 'passive',
-    family: primary === undefined || secondary === undefined ? 'other' : familyOf(primary, secondary),
+    family: primary === undefined || secondary === undefined ? 'other' : classifyTraffic(primary, secondary),
     frameType: 'abandoned_partial',
     outcome: own ? activeOutcome(event) : passiveOutcome(event, cause),
     atMs: event.atMs,
@@ -142,7 +145,7 @@ export function observeBroken(event: BrokenEvent, cause?: SilenceCause): Observa
   }
 }
 
-export function familyOf(primary: number, secondary: number): TrafficFamily {
+export function classifyTraffic(primary: number, secondary: number): TrafficFamily {
   if (primary !== 0xb5) return 'other'
   switch (secondary) {
     case 0x09:
@@ -245,7 +248,7 @@ export const ERROR_CLASSES = [
 export type ErrorClass = (typeof ERROR_CLASSES)[number]
 
 /** Contests, scans that find nobody and noise belong to a healthy bus; the rest is counted as an error. */
-export function errorClassOf(outcome: TrafficOutcome): ErrorClass | undefined {
+export function toErrorClass(outcome: TrafficOutcome): ErrorClass | undefined {
   switch (outcome) {
     case 'timeout':
     case 'no_response':
@@ -283,6 +286,6 @@ export const ERROR_PHASES: Readonly<Record<ErrorClass, string>> = {
 }
 
 /** How an address is written where it is a name: `0x10`. */
-export function addressText(address: number): string {
+export function formatBusAddress(address: number): string {
   return `0x${address.toString(16).padStart(2, '0')}`
 }

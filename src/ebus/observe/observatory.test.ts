@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
 import type { BusEvent } from '../adapter/bus.ts'
 import { decodeExchange, encodeExchange } from '../wire/exchange.ts'
-import type { Exchange } from '../wire/telegram.ts'
-import { Dedup } from './dedup.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
+import { Deduplicator } from './dedup.ts'
 import type { ExchangeEvent } from './observation.ts'
-import { Observatory } from './observatory.ts'
-import type { Situation } from './observatory.ts'
+import { BusObservatory } from './observatory.ts'
+import type { ObservationState } from './observatory.ts'
 import { messagesJson, periodicityJson, summaryJson } from './report.ts'
 import { statusJson } from './status.ts'
 import { WARM_UP } from './warm-up.ts'
@@ -15,7 +15,7 @@ const START = Date.UTC(2026, 0, 5, 12)
 const OURS = 0x31
 
 /** `10 fe b516 00 …` or `10 15 b524 02 … / 00 03 …`, without lengths and checksums. */
-function exchange(text: string): Exchange {
+function exchange(text: string): TelegramExchange {
   const [command = '', response] = text.split('/')
   const [source = 0, target = 0, primary = 0, secondary = 0, ...data] = fromHex(command)
   const telegram = { source, target, primary, secondary, data: Uint8Array.from(data) }
@@ -41,7 +41,7 @@ const broken = (reason: 'nak' | 'silence' | 'no-ack' | 'response-crc' | 'arbitra
     atMs: START + atMs,
   }) as const
 
-const at = (nowMs: number, parts: Partial<Situation> = {}): Situation => ({
+const at = (nowMs: number, parts: Partial<ObservationState> = {}): ObservationState => ({
   nowMs,
   symbols: nowMs,
   address: OURS,
@@ -49,8 +49,8 @@ const at = (nowMs: number, parts: Partial<Situation> = {}): Situation => ({
   ...parts,
 })
 
-function observatory(events: readonly BusEvent[] = [], listens = true): Observatory {
-  const observed = new Observatory({ nowMs: 0, listens, thresholds: WARM_UP })
+function observatory(events: readonly BusEvent[] = [], listens = true): BusObservatory {
+  const observed = new BusObservatory({ nowMs: 0, listens, thresholds: WARM_UP })
   for (const event of events) observed.hear(event, at(event.atMs - START))
   return observed
 }
@@ -250,7 +250,7 @@ describe('observatory', () => {
 })
 
 describe('status', () => {
-  const parts = (observed: Observatory, nowMs: number, transport: 'enh' | 'ebusd-tcp' = 'enh') => ({
+  const parts = (observed: BusObservatory, nowMs: number, transport: 'enh' | 'ebusd-tcp' = 'enh') => ({
     observatory: observed,
     bus: { transport, connected: true, passive: transport === 'enh' ? 'symbols' : 'telegrams' } as const,
     cadenceSeconds: 60,
@@ -331,11 +331,11 @@ describe('dedup', () => {
   const OWN = '31 15 b524 020003000f00 / 01030f0000009841'
 
   it('knows others by their address, at once', () => {
-    expect(new Dedup(0).hear(heard(READ, 0), OURS, 0)).toMatchObject([{ disposition: 'third_party' }])
+    expect(new Deduplicator(0).hear(heard(READ, 0), OURS, 0)).toMatchObject([{ disposition: 'third_party' }])
   })
 
   it('drops the copy that follows our own telegram', () => {
-    const dedup = new Dedup(0)
+    const dedup = new Deduplicator(0)
     expect(dedup.hear(heard(OWN, 0, true), OURS, 0)).toMatchObject([{ disposition: 'own' }])
     expect(dedup.hear(heard(OWN, 1), OURS, 900)).toMatchObject([{ disposition: 'duplicate' }])
     // One telegram, one copy: the next one is somebody else's.
@@ -344,14 +344,14 @@ describe('dedup', () => {
   })
 
   it('drops the copy that came before our own answer', () => {
-    const dedup = new Dedup(0)
+    const dedup = new Deduplicator(0)
     expect(dedup.hear(heard(OWN, 0), OURS, 0)).toEqual([])
     expect(dedup.hear(heard(OWN, 1, true), OURS, 500)).toMatchObject([{ disposition: 'own' }])
     expect(dedup.tick(5_000)).toEqual([])
   })
 
   it('forgets what waited when the stream has a hole', () => {
-    const dedup = new Dedup(0)
+    const dedup = new Deduplicator(0)
     dedup.hear(heard(OWN, 0), OURS, 0)
     dedup.discontinue('epoch_reset', 10)
     expect(dedup.epoch).toBe(1)

@@ -7,17 +7,24 @@
  * state of the bus come with each event.
  */
 import type { BusEvent, BusFault, BusStatus } from '../adapter/bus.ts'
-import { BusyAccount } from './busy.ts'
-import type { Classified } from './dedup.ts'
-import { Dedup } from './dedup.ts'
-import { IncidentBook } from './incident.ts'
-import type { BrokenEvent, ErrorClass, Observation, Scope, SilenceCause, TrafficOutcome } from './observation.ts'
+import { BusyMeter } from './busy.ts'
+import type { ClassifiedObservation } from './dedup.ts'
+import { Deduplicator } from './dedup.ts'
+import { IncidentLog } from './incident.ts'
+import type {
+  BrokenEvent,
+  ErrorClass,
+  BusObservation,
+  TrafficScope,
+  SilenceCause,
+  TrafficOutcome,
+} from './observation.ts'
 import {
   ERROR_CLASSES,
   FAMILIES,
   FRAME_TYPES,
-  addressText,
-  errorClassOf,
+  formatBusAddress,
+  toErrorClass,
   observeBroken,
   observeExchange,
 } from './observation.ts'
@@ -29,7 +36,7 @@ import type { WarmUp, WarmUpInput, WarmUpThresholds } from './warm-up.ts'
 import { newWarmUp, stepWarmUp } from './warm-up.ts'
 
 /** What the machines need to know beside the event. */
-export interface Situation {
+export interface ObservationState {
   /** Monotonic. */
   readonly nowMs: number
   readonly symbols: number
@@ -53,13 +60,13 @@ const ERROR_SERIES = 128
 const NOBODY = 0xaa
 
 /** Fed by one bus, asked by the tools. */
-export class Observatory {
-  readonly messages = new RingBuffer<Observation>(MESSAGE_CAPACITY)
+export class BusObservatory {
+  readonly messages = new RingBuffer<BusObservation>(MESSAGE_CAPACITY)
   readonly periodicity = new PeriodicityTable()
-  readonly incidents = new IncidentBook()
-  readonly busy = new BusyAccount()
+  readonly incidents = new IncidentLog()
+  readonly busy = new BusyMeter()
   readonly symbols = new SymbolMeter()
-  readonly #dedup: Dedup
+  readonly #dedup: Deduplicator
   readonly #frames = new BoundedSeries(FRAME_SERIES)
   readonly #errors = new BoundedSeries(ERROR_SERIES)
   readonly #repeats = { command: 0, response: 0 }
@@ -71,7 +78,7 @@ export class Observatory {
   #updatedAtMs: number | undefined
 
   constructor({ nowMs, listens, thresholds }: ObservatoryOptions) {
-    this.#dedup = new Dedup(nowMs)
+    this.#dedup = new Deduplicator(nowMs)
     this.#warmUp = newWarmUp(nowMs, thresholds)
     if (!listens) this.#warm({ kind: 'withdrawn' }, { nowMs, symbols: 0 })
   }
@@ -104,7 +111,7 @@ export class Observatory {
   }
 
   /** The exchanges about which it is certain now whose they are, copies of our own left out. */
-  hear(event: BusEvent, situation: Situation): readonly Classified[] {
+  hear(event: BusEvent, situation: ObservationState): readonly ClassifiedObservation[] {
     this.#updatedAtMs = event.atMs
     if (this.#cutOff !== undefined) this.#settleCutOff(causeOf(event), situation)
     switch (event.kind) {
@@ -120,7 +127,7 @@ export class Observatory {
     }
   }
 
-  tick(situation: Situation, atMs: number): readonly Classified[] {
+  tick(situation: ObservationState, atMs: number): readonly ClassifiedObservation[] {
     if (this.#cutOff !== undefined) this.#settleCutOff('no_progress', situation)
     if (situation.passive === 'none' && this.#warmUp.endpoint === 'connected')
       this.#warm({ kind: 'unsupported' }, situation)
@@ -141,7 +148,7 @@ export class Observatory {
     if (errorClass !== undefined) this.#countError('active', errorClass)
     const kind = fault.kind === 'refused' ? 'device_refused' : 'send_failed'
     const what = fault.kind === 'ebusd' ? fault.message : fault.kind
-    this.incidents.note(kind, `${what} asking ${addressText(target)}`, atMs)
+    this.incidents.note(kind, `${what} asking ${formatBusAddress(target)}`, atMs)
   }
 
   close(nowMs: number): void {
@@ -151,7 +158,7 @@ export class Observatory {
   }
 
   /** Largest first. */
-  frames(count: number): readonly (Pick<Observation, 'scope' | 'family' | 'frameType' | 'source' | 'target'> & {
+  frames(count: number): readonly (Pick<BusObservation, 'scope' | 'family' | 'frameType' | 'source' | 'target'> & {
     readonly count: number
   })[] {
     const address = (value: number): number | undefined => (value === NOBODY ? undefined : value)
@@ -165,7 +172,7 @@ export class Observatory {
     }))
   }
 
-  errors(): readonly { readonly scope: Scope; readonly errorClass: ErrorClass; readonly count: number }[] {
+  errors(): readonly { readonly scope: TrafficScope; readonly errorClass: ErrorClass; readonly count: number }[] {
     return this.#errors.top(ERROR_SERIES).map(([label, count]) => ({
       scope: label >> 4 === 1 ? 'active' : 'passive',
       errorClass: ERROR_CLASSES[label & 0xf] ?? 'abandoned',
@@ -173,9 +180,12 @@ export class Observatory {
     }))
   }
 
-  #recordAll(classified: readonly Classified[], situation: Situation): readonly Classified[] {
+  #recordAll(
+    classified: readonly ClassifiedObservation[],
+    situation: ObservationState,
+  ): readonly ClassifiedObservation[] {
     if (classified.length === 1 && classified[0]?.disposition !== 'duplicate') {
-      this.#recordExchange(classified[0] as Classified, situation)
+      this.#recordExchange(classified[0] as ClassifiedObservation, situation)
       return classified
     }
     const kept = classified.filter(({ disposition }) => disposition !== 'duplicate')
@@ -183,7 +193,7 @@ export class Observatory {
     return kept
   }
 
-  #recordExchange({ event, disposition }: Classified, situation: Situation): void {
+  #recordExchange({ event, disposition }: ClassifiedObservation, situation: ObservationState): void {
     const observation = observeExchange(event, situation.address)
     this.#record(observation)
     this.#repeats.command += event.exchange.commandRepeats
@@ -193,16 +203,16 @@ export class Observatory {
     if (this.#warmUp.state !== 'unavailable') this.periodicity.see(observation, this.#dedup.epoch)
   }
 
-  #recordBroken(event: BrokenEvent, cause: SilenceCause | undefined, situation: Situation): void {
+  #recordBroken(event: BrokenEvent, cause: SilenceCause | undefined, situation: ObservationState): void {
     const observation = observeBroken(event, cause)
     this.#record(observation)
     this.#recoveries.set(observation.outcome, (this.#recoveries.get(observation.outcome) ?? 0) + 1)
-    const errorClass = errorClassOf(observation.outcome)
+    const errorClass = toErrorClass(observation.outcome)
     if (errorClass !== undefined) this.#countError(observation.scope, errorClass)
     if (!event.own) this.#warm({ kind: 'frame', good: false }, situation)
   }
 
-  #record(observation: Observation): void {
+  #record(observation: BusObservation): void {
     const { scope, family, frameType, source = NOBODY, target = NOBODY } = observation
     this.messages.push(observation)
     this.busy.add(observation.atMs, observation.wireMs)
@@ -210,17 +220,17 @@ export class Observatory {
     this.#frames.add((Number(scope === 'active') << 22) | (kinds << 16) | (source << 8) | target)
   }
 
-  #countError(scope: Scope, errorClass: ErrorClass): void {
+  #countError(scope: TrafficScope, errorClass: ErrorClass): void {
     this.#errors.add((Number(scope === 'active') << 4) | ERROR_CLASSES.indexOf(errorClass))
   }
 
-  #settleCutOff(cause: SilenceCause, situation: Situation): void {
+  #settleCutOff(cause: SilenceCause, situation: ObservationState): void {
     const event = this.#cutOff
     this.#cutOff = undefined
     if (event !== undefined) this.#recordBroken(event, cause, situation)
   }
 
-  #onHappening(event: Exclude<BusEvent, { readonly kind: 'exchange' | 'broken' }>, situation: Situation): void {
+  #onHappening(event: Exclude<BusEvent, { readonly kind: 'exchange' | 'broken' }>, situation: ObservationState): void {
     const { atMs } = event
     const { nowMs } = situation
     switch (event.kind) {
@@ -270,12 +280,12 @@ export class Observatory {
     }
   }
 
-  #warm(input: WarmUpInput, { nowMs, symbols }: Pick<Situation, 'nowMs' | 'symbols'>): void {
+  #warm(input: WarmUpInput, { nowMs, symbols }: Pick<ObservationState, 'nowMs' | 'symbols'>): void {
     this.#warmUp = stepWarmUp(this.#warmUp, input, { nowMs, symbols })
   }
 }
 
-const NOTHING: readonly Classified[] = []
+const NOTHING: readonly ClassifiedObservation[] = []
 
 function causeOf(event: BusEvent): SilenceCause {
   switch (event.kind) {
@@ -305,5 +315,5 @@ function sendErrorClass(fault: BusFault): ErrorClass | undefined {
 }
 
 function sourceText(state: string, address: number | undefined): string {
-  return address === undefined ? `own address: ${state}` : `own address ${addressText(address)}: ${state}`
+  return address === undefined ? `own address: ${state}` : `own address ${formatBusAddress(address)}: ${state}`
 }

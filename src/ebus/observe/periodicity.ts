@@ -7,7 +7,7 @@
  *
  * Pure, but for the table it is given.
  */
-import type { Observation, TrafficFamily } from './observation.ts'
+import type { BusObservation, TrafficFamily } from './observation.ts'
 
 export interface PeriodicTuple {
   readonly source: number
@@ -54,7 +54,7 @@ export class PeriodicityTable {
     return this.#evictions
   }
 
-  see(observation: Observation, epoch: number): void {
+  see(observation: BusObservation, epoch: number): void {
     const { source, target, primary, secondary, atMs, family } = observation
     if (source === undefined || target === undefined || primary === undefined || secondary === undefined) return
     // Signed, because what fits into 32 bits with a sign is found faster.
@@ -119,7 +119,7 @@ function addInterval(tuple: PeriodicTuple, intervalMs: number): void {
  * The middle of the newest intervals, and how far they lie from it on average: how regular something is now, where the
  * mean over all time still remembers every hiccup. `undefined` before the first interval.
  */
-export function regularity({
+export function measureRegularity({
   samples,
   recentMs,
 }: PeriodicTuple): { readonly medianMs: number; readonly jitterMs: number } | undefined {

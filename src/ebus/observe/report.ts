@@ -7,19 +7,19 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 import { durationText } from './duration.ts'
 import type { DecodedTelegram } from '../semantic/decoded-field.ts'
-import type { Exchange } from '../wire/telegram.ts'
-import type { Observation } from './observation.ts'
-import { ERROR_PHASES, addressText, bytesOf } from './observation.ts'
-import type { Observatory } from './observatory.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
+import type { BusObservation } from './observation.ts'
+import { ERROR_PHASES, formatBusAddress, observationHex } from './observation.ts'
+import type { BusObservatory } from './observatory.ts'
 import type { PeriodicTuple } from './periodicity.ts'
-import { SETTLED_SAMPLES, regularity } from './periodicity.ts'
-import type { Specimen } from './specimen.ts'
+import { SETTLED_SAMPLES, measureRegularity } from './periodicity.ts'
+import type { TelegramSpecimen } from './specimen.ts'
 
 /** Enough to see who talks; the rest is a number. */
 const SHOWN_FRAMES = 24
 
 export function summaryJson(
-  observatory: Observatory,
+  observatory: BusObservatory,
   status: JsonObject,
   now: { readonly atMs: number; readonly symbols: number },
 ): JsonObject {
@@ -39,8 +39,8 @@ export function summaryJson(
       scope,
       family,
       frame_type: frameType,
-      ...(source === undefined ? {} : { source: addressText(source) }),
-      ...(target === undefined ? {} : { target: addressText(target) }),
+      ...(source === undefined ? {} : { source: formatBusAddress(source) }),
+      ...(target === undefined ? {} : { target: formatBusAddress(target) }),
       count,
     })),
     errors: observatory
@@ -74,13 +74,13 @@ export function summaryJson(
 }
 
 /** Who knows what a telegram says. */
-type Decode = (exchange: Exchange) => DecodedTelegram | undefined
+type Decode = (exchange: TelegramExchange) => DecodedTelegram | undefined
 
-export function messagesJson(observatory: Observatory, decode: Decode): readonly JsonObject[] {
+export function messagesJson(observatory: BusObservatory, decode: Decode): readonly JsonObject[] {
   return observatory.messages.newest().map((observation) => messageJson(observation, decode))
 }
 
-function messageJson(observation: Observation, decode: Decode): JsonObject {
+function messageJson(observation: BusObservation, decode: Decode): JsonObject {
   const { source, target, primary, secondary, said } = observation
   const whole = 'telegram' in said
   const decoded = whole ? decode(said) : undefined
@@ -115,12 +115,12 @@ function decodedJson({ name, act, instance, fields }: DecodedTelegram): JsonObje
   }
 }
 
-function bytesJson(observation: Observation): JsonObject {
-  const { request, response } = bytesOf(observation)
+function bytesJson(observation: BusObservation): JsonObject {
+  const { request, response } = observationHex(observation)
   return { request_hex: request, ...(response === undefined ? {} : { response_hex: response }) }
 }
 
-export function specimenJson({ family, firstSeenMs, times, newest }: Specimen): JsonObject {
+export function specimenJson({ family, firstSeenMs, times, newest }: TelegramSpecimen): JsonObject {
   const { source, target } = newest
   return {
     family,
@@ -137,13 +137,13 @@ export function specimenJson({ family, firstSeenMs, times, newest }: Specimen): 
   }
 }
 
-export function periodicityJson({ periodicity, warmUp }: Observatory): readonly JsonObject[] {
+export function periodicityJson({ periodicity, warmUp }: BusObservatory): readonly JsonObject[] {
   return periodicity.tuples().map((tuple) => tupleJson(tuple, warmUp.state === 'available'))
 }
 
 function tupleJson(tuple: PeriodicTuple, pathAvailable: boolean): JsonObject {
   const { samples, lastMs, minMs, maxMs, sumMs } = tuple
-  const regular = regularity(tuple)
+  const regular = measureRegularity(tuple)
   const intervals: Record<string, Json> =
     lastMs === undefined || regular === undefined
       ? {}
@@ -156,8 +156,8 @@ function tupleJson(tuple: PeriodicTuple, pathAvailable: boolean): JsonObject {
           jitter: durationText(regular.jitterMs),
         }
   return {
-    source_bucket: addressText(tuple.source),
-    target_bucket: addressText(tuple.target),
+    source_bucket: formatBusAddress(tuple.source),
+    target_bucket: formatBusAddress(tuple.target),
     primary: tuple.primary,
     secondary: tuple.secondary,
     family: tuple.family,

@@ -6,22 +6,22 @@
  *
  * Pure, but for the book it is given.
  */
-import { hex } from '../../core/bytes.ts'
-import type { Observation } from './observation.ts'
-import { bytesOf } from './observation.ts'
+import { toHex } from '../../core/bytes.ts'
+import type { BusObservation } from './observation.ts'
+import { observationHex } from './observation.ts'
 
-export interface Specimen {
+export interface TelegramSpecimen {
   /** PB and SB in hex: `B512`. */
   readonly family: string
   readonly firstSeenMs: number
   readonly times: number
-  readonly newest: Observation
+  readonly newest: BusObservation
 }
 
 export const SPECIMEN_LIMITS = { families: 64, perFamily: 32 } as const
 
 export class SpecimenBook {
-  readonly #families = new Map<string, Map<string, Specimen>>()
+  readonly #families = new Map<string, Map<string, TelegramSpecimen>>()
   #others = 0
 
   /** Families that found no room. */
@@ -29,18 +29,18 @@ export class SpecimenBook {
     return this.#others
   }
 
-  see(observation: Observation): void {
+  see(observation: BusObservation): void {
     if (!('telegram' in observation.said)) return
     const { telegram } = observation.said
-    const family = hex(Uint8Array.of(telegram.primary, telegram.secondary)).toUpperCase()
+    const family = toHex(Uint8Array.of(telegram.primary, telegram.secondary)).toUpperCase()
     const known = this.#families.get(family)
     if (known === undefined && this.#families.size >= SPECIMEN_LIMITS.families) {
       this.#others++
       return
     }
-    const specimens = known ?? new Map<string, Specimen>()
+    const specimens = known ?? new Map<string, TelegramSpecimen>()
     if (known === undefined) this.#families.set(family, specimens)
-    const key = bytesOf(observation).request
+    const key = observationHex(observation).request
     const before = specimens.get(key)
     specimens.delete(key)
     if (specimens.size >= SPECIMEN_LIMITS.perFamily) specimens.delete(specimens.keys().next().value ?? '')
@@ -53,7 +53,7 @@ export class SpecimenBook {
   }
 
   /** Newest first. */
-  all(): readonly Specimen[] {
+  all(): readonly TelegramSpecimen[] {
     return [...this.#families.values()]
       .flatMap((specimens) => [...specimens.values()])
       .toSorted((left, right) => right.newest.atMs - left.newest.atMs)

@@ -9,8 +9,8 @@
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 import type { BusStatus } from '../adapter/bus.ts'
-import type { Observatory } from './observatory.ts'
-import { blockerOf } from './warm-up.ts'
+import type { BusObservatory } from './observatory.ts'
+import { findBlocker } from './warm-up.ts'
 
 /** What the owner allows to be made of what is heard. */
 export interface FeatureFlags {
@@ -21,7 +21,7 @@ export interface FeatureFlags {
 }
 
 export interface StatusParts {
-  readonly observatory: Observatory
+  readonly observatory: BusObservatory
   readonly bus: Pick<BusStatus, 'transport' | 'connected' | 'passive'>
   readonly cadenceSeconds: number
   readonly flags: FeatureFlags
@@ -69,9 +69,9 @@ export function statusJson(parts: StatusParts): JsonObject {
   }
 }
 
-function warmUpJson({ warmUp }: Observatory, nowMs: number): JsonObject {
+function warmUpJson({ warmUp }: BusObservatory, nowMs: number): JsonObject {
   const { session, completionMode, thresholds } = warmUp
-  const blocker = blockerOf(warmUp, nowMs)
+  const blocker = findBlocker(warmUp, nowMs)
   const running = warmUp.state === 'warming_up' ? session : undefined
   return {
     state: warmUp.state,

@@ -1,10 +1,10 @@
 /** The bounded stores of the observatory, one by one. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BusyAccount } from './busy.ts'
+import { BusyMeter } from './busy.ts'
 import { durationText } from './duration.ts'
-import type { Observation } from './observation.ts'
-import { PeriodicityTable, regularity } from './periodicity.ts'
+import type { BusObservation } from './observation.ts'
+import { PeriodicityTable, measureRegularity } from './periodicity.ts'
 import { RingBuffer } from '../../toolbox/ring-buffer.ts'
 import { BoundedSeries } from './series.ts'
 import { SPECIMEN_LIMITS, SpecimenBook } from './specimen.ts'
@@ -12,7 +12,7 @@ import { SymbolMeter } from './symbol-rate.ts'
 
 const START = Date.UTC(2026, 0, 5)
 
-function seen(atMs: number, secondary = 0x24, source = 0x10): Observation {
+function seen(atMs: number, secondary = 0x24, source = 0x10): BusObservation {
   return {
     scope: 'passive',
     family: 'B524',
@@ -69,16 +69,16 @@ describe('periodicity', () => {
   it('says how regular something is now, whatever happened long ago', () => {
     const table = new PeriodicityTable()
     const [tuple] = [0, 1].map((second) => (table.see(seen(START + second * 1_000), 1), table.tuples()[0]))
-    expect(tuple === undefined ? undefined : regularity(tuple)).toEqual({ medianMs: 1_000, jitterMs: 0 })
+    expect(tuple === undefined ? undefined : measureRegularity(tuple)).toEqual({ medianMs: 1_000, jitterMs: 0 })
     let atMs = START + 1_000
     for (const intervalMs of [600_000, ...Array.from({ length: 14 }, (_, index) => (index % 2 === 0 ? 9_000 : 11_000))])
       table.see(seen((atMs += intervalMs)), 1)
     const [steady] = table.tuples()
     // One of the fifteen is ten minutes long, and does not move the middle; it is gone with the next.
-    expect(steady === undefined ? undefined : regularity(steady)?.medianMs).toBe(11_000)
+    expect(steady === undefined ? undefined : measureRegularity(steady)?.medianMs).toBe(11_000)
     table.see(seen((atMs += 10_000)), 1)
     const [settled] = table.tuples()
-    expect(settled === undefined ? undefined : regularity(settled)).toEqual({
+    expect(settled === undefined ? undefined : measureRegularity(settled)).toEqual({
       medianMs: 10_000,
       jitterMs: expect.closeTo(933.33, 1),
     })
@@ -156,7 +156,7 @@ describe('series', () => {
 
 describe('busy', () => {
   it('knows only windows that were listened to from end to end', () => {
-    const busy = new BusyAccount()
+    const busy = new BusyMeter()
     expect(busy.ratios(START)).toEqual([])
     busy.begin(START)
     expect(busy.ratios(START + 9_999)).toEqual([])
@@ -174,7 +174,7 @@ describe('busy', () => {
   })
 
   it('says nothing about a time in which nobody listened', () => {
-    const busy = new BusyAccount()
+    const busy = new BusyMeter()
     busy.begin(START)
     busy.add(START, 500)
     busy.end()

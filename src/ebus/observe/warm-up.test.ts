@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Moment, WarmUp, WarmUpInput } from './warm-up.ts'
-import { WARM_UP, blockerOf, newWarmUp, stepWarmUp } from './warm-up.ts'
+import type { WarmUpMoment, WarmUp, WarmUpInput } from './warm-up.ts'
+import { WARM_UP, findBlocker, newWarmUp, stepWarmUp } from './warm-up.ts'
 
 const SECOND = 1_000
 const MINUTE = 60_000
@@ -38,13 +38,13 @@ describe('warm-up', () => {
   it('is unavailable, for want of a connection, before anything happens', () => {
     const warmUp = play()
     expect(warmUp).toMatchObject({ state: 'unavailable', reason: 'socket_loss', endpoint: 'unknown' })
-    expect(blockerOf(warmUp, 0)).toBe('startup_outer_window')
+    expect(findBlocker(warmUp, 0)).toBe('startup_outer_window')
   })
 
   it('is available after thirty seconds and twenty telegrams', () => {
     const heard = play([0, connected], ...times(20, SECOND, good))
     expect(heard.state).toBe('warming_up')
-    expect(blockerOf(heard, 29 * SECOND)).toBe('connected_observation_window')
+    expect(findBlocker(heard, 29 * SECOND)).toBe('connected_observation_window')
     const later = stepWarmUp(heard, tick, { nowMs: 30 * SECOND, symbols: 0 })
     expect(later).toMatchObject({ state: 'available', completionMode: 'thresholds_met', reason: undefined })
     expect(later.session).toMatchObject({ completed: 20, required: 20 })
@@ -53,18 +53,18 @@ describe('warm-up', () => {
   it('waits for telegrams when the window is over', () => {
     const warmUp = play([0, connected], ...times(19, SECOND, good), [40 * SECOND, tick])
     expect(warmUp.state).toBe('warming_up')
-    expect(blockerOf(warmUp, 40 * SECOND)).toBe('completed_transactions')
+    expect(findBlocker(warmUp, 40 * SECOND)).toBe('completed_transactions')
   })
 
   it('wants a sign of life first of all', () => {
     const warmUp = play([0, connected], [SECOND, bad], [2 * SECOND, tick])
-    expect(blockerOf(warmUp, 2 * SECOND)).toBe('healthy_symbol_ingress')
+    expect(findBlocker(warmUp, 2 * SECOND)).toBe('healthy_symbol_ingress')
   })
 
   it('takes a hundred symbols with a broken telegram among them for a sign of life', () => {
     const warmUp = play([0, connected], [SECOND, bad, 40], [2 * SECOND, tick, 100])
     expect(warmUp.session?.healthy).toBe(true)
-    expect(blockerOf(warmUp, 2 * SECOND)).toBe('completed_transactions')
+    expect(findBlocker(warmUp, 2 * SECOND)).toBe('completed_transactions')
   })
 
   it('is available by the fallback when a quiet bus shows some life within the outer window', () => {
@@ -75,7 +75,7 @@ describe('warm-up', () => {
   it('times out at the start when nothing at all was heard', () => {
     const warmUp = play([0, connected], [5 * MINUTE, tick])
     expect(warmUp).toMatchObject({ state: 'unavailable', reason: 'startup_timeout' })
-    expect(blockerOf(warmUp, 5 * MINUTE)).toBeUndefined()
+    expect(findBlocker(warmUp, 5 * MINUTE)).toBeUndefined()
   })
 
   it('times out at the start when nobody ever connected', () => {
@@ -111,7 +111,7 @@ describe('warm-up', () => {
     const before: Play[] = [[0, connected], ...times(20, SECOND, good), [31 * SECOND, tick], [40 * SECOND, reset]]
     const settling = play(...before, ...times(10, 41 * SECOND, good))
     expect(settling.state).toBe('warming_up')
-    expect(blockerOf(settling, 41 * SECOND)).toBe('post_reset_settling')
+    expect(findBlocker(settling, 41 * SECOND)).toBe('post_reset_settling')
     expect(stepWarmUp(settling, tick, { nowMs: 45 * SECOND, symbols: 0 }).state).toBe('available')
   })
 
@@ -119,7 +119,7 @@ describe('warm-up', () => {
     const heard: Play[] = [[0, connected], ...times(20, SECOND, good), [31 * SECOND, tick]]
     const silent = play(...heard, [40 * SECOND, { kind: 'signal-lost' }])
     expect(silent).toMatchObject({ state: 'unavailable', reason: 'socket_loss', endpoint: 'connected' })
-    expect(blockerOf(silent, 40 * SECOND)).toBe('healthy_symbol_ingress')
+    expect(findBlocker(silent, 40 * SECOND)).toBe('healthy_symbol_ingress')
     // Not a failure: three evenings without power are no flapping.
     expect(silent.failures).toEqual([])
     const back = stepWarmUp(silent, { kind: 'signal-back' }, { nowMs: 50 * SECOND, symbols: 0 })
@@ -185,7 +185,7 @@ describe('warm-up', () => {
     const step = fc.tuple(input, fc.integer({ min: 0, max: 4 * MINUTE }))
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        let moment: Moment = { nowMs: 0, symbols: 0 }
+        let moment: WarmUpMoment = { nowMs: 0, symbols: 0 }
         let warmUp = newWarmUp(0)
         for (const [each, forMs] of steps) {
           moment = { nowMs: moment.nowMs + forMs, symbols: moment.symbols + 7 }
@@ -193,7 +193,7 @@ describe('warm-up', () => {
           expect(warmUp.reason === undefined).toBe(warmUp.state !== 'unavailable')
           expect(warmUp.state === 'unavailable' && warmUp.session !== undefined).toBe(false)
           expect(warmUp.failures.length).toBeLessThanOrEqual(WARM_UP.transactions)
-          expect(warmUp.state === 'warming_up' && blockerOf(warmUp, moment.nowMs) === undefined).toBe(false)
+          expect(warmUp.state === 'warming_up' && findBlocker(warmUp, moment.nowMs) === undefined).toBe(false)
         }
       }),
       { numRuns: 300 },

@@ -28,7 +28,7 @@ export type EndpointState =
   | 'temporarily_disconnected'
   | 'unsupported_or_misconfigured'
   | 'closed'
-export type Blocker =
+export type WarmUpBlocker =
   | 'post_reset_settling'
   | 'completed_transactions'
   | 'healthy_symbol_ingress'
@@ -94,7 +94,7 @@ export type WarmUpInput =
   | { readonly kind: 'tick' }
 
 /** Monotonic time, and the symbols heard so far. */
-export interface Moment {
+export interface WarmUpMoment {
   readonly nowMs: number
   readonly symbols: number
 }
@@ -121,7 +121,7 @@ export function newWarmUp(nowMs: number, thresholds: WarmUpThresholds = WARM_UP)
   }
 }
 
-export function stepWarmUp(warmUp: WarmUp, input: WarmUpInput, moment: Moment): WarmUp {
+export function stepWarmUp(warmUp: WarmUp, input: WarmUpInput, moment: WarmUpMoment): WarmUp {
   switch (input.kind) {
     case 'connected':
       return onConnected({ ...warmUp, endpoint: 'connected', connectedMs: moment.nowMs }, moment)
@@ -157,7 +157,7 @@ export function stepWarmUp(warmUp: WarmUp, input: WarmUpInput, moment: Moment): 
 }
 
 /** What keeps the path from being available now. */
-export function blockerOf(warmUp: WarmUp, nowMs: number): Blocker | undefined {
+export function findBlocker(warmUp: WarmUp, nowMs: number): WarmUpBlocker | undefined {
   const { state, session, startedMs, thresholds } = warmUp
   if (state === 'available') return undefined
   if (warmUp.endpoint === 'connected' && warmUp.reason === 'socket_loss') return 'healthy_symbol_ingress'
@@ -176,7 +176,7 @@ function canListen({ endpoint, reason }: WarmUp): boolean {
   return endpoint === 'connected' && reason !== 'capability_withdrawn'
 }
 
-function onConnected(warmUp: WarmUp, moment: Moment): WarmUp {
+function onConnected(warmUp: WarmUp, moment: WarmUpMoment): WarmUp {
   if (!canListen(warmUp)) return warmUp
   const { nowMs } = moment
   if (warmUp.dampenedUntilMs !== undefined && nowMs < warmUp.dampenedUntilMs) return warmUp
@@ -195,7 +195,7 @@ function onConnected(warmUp: WarmUp, moment: Moment): WarmUp {
   }
 }
 
-function beginSession(warmUp: WarmUp, { nowMs, symbols }: Moment, settling: boolean): WarmUp {
+function beginSession(warmUp: WarmUp, { nowMs, symbols }: WarmUpMoment, settling: boolean): WarmUp {
   const { thresholds, startedMs } = warmUp
   const startupEndMs = startedMs + thresholds.outerMs
   return {
@@ -241,7 +241,7 @@ function isSteady({ dampenedUntilMs, connectedMs, thresholds }: WarmUp, nowMs: n
   return dampenedUntilMs !== undefined && connectedMs !== undefined && nowMs - connectedMs >= thresholds.windowMs
 }
 
-function onFrame(warmUp: WarmUp, good: boolean, moment: Moment): WarmUp {
+function onFrame(warmUp: WarmUp, good: boolean, moment: WarmUpMoment): WarmUp {
   if (warmUp.state === 'available') return warmUp
   if (good && isSteady(warmUp, moment.nowMs) && canListen(warmUp))
     return onFrame(beginSession({ ...warmUp, failures: [] }, moment, true), good, moment)
@@ -255,7 +255,7 @@ function onFrame(warmUp: WarmUp, good: boolean, moment: Moment): WarmUp {
   return promoted({ ...warmUp, session: { ...session, completed, terminal: true } }, moment)
 }
 
-function onTick(warmUp: WarmUp, moment: Moment): WarmUp {
+function onTick(warmUp: WarmUp, moment: WarmUpMoment): WarmUp {
   const { nowMs } = moment
   if (warmUp.state === 'warming_up') return promoted(warmUp, moment)
   if (warmUp.state === 'available') return warmUp
@@ -270,7 +270,7 @@ function onTick(warmUp: WarmUp, moment: Moment): WarmUp {
 }
 
 /** Looks whether the session is over, one way or the other. */
-function promoted(warmUp: WarmUp, { nowMs, symbols }: Moment): WarmUp {
+function promoted(warmUp: WarmUp, { nowMs, symbols }: WarmUpMoment): WarmUp {
   const { session, thresholds } = warmUp
   if (session === undefined) return warmUp
   const lively = session.terminal && symbols - session.symbolsBefore >= thresholds.fallbackSymbols

@@ -6,8 +6,8 @@
  *
  * Pure, but for what it gathers.
  */
-import { hex } from '../../core/bytes.ts'
-import type { Exchange } from '../wire/telegram.ts'
+import { toHex } from '../../core/bytes.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
 
 export interface GrabbedTelegram {
   readonly source: number
@@ -27,7 +27,7 @@ interface Gathered {
   times: number
   readonly command: Pattern
   readonly response: Pattern | undefined
-  newest: Exchange
+  newest: TelegramExchange
 }
 
 type Pattern = (number | undefined)[]
@@ -39,10 +39,10 @@ const MAX_GRABBED = 4_096
 export class Grab {
   readonly #gathered = new Map<string, Gathered>()
 
-  add(exchange: Exchange): void {
+  add(exchange: TelegramExchange): void {
     const { source, target, primary, secondary, data } = exchange.telegram
-    const service = hex(Uint8Array.of(primary, secondary))
-    const id = hex(data.subarray(0, ID_BYTES))
+    const service = toHex(Uint8Array.of(primary, secondary))
+    const id = toHex(data.subarray(0, ID_BYTES))
     const key = [source, target, service, data.length, id, exchange.response?.length].join()
     const known = this.#gathered.get(key)
     if (known === undefined) {
@@ -69,8 +69,8 @@ export class Grab {
         command: patternText(command),
         response: response === undefined ? undefined : patternText(response),
         newest: {
-          command: hex(newest.telegram.data),
-          response: newest.response === undefined ? undefined : hex(newest.response),
+          command: toHex(newest.telegram.data),
+          response: newest.response === undefined ? undefined : toHex(newest.response),
         },
       }))
   }

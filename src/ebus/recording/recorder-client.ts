@@ -3,15 +3,15 @@
  *
  * Does I/O.
  */
-import { RECONNECT } from '../../core/backoff.ts'
+import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import { systemClock } from '../../core/clock.ts'
-import { wayTo } from '../adapter/bus-client.ts'
-import type { Endpoint } from '../adapter/endpoint.ts'
+import { selectTransport } from '../adapter/bus-client.ts'
+import type { AdapterEndpoint } from '../adapter/endpoint.ts'
 import { PortClient } from '../adapter/port-client.ts'
 import type { RecordedSymbols } from './recording.ts'
 
 export interface RecorderOptions {
-  readonly endpoint: Endpoint
+  readonly endpoint: AdapterEndpoint
   readonly onSymbols: (piece: RecordedSymbols) => void
   readonly onState: (sentence: string) => void
 }
@@ -23,11 +23,11 @@ export function startRecorder({ endpoint, onSymbols, onState }: RecorderOptions)
   const startMs = systemClock.monotonic()
   let pending: number[] = []
   let pendingAtMs = 0
-  const { transport, newProtocol } = wayTo(endpoint)
+  const { transport, newProtocol } = selectTransport(endpoint)
   const port = new PortClient({
     transport,
     newProtocol,
-    backoff: RECONNECT,
+    backoff: RECONNECT_BACKOFF,
     clock: systemClock,
     random: Math.random,
     onUp: () => onState('connected'),

@@ -1,6 +1,6 @@
 /** Recordings, and what nobody has described in them. */
 import { describe, expect, it } from 'vitest'
-import { fromHex, utf8 } from '../../core/bytes.ts'
+import { fromHex, toUtf8 } from '../../core/bytes.ts'
 import { Grab } from './grab.ts'
 import { readRecording, recordingHeader, recordingLine } from './recording.ts'
 
@@ -11,11 +11,11 @@ describe('recording', () => {
       { atMs: 41, symbols: fromHex('10 08 b5 11 01 01 89 00') },
     ]
     const text = recordingHeader('2026-11-17T20:30:00.000Z') + pieces.map(recordingLine).join('')
-    expect(readRecording(utf8(text))).toEqual({ ok: true, value: { startedAt: '2026-11-17T20:30:00.000Z', pieces } })
+    expect(readRecording(toUtf8(text))).toEqual({ ok: true, value: { startedAt: '2026-11-17T20:30:00.000Z', pieces } })
   })
 
   it('names a line that is none', () => {
-    expect(readRecording(utf8(`${recordingHeader('now')}0 aa\n# a note\n5 a\n`))).toEqual({
+    expect(readRecording(toUtf8(`${recordingHeader('now')}0 aa\n# a note\n5 a\n`))).toEqual({
       ok: false,
       fault: 'line 4 is no piece of a recording',
     })

@@ -9,7 +9,7 @@
  *
  * Pure.
  */
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { SYMBOL_MS } from '../wire/symbol.ts'
@@ -36,7 +36,7 @@ export function recordingHeader(startedAt: string): string {
 }
 
 export function recordingLine({ atMs, symbols }: RecordedSymbols): string {
-  return `${Math.round(atMs)} ${hex(symbols)}\n`
+  return `${Math.round(atMs)} ${toHex(symbols)}\n`
 }
 
 /** A line that is none is named by its number. */

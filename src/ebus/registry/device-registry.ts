@@ -9,9 +9,16 @@
  * Pure, but for the registry it is given: 256 addresses at most.
  */
 import { addressKind, companionInitiator, companionTarget, isInitiator } from '../wire/address.ts'
-import type { Exchange } from '../wire/telegram.ts'
-import type { Identity } from './identity.ts'
-import { SERIAL_CHUNKS, VAILLANT, decodeIdentity, decodeSerialChunk, serialChunkOf, serialNumber } from './identity.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
+import type { BusDeviceIdentity } from './identity.ts'
+import {
+  SERIAL_CHUNKS,
+  VAILLANT,
+  decodeIdentity,
+  decodeSerialChunk,
+  readSerialChunkIndex,
+  joinSerialNumber,
+} from './identity.ts'
 
 /** How an address became known and how far that is to be trusted: labels of the contract, per address. */
 export const DISCOVERY_SOURCES = ['passive_observed', 'static_seed', 'active_confirmed'] as const
@@ -19,21 +26,21 @@ export type DiscoverySource = (typeof DISCOVERY_SOURCES)[number]
 export const VERIFICATION_STATES = ['candidate', 'corroborated_pending', 'identity_confirmed'] as const
 export type VerificationState = (typeof VERIFICATION_STATES)[number]
 
-export interface Slot {
+export interface AddressSlot {
   readonly address: number
   readonly source: DiscoverySource
   readonly state: VerificationState
-  readonly identity: Identity | undefined
+  readonly identity: BusDeviceIdentity | undefined
   /** By number; a hole is a piece that nobody has heard yet. */
   readonly serialChunks: readonly (string | undefined)[]
   readonly lastSeenMs: number | undefined
 }
 
-export interface Device {
+export interface BusDevice {
   /** The face that answers, where there is one. */
   readonly address: number
   readonly addresses: readonly number[]
-  readonly identity: Identity | undefined
+  readonly identity: BusDeviceIdentity | undefined
   readonly serial: string | undefined
   readonly lastSeenMs: number | undefined
 }
@@ -42,19 +49,19 @@ export interface Device {
 const CORROBORATED = 3
 
 /** What `Slot` shows, as it is kept. */
-interface MutableSlot extends Slot {
+interface MutableSlot extends AddressSlot {
   source: DiscoverySource
   state: VerificationState
-  identity: Identity | undefined
+  identity: BusDeviceIdentity | undefined
   serialChunks: (string | undefined)[]
   lastSeenMs: number | undefined
   sightings: number
 }
 
-export class DeviceRegistry {
+export class BusDeviceRegistry {
   readonly #slots = new Map<number, MutableSlot>()
   #revision = 0
-  #devices: readonly Device[] | undefined
+  #devices: readonly BusDevice[] | undefined
 
   /** Grows whenever something about a device changes, sightings left out. */
   get revision(): number {
@@ -75,7 +82,7 @@ export class DeviceRegistry {
   }
 
   /** A telegram that was not a copy of our own; `own` when this gateway asked. */
-  hear({ telegram, response }: Exchange, own: boolean, atMs: number): void {
+  hear({ telegram, response }: TelegramExchange, own: boolean, atMs: number): void {
     const { source, target, primary, secondary, data } = telegram
     // We are no device of the house.
     if (!own) this.#sight(source, atMs, false)
@@ -91,21 +98,21 @@ export class DeviceRegistry {
       this.#identify(companionTarget(source), data, false)
   }
 
-  slot(address: number): Slot | undefined {
+  slot(address: number): AddressSlot | undefined {
     return this.#slots.get(address)
   }
 
-  slots(): readonly Slot[] {
+  slots(): readonly AddressSlot[] {
     return [...this.#slots.values()]
   }
 
   /** Any face finds its device. */
-  find(address: number): Device | undefined {
+  find(address: number): BusDevice | undefined {
     return this.devices().find(({ addresses }) => addresses.includes(address))
   }
 
   /** By address, manufacturer, product id. */
-  devices(): readonly Device[] {
+  devices(): readonly BusDevice[] {
     return (this.#devices ??= this.#group())
   }
 
@@ -153,7 +160,7 @@ export class DeviceRegistry {
   }
 
   #hearSerial(address: number, data: Uint8Array, response: Uint8Array): void {
-    const chunk = serialChunkOf(data)
+    const chunk = readSerialChunkIndex(data)
     const text = chunk === undefined ? undefined : decodeSerialChunk(chunk, response)
     const slot = this.#slots.get(address)
     if (chunk === undefined || text === undefined || slot === undefined || slot.serialChunks[chunk] === text) return
@@ -166,7 +173,7 @@ export class DeviceRegistry {
     this.#devices = undefined
   }
 
-  #group(): readonly Device[] {
+  #group(): readonly BusDevice[] {
     const groups: MutableSlot[][] = []
     const bySerial = new Map<string, MutableSlot[]>()
     // Target faces first: they know who they are.
@@ -193,7 +200,7 @@ export class DeviceRegistry {
 }
 
 /** The face that said who it is goes first, else one that could answer. */
-function asDevice(slots: readonly MutableSlot[]): Device {
+function asDevice(slots: readonly MutableSlot[]): BusDevice {
   const identified = slots.find(({ identity }) => identity !== undefined)
   const seen = slots.map(({ lastSeenMs }) => lastSeenMs).filter((ms) => ms !== undefined)
   const primary = identified ?? slots.find(({ address }) => companionInitiator(address) !== undefined) ?? slots[0]
@@ -207,12 +214,12 @@ function asDevice(slots: readonly MutableSlot[]): Device {
 }
 
 /** Only all four pieces make a number. */
-function slotSerial({ serialChunks }: Slot): string | undefined {
+function slotSerial({ serialChunks }: AddressSlot): string | undefined {
   const known = serialChunks.filter((chunk) => chunk !== undefined)
-  return known.length === SERIAL_CHUNKS ? serialNumber(known) : undefined
+  return known.length === SERIAL_CHUNKS ? joinSerialNumber(known) : undefined
 }
 
-function sameIdentity(left: Identity, right: Identity): boolean {
+function sameIdentity(left: BusDeviceIdentity, right: BusDeviceIdentity): boolean {
   return (
     left.manufacturerCode === right.manufacturerCode &&
     left.deviceId === right.deviceId &&

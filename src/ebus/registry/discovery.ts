@@ -8,13 +8,13 @@
  * Pure, but for the discovery it is given.
  */
 import { addressKind, companionTarget, isInitiator } from '../wire/address.ts'
-import type { DeviceRegistry, Slot } from './device-registry.ts'
+import type { BusDeviceRegistry, AddressSlot } from './device-registry.ts'
 import { SERIAL_CHUNKS, VAILLANT } from './identity.ts'
 
 /** `heard`: who was heard and where devices usually are; `full`: every address there is. */
 export type DiscoveryMode = 'off' | 'heard' | 'full'
 
-export type Probe =
+export type DiscoveryProbe =
   | { readonly kind: 'identity'; readonly address: number }
   | { readonly kind: 'serial'; readonly address: number; readonly chunk: number }
 
@@ -43,7 +43,7 @@ interface Attempt {
   readonly nextMs: number
 }
 
-export class Discovery {
+export class DeviceDiscovery {
   readonly #mode: DiscoveryMode
   // Keyed by question; at most five per address that there is.
   readonly #attempts = new Map<string, Attempt>()
@@ -53,7 +53,7 @@ export class Discovery {
   }
 
   /** The next question, if it is time for one. Our own address is not asked. */
-  next(registry: DeviceRegistry, ourAddress: number | undefined, nowMs: number): Probe | undefined {
+  next(registry: BusDeviceRegistry, ourAddress: number | undefined, nowMs: number): DiscoveryProbe | undefined {
     if (this.#mode === 'off') return undefined
     const ourTarget = ourAddress === undefined ? undefined : companionTarget(ourAddress)
     // Who somebody is comes before its serial number: that question depends on the manufacturer.
@@ -64,28 +64,28 @@ export class Discovery {
     for (const slot of registry.slots()) {
       const chunk = missingChunk(slot)
       if (chunk === undefined) continue
-      const probe: Probe = { kind: 'serial', address: slot.address, chunk }
+      const probe: DiscoveryProbe = { kind: 'serial', address: slot.address, chunk }
       if (this.#isDue(probe, nowMs)) return probe
     }
     return undefined
   }
 
-  settle(probe: Probe, outcome: ProbeOutcome, nowMs: number): void {
+  settle(probe: DiscoveryProbe, outcome: ProbeOutcome, nowMs: number): void {
     const before = this.#attempts.get(keyOf(probe))?.misses ?? 0
     this.#attempts.set(keyOf(probe), after(outcome, before, nowMs))
   }
 
   /** Whether everybody who is likely to be there was asked at least once. */
-  isThrough(registry: DeviceRegistry): boolean {
+  isThrough(registry: BusDeviceRegistry): boolean {
     if (this.#mode === 'off') return true
     return this.#candidates(registry).every((address) => this.#attempts.has(keyOf({ kind: 'identity', address })))
   }
 
-  #isDue(probe: Probe, nowMs: number): boolean {
+  #isDue(probe: DiscoveryProbe, nowMs: number): boolean {
     return nowMs >= (this.#attempts.get(keyOf(probe))?.nextMs ?? 0)
   }
 
-  #candidates(registry: DeviceRegistry): readonly number[] {
+  #candidates(registry: BusDeviceRegistry): readonly number[] {
     const heard = registry.slots().map(({ address }) => (isInitiator(address) ? companionTarget(address) : address))
     // An initiator does not answer questions; the target face five addresses on does.
     return [...new Set([...WELL_KNOWN, ...heard, ...(this.#mode === 'full' ? ALL_TARGETS : [])])]
@@ -96,11 +96,11 @@ const ALL_TARGETS: readonly number[] = Array.from({ length: 0xfd }, (_, index) =
   (address) => addressKind(address) === 'target',
 )
 
-function keyOf(probe: Probe): string {
+function keyOf(probe: DiscoveryProbe): string {
   return probe.kind === 'identity' ? `${probe.address}` : `${probe.address}/${probe.chunk}`
 }
 
-function missingChunk({ identity, serialChunks }: Slot): number | undefined {
+function missingChunk({ identity, serialChunks }: AddressSlot): number | undefined {
   // Only Vaillant keeps its serial number behind B509 24…27.
   if (identity?.manufacturerCode !== VAILLANT) return undefined
   const chunk = Array.from({ length: SERIAL_CHUNKS }, (_, index) => serialChunks[index]).indexOf(undefined)

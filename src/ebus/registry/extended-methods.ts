@@ -4,24 +4,24 @@
  * Pure.
  */
 import { z } from 'zod'
-import type { Effect, Issue } from '../../bus/capability.ts'
-import { equalBytes, hex } from '../../core/bytes.ts'
-import { decodeValue, encodeNumber, holdsWritten, writtenNumber } from '../semantic/register.ts'
+import type { Effect, ArgumentIssue } from '../../bus/capability.ts'
+import { equalBytes, toHex } from '../../core/bytes.ts'
+import { decodeRegisterValue, encodeNumber, holdsWritten, writtenNumber } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
 import { nameRegister } from '../semantic/register-name.ts'
-import type { Method, NamedValues, Prepared } from './method.ts'
+import type { DeviceMethod, NamedValues, PreparedMethodCall } from './method.ts'
 import {
   CONFIG_MS,
-  INVALID,
-  byte,
-  byteList,
+  INVALID_VALUE,
+  byteSchema,
+  byteListSchema,
   bytesValue,
   commonParams,
   defineMethod,
-  missing,
+  missingParamIssue,
   numberValue,
   registerNumber,
-  valid,
+  validValue,
 } from './method.ts'
 
 /**
@@ -36,8 +36,8 @@ const MAX_RAW = 16
 
 const extended = z.strictObject({
   ...commonParams,
-  group: byte.describe('0 system, 1 hot water, 2 circuits, 3 zones, 4 solar, 5 cylinders.'),
-  instance: byte.describe('Which circuit or zone, the first one is 0; 0 for what there is once.'),
+  group: byteSchema.describe('0 system, 1 hot water, 2 circuits, 3 zones, 4 solar, 5 cylinders.'),
+  instance: byteSchema.describe('Which circuit or zone, the first one is 0; 0 for what there is once.'),
   addr: registerNumber.describe('The register: a number, four hex digits, or its two bytes, high byte first.'),
   // Two names for one parameter: the contract says `opcode`, older callers `op`.
   opcode: z.literal([2, 6]).optional().describe('2, the default, is the regulator itself; 6 what is paired with it.'),
@@ -55,26 +55,26 @@ function extendedResult(
   const known = findRegister(code, group, addr)
   const bytes = response.subarray(Math.min(EXTENDED_HEADER, response.length))
   const answered = response.length >= EXTENDED_HEADER
-  const decoded = known === undefined || bytes.length === 0 ? undefined : decodeValue(known.type, bytes)
+  const decoded = known === undefined || bytes.length === 0 ? undefined : decodeRegisterValue(known.type, bytes)
   const replyAddr = answered ? (response[2] ?? 0) + 256 * (response[3] ?? 0) : undefined
   return {
-    optype: valid(write ? 1 : 0),
-    opcode: valid(code),
-    group: valid(group),
-    instance: valid(instance),
-    addr: valid(addr),
-    addr_hex: valid(addr.toString(16).padStart(4, '0')),
+    optype: validValue(write ? 1 : 0),
+    opcode: validValue(code),
+    group: validValue(group),
+    instance: validValue(instance),
+    addr: validValue(addr),
+    addr_hex: validValue(addr.toString(16).padStart(4, '0')),
     payload: bytesValue(response),
-    prefix: answered ? bytesValue(response.subarray(0, EXTENDED_HEADER)) : INVALID,
+    prefix: answered ? bytesValue(response.subarray(0, EXTENDED_HEADER)) : INVALID_VALUE,
     reply_kind: numberValue(answered ? response[0] : undefined),
     reply_group: numberValue(answered ? response[1] : undefined),
     reply_addr: numberValue(replyAddr),
-    reply_addr_hex: replyAddr === undefined ? INVALID : valid(replyAddr.toString(16).padStart(4, '0')),
+    reply_addr_hex: replyAddr === undefined ? INVALID_VALUE : validValue(replyAddr.toString(16).padStart(4, '0')),
     value: bytesValue(bytes),
-    ...(known === undefined ? {} : { decoded: decoded === undefined ? INVALID : valid(decoded) }),
+    ...(known === undefined ? {} : { decoded: decoded === undefined ? INVALID_VALUE : validValue(decoded) }),
     ...(known?.user === undefined
       ? {}
-      : { constraint_min: valid(known.user[0]), constraint_max: valid(known.user[1]) }),
+      : { constraint_min: validValue(known.user[0]), constraint_max: validValue(known.user[1]) }),
   }
 }
 
@@ -94,7 +94,7 @@ const getExtRegister = defineMethod({
   secondary: 0x24,
   readOnly: true,
   params: extended,
-  prepare: (params): Prepared => ({
+  prepare: (params): PreparedMethodCall => ({
     data: extendedData(params, 0x00, new Uint8Array()),
     effect: 'reads',
     actuator: extendedActuator(params),
@@ -110,16 +110,16 @@ const setExtRegister = defineMethod({
   params: z.strictObject({
     ...extended.shape,
     // 255 bytes fit into a telegram; six of them say where.
-    data: byteList(1, 249).optional().describe('What to write, as bytes.'),
-    payload: byteList(1, 249).optional().describe('The older name of data.'),
+    data: byteListSchema(1, 249).optional().describe('What to write, as bytes.'),
+    payload: byteListSchema(1, 249).optional().describe('The older name of data.'),
     value: z.number().optional().describe('Instead of data: the number itself, where the register is known.'),
   }),
-  prepare: ({ data, payload, value, ...params }): Prepared | readonly Issue[] => {
+  prepare: ({ data, payload, value, ...params }): PreparedMethodCall | readonly ArgumentIssue[] => {
     const given = data ?? payload
     // Two answers to one question: neither is guessed to be the one that is meant.
     if (value !== undefined && given !== undefined) return [valueIssue('not together with data')]
     const bytes = value === undefined ? given : valueBytes(params, value)
-    if (bytes === undefined) return [missing('data', 'value')]
+    if (bytes === undefined) return [missingParamIssue('data', 'value')]
     if (!(bytes instanceof Uint8Array)) return [bytes]
     const judged = judgeWrite(params, bytes)
     if (typeof judged !== 'string') return [{ ...judged, path: ['params', value === undefined ? 'data' : 'value'] }]
@@ -143,18 +143,18 @@ function isKept({ group, addr, opcode, op }: Extended, written: Uint8Array, foun
   return register === undefined ? equalBytes(found, written) : holdsWritten(register, written, found)
 }
 
-function valueBytes({ group, addr, opcode, op }: Extended, value: number): Uint8Array | Issue {
+function valueBytes({ group, addr, opcode, op }: Extended, value: number): Uint8Array | ArgumentIssue {
   const known = nameRegister(opcode ?? op ?? 2, group, addr)
   if (known === undefined) return valueIssue('nobody knows how this register writes numbers; give data')
   return encodeNumber(known.type, value) ?? valueIssue(`${known.name} does not take ${value}, as ${known.type}`)
 }
 
-function valueIssue(message: string): Issue {
+function valueIssue(message: string): ArgumentIssue {
   return { path: ['params', 'value'], message, code: 'custom' }
 }
 
 /** What a resident may set is a write, within its limits; everything else, known or not, is an installer's business. */
-function judgeWrite({ group, addr, opcode, op }: Extended, bytes: Uint8Array): Effect | Omit<Issue, 'path'> {
+function judgeWrite({ group, addr, opcode, op }: Extended, bytes: Uint8Array): Effect | Omit<ArgumentIssue, 'path'> {
   const register = findRegister(opcode ?? op ?? 2, group, addr)
   if (register?.user === undefined) return 'sensitive'
   const [min, max] = register.user
@@ -173,17 +173,23 @@ const readTimer = defineMethod({
   secondary: 0x24,
   readOnly: true,
   maxAgeMs: CONFIG_MS,
-  params: z.strictObject({ ...commonParams, sel1: byte, sel2: byte, sel3: byte, weekday: z.int().min(0).max(6) }),
+  params: z.strictObject({
+    ...commonParams,
+    sel1: byteSchema,
+    sel2: byteSchema,
+    sel3: byteSchema,
+    weekday: z.int().min(0).max(6),
+  }),
   prepare: ({ sel1, sel2, sel3, weekday }) => ({
     data: Uint8Array.of(0x03, sel1, sel2, sel3, weekday),
     effect: 'reads',
-    actuator: `b524/03.${hex(Uint8Array.of(sel1, sel2, sel3, weekday))}`,
+    actuator: `b524/03.${toHex(Uint8Array.of(sel1, sel2, sel3, weekday))}`,
     decode: (response) => ({
-      opcode: valid(0x03),
-      sel1: valid(sel1),
-      sel2: valid(sel2),
-      sel3: valid(sel3),
-      weekday: valid(weekday),
+      opcode: validValue(0x03),
+      sel1: validValue(sel1),
+      sel2: validValue(sel2),
+      sel3: validValue(sel3),
+      weekday: validValue(weekday),
       payload: bytesValue(response),
       value: bytesValue(response),
       slot_count: numberValue(shortSlotCount(response)),
@@ -207,12 +213,12 @@ const readRaw = defineMethod({
   secondary: 0x24,
   // Any opcode at all, those that write among them.
   readOnly: false,
-  params: z.strictObject({ ...commonParams, payload: byteList(1, MAX_RAW) }),
+  params: z.strictObject({ ...commonParams, payload: byteListSchema(1, MAX_RAW) }),
   prepare: ({ payload }) => ({
     data: payload,
     effect: 'sensitive',
     // By opcode: an owner can limit or forbid "raw 04" without knowing every payload.
-    actuator: `b524/raw.${hex(payload.subarray(0, 1))}`,
+    actuator: `b524/raw.${toHex(payload.subarray(0, 1))}`,
     decode: (response) => ({
       request_payload: bytesValue(payload),
       response_payload: bytesValue(response),
@@ -221,4 +227,4 @@ const readRaw = defineMethod({
   }),
 })
 
-export const EXTENDED_METHODS: readonly Method[] = [getExtRegister, setExtRegister, readTimer, readRaw]
+export const EXTENDED_METHODS: readonly DeviceMethod[] = [getExtRegister, setExtRegister, readTimer, readRaw]

@@ -6,11 +6,11 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
-export interface Identity {
+export interface BusDeviceIdentity {
   readonly manufacturerCode: number
   readonly manufacturer: string
   /** The product id, by which everything else is chosen. */
@@ -60,15 +60,15 @@ const MANUFACTURERS: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Bytes behind the tenth are left alone: some devices say more. */
-export function decodeIdentity(answer: Uint8Array): Result<Identity, IdentityFault> {
+export function decodeIdentity(answer: Uint8Array): Result<BusDeviceIdentity, IdentityFault> {
   if (answer.length < IDENTITY_LENGTH) return fail({ kind: 'too-short', got: answer.length })
   const manufacturerCode = answer[0] ?? 0
   return ok({
     manufacturerCode,
-    manufacturer: MANUFACTURERS.get(manufacturerCode) ?? `0x${hex(answer.subarray(0, 1))}`,
+    manufacturer: MANUFACTURERS.get(manufacturerCode) ?? `0x${toHex(answer.subarray(0, 1))}`,
     deviceId: printable(answer.subarray(1, 6)).trim(),
-    software: hex(answer.subarray(6, 8)),
-    hardware: hex(answer.subarray(8, 10)),
+    software: toHex(answer.subarray(6, 8)),
+    hardware: toHex(answer.subarray(8, 10)),
   })
 }
 
@@ -79,13 +79,13 @@ const FIRST_CHUNK = 0x24
 const LONGEST_CHUNK = 9
 
 /** Which piece of a serial number a B509 request asks for. */
-export function serialChunkOf(data: Uint8Array): number | undefined {
+export function readSerialChunkIndex(data: Uint8Array): number | undefined {
   const chunk = (data[0] ?? 0) - FIRST_CHUNK
   return data.length === 1 && chunk >= 0 && chunk < SERIAL_CHUNKS ? chunk : undefined
 }
 
 /** The data of a B509 telegram that asks for one piece. */
-export function serialRequest(chunk: number): Uint8Array {
+export function encodeSerialRequest(chunk: number): Uint8Array {
   return Uint8Array.of(FIRST_CHUNK + chunk)
 }
 
@@ -102,7 +102,7 @@ export function decodeSerialChunk(chunk: number, answer: Uint8Array): string | u
 }
 
 /** Joined and trimmed; `undefined` when nothing is left that tells one device from another. */
-export function serialNumber(chunks: readonly string[]): string | undefined {
+export function joinSerialNumber(chunks: readonly string[]): string | undefined {
   const text = chunks.join('').trim()
   return /[^0 ]/.test(text) ? text : undefined
 }

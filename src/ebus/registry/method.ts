@@ -9,15 +9,15 @@
  * Pure.
  */
 import { z } from 'zod'
-import type { Effect, Issue } from '../../bus/capability.ts'
-import { hex } from '../../core/bytes.ts'
+import type { Effect, ArgumentIssue } from '../../bus/capability.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { VAILLANT } from './identity.ts'
 
 /** `system` and `timer` can be called; the others are the contract's class planes, listed only. */
-export type PlaneName = 'system' | 'timer' | 'heating' | 'dhw' | 'solar'
+export type MethodPlaneName = 'system' | 'timer' | 'heating' | 'dhw' | 'solar'
 
 /** A named value of an answer. An invalid one is `null`: the device had nothing to say. */
 export interface NamedValue extends JsonObject {
@@ -26,7 +26,7 @@ export interface NamedValue extends JsonObject {
 }
 export type NamedValues = Readonly<Record<string, NamedValue>>
 
-export interface Prepared {
+export interface PreparedMethodCall {
   readonly data: Uint8Array
   readonly effect: Effect
   /** What would be changed, for limits and approvals: `b524/02.03.00.0022`. */
@@ -59,11 +59,11 @@ export interface MethodSummary {
   readonly paramsSchema: () => JsonObject | undefined
 }
 
-export interface Method extends MethodSummary {
-  readonly plane: PlaneName
+export interface DeviceMethod extends MethodSummary {
+  readonly plane: MethodPlaneName
   /** How old an answer may be that is served again; `undefined` for what is never kept. */
   readonly maxAgeMs: number | undefined
-  readonly prepare: (params: JsonObject) => Result<Prepared, readonly Issue[]>
+  readonly prepare: (params: JsonObject) => Result<PreparedMethodCall, readonly ArgumentIssue[]>
 }
 
 /** The older gateway's two classes: what moves may be a minute old, what somebody has set five. */
@@ -71,17 +71,17 @@ export const STATE_MS = 60_000
 export const CONFIG_MS = 300_000
 
 interface Definition<Params> {
-  readonly plane: PlaneName
+  readonly plane: MethodPlaneName
   readonly name: string
   readonly secondary: number
   readonly readOnly: boolean
   readonly maxAgeMs?: number
   readonly params: z.ZodType<Params>
-  readonly prepare: (params: Params) => Prepared | readonly Issue[]
+  readonly prepare: (params: Params) => PreparedMethodCall | readonly ArgumentIssue[]
 }
 
 /** Everything a method is follows from `readOnly`, so that no table can say safe of something that writes. */
-export function defineMethod<Params>(definition: Definition<Params>): Method {
+export function defineMethod<Params>(definition: Definition<Params>): DeviceMethod {
   const { plane, name, secondary, readOnly, params, prepare } = definition
   return {
     plane,
@@ -106,13 +106,15 @@ export function defineMethod<Params>(definition: Definition<Params>): Method {
           })),
         )
       const prepared = prepare(parsed.data)
-      return Array.isArray(prepared) ? fail(prepared as readonly Issue[]) : ok(prepared as Prepared)
+      return Array.isArray(prepared) ? fail(prepared as readonly ArgumentIssue[]) : ok(prepared as PreparedMethodCall)
     },
   }
 }
 
 /** For methods that are listed and cannot be called: spec 1 keeps heat-source planes out of what is routable. */
-export function listedMethod(method: Pick<Method, 'plane' | 'name' | 'secondary' | 'readOnly'>): Method {
+export function defineListedMethod(
+  method: Pick<DeviceMethod, 'plane' | 'name' | 'secondary' | 'readOnly'>,
+): DeviceMethod {
   const { readOnly } = method
   return {
     ...method,
@@ -131,7 +133,7 @@ function schemaOf(params: z.ZodType): JsonObject {
   return schema as JsonObject
 }
 
-export const byte = z.int().min(0).max(0xff)
+export const byteSchema = z.int().min(0).max(0xff)
 
 /** What every method takes beside its own: who asks, and how fresh the answer has to be. */
 export const commonParams = {
@@ -149,16 +151,16 @@ export const registerNumber = z.union(
       .string()
       .regex(/^[0-9a-fA-F]{4}$/, 'four hex digits')
       .transform((text) => Number.parseInt(text, 16)),
-    z.tuple([byte, byte]).transform(([high, low]) => high * 256 + low),
+    z.tuple([byteSchema, byteSchema]).transform(([high, low]) => high * 256 + low),
   ],
   'a number, four hex digits such as "0073", or two bytes, high byte first',
 )
 
 /** A list of bytes or a string of hex digits. */
-export function byteList(min: number, max: number): z.ZodType<Uint8Array> {
+export function byteListSchema(min: number, max: number): z.ZodType<Uint8Array> {
   return z
     .union(
-      [z.array(byte).min(min).max(max), z.string().regex(/^([0-9a-fA-F]{2})*$/, 'hex digits in pairs')],
+      [z.array(byteSchema).min(min).max(max), z.string().regex(/^([0-9a-fA-F]{2})*$/, 'hex digits in pairs')],
       `${min} to ${max} bytes, as a list of numbers or as hex digits in pairs`,
     )
     .transform((given) =>
@@ -167,22 +169,22 @@ export function byteList(min: number, max: number): z.ZodType<Uint8Array> {
     .refine((bytes) => bytes.length >= min && bytes.length <= max, `${min} to ${max} bytes`)
 }
 
-export function valid(value: Json): NamedValue {
+export function validValue(value: Json): NamedValue {
   return { value, valid: true }
 }
 
 /** Spec 1: "When the controller returns no data, value is invalid." */
-export const INVALID: NamedValue = { value: null, valid: false }
+export const INVALID_VALUE: NamedValue = { value: null, valid: false }
 
 /** Bytes as hex; none at all are no value. */
 export function bytesValue(bytes: Uint8Array): NamedValue {
-  return bytes.length === 0 ? INVALID : valid(hex(bytes))
+  return bytes.length === 0 ? INVALID_VALUE : validValue(toHex(bytes))
 }
 
 export function numberValue(value: number | undefined): NamedValue {
-  return value === undefined ? INVALID : valid(value)
+  return value === undefined ? INVALID_VALUE : validValue(value)
 }
 
-export function missing(param: string, or?: string): Issue {
+export function missingParamIssue(param: string, or?: string): ArgumentIssue {
   return { path: ['params', param], message: or === undefined ? 'is needed' : `is needed, or ${or}`, code: 'custom' }
 }

@@ -3,11 +3,11 @@
  *
  * Pure.
  */
-import type { Identity } from './identity.ts'
+import type { BusDeviceIdentity } from './identity.ts'
 import { VAILLANT } from './identity.ts'
-import type { Method, MethodSummary, PlaneName } from './method.ts'
-import { listedMethod } from './method.ts'
-import { productOf } from './product.ts'
+import type { DeviceMethod, MethodSummary, MethodPlaneName } from './method.ts'
+import { defineListedMethod } from './method.ts'
+import { findProduct } from './product.ts'
 import { SYSTEM_METHODS } from './system-methods.ts'
 import { TIMER_METHODS } from './timer-methods.ts'
 
@@ -21,37 +21,37 @@ export interface DevicePlane {
 }
 
 export interface BuiltInPlane extends DevicePlane {
-  readonly name: PlaneName
-  readonly methods: readonly Method[]
+  readonly name: MethodPlaneName
+  readonly methods: readonly DeviceMethod[]
 }
 
 /** Hardware from here on counts energy. */
 const COUNTS_ENERGY = 0x7603
 
 /** Spec 1: heat-source planes are class-specific modelling. Their answers are to be had from the semantic tools. */
-const CLASS_METHODS: Readonly<Record<'heating' | 'dhw' | 'solar', readonly Method[]>> = {
+const CLASS_METHODS: Readonly<Record<'heating' | 'dhw' | 'solar', readonly DeviceMethod[]>> = {
   heating: classMethods('heating'),
   dhw: classMethods('dhw'),
   solar: [
-    listedMethod({ plane: 'solar', name: 'get_parameters', secondary: 0x04, readOnly: true }),
-    listedMethod({ plane: 'solar', name: 'get_solar_yield', secondary: 0x04, readOnly: true }),
-    listedMethod({ plane: 'solar', name: 'get_status', secondary: 0x04, readOnly: true }),
+    defineListedMethod({ plane: 'solar', name: 'get_parameters', secondary: 0x04, readOnly: true }),
+    defineListedMethod({ plane: 'solar', name: 'get_solar_yield', secondary: 0x04, readOnly: true }),
+    defineListedMethod({ plane: 'solar', name: 'get_status', secondary: 0x04, readOnly: true }),
   ],
 }
 
-function classMethods(plane: 'heating' | 'dhw'): readonly Method[] {
+function classMethods(plane: 'heating' | 'dhw'): readonly DeviceMethod[] {
   return [
-    listedMethod({ plane, name: 'get_energy_stats', secondary: 0x16, readOnly: true }),
-    listedMethod({ plane, name: 'get_parameters', secondary: 0x04, readOnly: true }),
-    listedMethod({ plane, name: 'get_status', secondary: 0x04, readOnly: true }),
-    listedMethod({ plane, name: 'set_target_temp', secondary: 0x05, readOnly: false }),
+    defineListedMethod({ plane, name: 'get_energy_stats', secondary: 0x16, readOnly: true }),
+    defineListedMethod({ plane, name: 'get_parameters', secondary: 0x04, readOnly: true }),
+    defineListedMethod({ plane, name: 'get_status', secondary: 0x04, readOnly: true }),
+    defineListedMethod({ plane, name: 'set_target_temp', secondary: 0x05, readOnly: false }),
   ]
 }
 
 /** By name. Nothing is offered on a device of which nobody knows what it understands. */
-export function planesOf(identity: Identity | undefined): readonly BuiltInPlane[] {
+export function listDevicePlanes(identity: BusDeviceIdentity | undefined): readonly BuiltInPlane[] {
   if (identity?.manufacturerCode !== VAILLANT) return []
-  const product = productOf(identity)
+  const product = findProduct(identity)
   const counts = Number.parseInt(identity.hardware, 16) >= COUNTS_ENERGY
   // A regulator controls heating and hot water; the boiler makes them. Both list the planes.
   const heats = product.kind === 'boiler' || product.kind === 'heat-pump' || product.kind === 'regulator'
@@ -69,7 +69,7 @@ export function planesOf(identity: Identity | undefined): readonly BuiltInPlane[
 }
 
 /** The listed ones as well: asked for by name, they say that they cannot be called, rather than be unknown. */
-const CALLABLE: ReadonlyMap<string, Method> = new Map(
+const CALLABLE: ReadonlyMap<string, DeviceMethod> = new Map(
   [...SYSTEM_METHODS, ...TIMER_METHODS, ...Object.values(CLASS_METHODS).flat()].map((method) => [
     `${method.plane}/${method.name}`,
     method,
@@ -77,11 +77,11 @@ const CALLABLE: ReadonlyMap<string, Method> = new Map(
 )
 
 /** By name alone, whatever is on the bus. */
-export function findMethod(plane: string, name: string): Method | undefined {
+export function findMethod(plane: string, name: string): DeviceMethod | undefined {
   return CALLABLE.get(`${plane}/${name}`)
 }
 
-function sorted(methods: readonly Method[]): readonly Method[] {
+function sorted(methods: readonly DeviceMethod[]): readonly DeviceMethod[] {
   return methods.toSorted(
     (left, right) =>
       left.name.localeCompare(right.name) || left.primary - right.primary || left.secondary - right.secondary,

@@ -4,7 +4,7 @@
  *
  * Pure.
  */
-import type { Identity } from './identity.ts'
+import type { BusDeviceIdentity } from './identity.ts'
 import { VAILLANT } from './identity.ts'
 
 export type ProductKind =
@@ -70,7 +70,7 @@ const VAILLANT_PRODUCTS: readonly Row[] = [
 const UNKNOWN: Product = { kind: 'other', name: 'device', extended: false, timers: 'none', registers: 'none' }
 
 /** `other` for every maker but Vaillant: their ids mean nothing to this table. */
-export function productOf(identity: Identity | undefined): Product {
+export function findProduct(identity: BusDeviceIdentity | undefined): Product {
   if (identity?.manufacturerCode !== VAILLANT) return UNKNOWN
   const row = VAILLANT_PRODUCTS.find(({ ids }) => ids.test(identity.deviceId))
   if (row === undefined) return UNKNOWN

@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromHex, hex, utf8 } from '../../core/bytes.ts'
+import { fromHex, toHex, toUtf8 } from '../../core/bytes.ts'
 import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
-import type { Exchange } from '../wire/telegram.ts'
-import { DeviceRegistry } from './device-registry.ts'
-import { Discovery } from './discovery.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
+import { BusDeviceRegistry } from './device-registry.ts'
+import { DeviceDiscovery } from './discovery.ts'
 import { decodeIdentity, decodeSerialChunk } from './identity.ts'
-import { findMethod, planesOf } from './plane.ts'
-import { productOf } from './product.ts'
+import { findMethod, listDevicePlanes } from './plane.ts'
+import { findProduct } from './product.ts'
 
 const BAI = fromHex('b5 4241493030 0603 9602')
 const BASV = fromHex('b5 4241535632 0507 1704')
 
-function exchange(text: string, response?: Uint8Array): Exchange {
+function exchange(text: string, response?: Uint8Array): TelegramExchange {
   const [source = 0, target = 0, primary = 0, secondary = 0, ...data] = fromHex(text)
   const telegram = { source, target, primary, secondary, data: Uint8Array.from(data) }
   return { telegram, response, commandRepeats: 0, responseRepeats: 0 }
@@ -40,9 +40,9 @@ describe('identity', () => {
   })
 
   it('takes a piece of a serial number with its status byte and without', () => {
-    expect(decodeSerialChunk(0, Uint8Array.of(0, ...utf8('21160900')))).toBe('21160900')
-    expect(decodeSerialChunk(0, utf8('21160900'))).toBe('21160900')
-    expect(decodeSerialChunk(2, Uint8Array.of(0, ...utf8('09380063')))).toBe('09380063')
+    expect(decodeSerialChunk(0, Uint8Array.of(0, ...toUtf8('21160900')))).toBe('21160900')
+    expect(decodeSerialChunk(0, toUtf8('21160900'))).toBe('21160900')
+    expect(decodeSerialChunk(2, Uint8Array.of(0, ...toUtf8('09380063')))).toBe('09380063')
     expect(decodeSerialChunk(1, fromHex('00'))).toBeUndefined()
     expect(decodeSerialChunk(1, new Uint8Array())).toBeUndefined()
   })
@@ -58,8 +58,8 @@ describe('identity', () => {
 })
 
 describe('product', () => {
-  const known = (id: string, code = 0xb5): ReturnType<typeof productOf> =>
-    productOf({ manufacturerCode: code, manufacturer: '', deviceId: id, software: '', hardware: '0000' })
+  const known = (id: string, code = 0xb5): ReturnType<typeof findProduct> =>
+    findProduct({ manufacturerCode: code, manufacturer: '', deviceId: id, software: '', hardware: '0000' })
 
   it.each(vectors.products)('$id is what $file makes of it', ({ id, kind, extended, timers }) => {
     expect(known(id)).toMatchObject({ kind, extended, timers })
@@ -87,7 +87,7 @@ describe('product', () => {
 
 describe('device registry', () => {
   it('takes an address for a candidate first, and for more when it is heard again', () => {
-    const registry = new DeviceRegistry()
+    const registry = new BusDeviceRegistry()
     const heard = exchange('10 fe 0700 00')
     registry.hear(heard, false, 1)
     expect(registry.slot(0x10)).toMatchObject({ state: 'candidate', source: 'passive_observed' })
@@ -97,7 +97,7 @@ describe('device registry', () => {
   })
 
   it('is certain once a device has said who it is', () => {
-    const registry = new DeviceRegistry()
+    const registry = new BusDeviceRegistry()
     registry.hear(exchange('31 08 0704', BAI), true, 1)
     expect(registry.slot(0x08)).toMatchObject({ state: 'identity_confirmed', source: 'active_confirmed' })
     registry.hear(exchange('10 15 0704', BASV), false, 1)
@@ -107,8 +107,8 @@ describe('device registry', () => {
   })
 
   it('believes a device that introduces itself to everybody', () => {
-    const registry = new DeviceRegistry()
-    registry.hear(exchange(`03 fe 0704 ${hex(BAI)}`), false, 1)
+    const registry = new BusDeviceRegistry()
+    registry.hear(exchange(`03 fe 0704 ${toHex(BAI)}`), false, 1)
     expect(registry.find(0x03)).toMatchObject({
       address: 0x08,
       addresses: [0x03, 0x08],
@@ -117,13 +117,13 @@ describe('device registry', () => {
   })
 
   it('joins an initiator and its target face, and faces with one serial number', () => {
-    const registry = new DeviceRegistry()
+    const registry = new BusDeviceRegistry()
     registry.hear(exchange('10 fe 0700 00'), false, 1)
     for (const target of ['15', 'ec']) {
       registry.hear(exchange(`31 ${target} 0704`, BASV), true, 1)
       for (const [chunk, text] of ['21213400', '20260914', '09380063', '69N4    '].entries())
         registry.hear(
-          exchange(`31 ${target} b509 ${(0x24 + chunk).toString(16)}`, Uint8Array.of(0, ...utf8(text))),
+          exchange(`31 ${target} b509 ${(0x24 + chunk).toString(16)}`, Uint8Array.of(0, ...toUtf8(text))),
           true,
           1,
         )
@@ -135,7 +135,7 @@ describe('device registry', () => {
   })
 
   it.each(vectors.serial_numbers)('joins faces by a serial number in the pieces of a real device', (vector) => {
-    const registry = new DeviceRegistry()
+    const registry = new BusDeviceRegistry()
     for (const target of ['08', '76']) {
       registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 484d553030 0902 5103')), true, 1)
       for (const [chunk, piece] of vector.pieces.entries())
@@ -147,7 +147,7 @@ describe('device registry', () => {
   })
 
   it('joins nobody by a serial number of nothing but zeros', () => {
-    const registry = new DeviceRegistry()
+    const registry = new BusDeviceRegistry()
     for (const target of ['52', '53']) {
       registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 56525f3730 0109 2903')), true, 1)
       for (const chunk of ['24', '25', '26', '27'])
@@ -157,22 +157,22 @@ describe('device registry', () => {
   })
 
   it('keeps two devices that merely look alike apart', () => {
-    const registry = new DeviceRegistry()
+    const registry = new BusDeviceRegistry()
     for (const target of ['52', '53'])
       registry.hear(exchange(`31 ${target} 0704`, fromHex('b5 56525f3730 0109 2903')), true, 1)
     expect(registry.devices().map(({ addresses }) => addresses)).toEqual([[0x52], [0x53]])
   })
 
   it('forgets the serial number of a device that was replaced', () => {
-    const registry = new DeviceRegistry()
+    const registry = new BusDeviceRegistry()
     registry.hear(exchange('31 15 0704', BASV), true, 1)
-    registry.hear(exchange('31 15 b509 24', Uint8Array.of(0, ...utf8('21213400'))), true, 1)
+    registry.hear(exchange('31 15 b509 24', Uint8Array.of(0, ...toUtf8('21213400'))), true, 1)
     registry.hear(exchange('31 15 0704', fromHex('b5 4354 4c5632 0514 1104')), true, 2)
     expect(registry.slot(0x15)).toMatchObject({ identity: { deviceId: 'CTLV2' }, serialChunks: [] })
   })
 
   it('shows addresses that the owner knows of before anybody has heard them', () => {
-    const registry = new DeviceRegistry()
+    const registry = new BusDeviceRegistry()
     registry.seed([0x76])
     expect(registry.devices()).toEqual([expect.objectContaining({ address: 0x76, identity: undefined })])
     expect(registry.slot(0x76)).toMatchObject({ source: 'static_seed', state: 'candidate' })
@@ -181,9 +181,9 @@ describe('device registry', () => {
 
 describe('discovery', () => {
   it('asks the usual addresses and whoever was heard, and our own never', () => {
-    const registry = new DeviceRegistry()
+    const registry = new BusDeviceRegistry()
     registry.hear(exchange('70 fe 0700 00'), false, 1)
-    const discovery = new Discovery('heard')
+    const discovery = new DeviceDiscovery('heard')
     const asked: number[] = []
     for (
       let probe = discovery.next(registry, 0x03, 0);
@@ -198,8 +198,8 @@ describe('discovery', () => {
   })
 
   it('asks again soon when it was unclear, less and less often when nobody is there', () => {
-    const registry = new DeviceRegistry()
-    const discovery = new Discovery('heard')
+    const registry = new BusDeviceRegistry()
+    const discovery = new DeviceDiscovery('heard')
     const first = { kind: 'identity', address: 0x15 } as const
     discovery.settle(first, 'unclear', 0)
     expect(discovery.next(registry, undefined, 3_000)).toEqual(first)
@@ -209,21 +209,21 @@ describe('discovery', () => {
   })
 
   it('asks every address there is when it is told to, and nobody when it is told not to', () => {
-    const registry = new DeviceRegistry()
-    const all = new Discovery('full')
+    const registry = new BusDeviceRegistry()
+    const all = new DeviceDiscovery('full')
     const asked = new Set<number>()
     for (let probe = all.next(registry, undefined, 0); probe !== undefined; probe = all.next(registry, undefined, 0)) {
       asked.add(probe.address)
       all.settle(probe, 'absent', 0)
     }
     expect(asked.size).toBe(228)
-    expect(new Discovery('off').next(registry, undefined, 0)).toBeUndefined()
+    expect(new DeviceDiscovery('off').next(registry, undefined, 0)).toBeUndefined()
   })
 
   it('asks a Vaillant device for the pieces of its serial number', () => {
-    const registry = new DeviceRegistry()
+    const registry = new BusDeviceRegistry()
     registry.hear(exchange('31 08 0704', BAI), true, 1)
-    const discovery = new Discovery('heard')
+    const discovery = new DeviceDiscovery('heard')
     for (
       let probe = discovery.next(registry, undefined, 0);
       probe?.kind === 'identity';
@@ -239,12 +239,12 @@ describe('methods', () => {
     ({ manufacturerCode: 0xb5, manufacturer: 'Vaillant', deviceId, software: '0507', hardware }) as const
 
   it('offers timers where the product has them and energy where the hardware counts it', () => {
-    expect(planesOf(identity('BASV2')).map(({ name }) => name)).toEqual(['dhw', 'heating', 'system', 'timer'])
-    expect(planesOf(identity('70000')).map(({ name }) => name)).toEqual(['dhw', 'heating', 'system'])
-    expect(planesOf(identity('VR_71')).map(({ name }) => name)).toEqual(['solar', 'system'])
-    expect(planesOf(undefined)).toEqual([])
+    expect(listDevicePlanes(identity('BASV2')).map(({ name }) => name)).toEqual(['dhw', 'heating', 'system', 'timer'])
+    expect(listDevicePlanes(identity('70000')).map(({ name }) => name)).toEqual(['dhw', 'heating', 'system'])
+    expect(listDevicePlanes(identity('VR_71')).map(({ name }) => name)).toEqual(['solar', 'system'])
+    expect(listDevicePlanes(undefined)).toEqual([])
     const names = (hardware: string): readonly string[] =>
-      planesOf(identity('BAI00', hardware))[0]?.methods.map(({ name }) => name) ?? []
+      listDevicePlanes(identity('BAI00', hardware))[0]?.methods.map(({ name }) => name) ?? []
     expect(names('7603')).toContain('get_energy_stats')
     expect(names('7602')).not.toContain('get_energy_stats')
   })
@@ -294,7 +294,7 @@ describe('methods', () => {
       'a6ff02030102051e1800ffff',
     ],
   ])('%s %s %j is %s on the wire', (plane, name, params, bytes) => {
-    expect(hex(prepared(plane, name, params).data)).toBe(bytes)
+    expect(toHex(prepared(plane, name, params).data)).toBe(bytes)
   })
 
   it.each([
@@ -367,7 +367,7 @@ describe('methods', () => {
     const sent = (group: number, addr: number, params: object): unknown => {
       const made = findMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, ...params })
       return made?.ok === true
-        ? `${hex(made.value.data)} ${made.value.effect}`
+        ? `${toHex(made.value.data)} ${made.value.effect}`
         : made?.fault.map(({ path }) => path.join('.'))
     }
     expect(sent(3, 0x22, { value: 22 })).toBe('0201030022000000b041 writes')

@@ -4,30 +4,30 @@
  * Pure.
  */
 import { z } from 'zod'
-import { equalBytes, hex } from '../../core/bytes.ts'
+import { equalBytes, toHex } from '../../core/bytes.ts'
 import { decodeErrorCodes, decodeErrorEntry } from '../semantic/error-codes.ts'
 import { ERRORS_BEFORE, ERRORS_NOW, ERROR_KINDS } from '../semantic/read-key.ts'
-import { numeric } from '../wire/datatypes.ts'
+import { numberDatatype } from '../wire/datatypes.ts'
 import { fromBcd } from '../wire/digit-type.ts'
 import { EXTENDED_METHODS } from './extended-methods.ts'
-import type { Method, NamedValues } from './method.ts'
+import type { DeviceMethod, NamedValues } from './method.ts'
 import {
-  INVALID,
-  byte,
-  byteList,
+  INVALID_VALUE,
+  byteSchema,
+  byteListSchema,
   bytesValue,
   commonParams,
   defineMethod,
-  missing,
+  missingParamIssue,
   numberValue,
   registerNumber,
-  valid,
+  validValue,
 } from './method.ts'
 
 /** Sixteen bits in 1/256 °C. */
-const OUTSIDE = numeric('D2B')
+const OUTSIDE = numberDatatype('D2B')
 
-const operational = z.strictObject({ ...commonParams, op: byte })
+const operational = z.strictObject({ ...commonParams, op: byteSchema })
 
 const getOperationalData = defineMethod({
   plane: 'system',
@@ -38,9 +38,9 @@ const getOperationalData = defineMethod({
   prepare: ({ op }) => ({
     data: Uint8Array.of(op),
     effect: 'reads',
-    actuator: `b504/${hex(Uint8Array.of(op))}`,
+    actuator: `b504/${toHex(Uint8Array.of(op))}`,
     decode: (response) => ({
-      op: valid(op),
+      op: validValue(op),
       payload: bytesValue(response),
       ...(op === 0x00 ? dateTime(response) : {}),
     }),
@@ -54,13 +54,13 @@ function dateTime(response: Uint8Array): NamedValues {
   const bcd = (index: number): number | undefined => fromBcd(response[at + index] ?? 0xff)
   const temperature = OUTSIDE.decode(response.subarray(at + 7))
   return {
-    dcfstate: at === 1 ? numberValue(response[0]) : INVALID,
+    dcfstate: at === 1 ? numberValue(response[0]) : INVALID_VALUE,
     time_hour: numberValue(bcd(2)),
     time_minute: numberValue(bcd(1)),
     date_day: numberValue(bcd(3)),
     date_month: numberValue(bcd(4)),
     date_year: numberValue(yearOf(bcd(6))),
-    temp: temperature.ok ? numberValue(temperature.value) : INVALID,
+    temp: temperature.ok ? numberValue(temperature.value) : INVALID_VALUE,
   }
 }
 
@@ -76,26 +76,26 @@ const setOperationalData = defineMethod({
   params: z.strictObject({
     ...operational.shape,
     // 255 bytes fit into a telegram; the first is `op`.
-    data: byteList(0, 254).optional(),
-    payload: byteList(0, 254).optional(),
+    data: byteListSchema(0, 254).optional(),
+    payload: byteListSchema(0, 254).optional(),
   }),
   prepare: ({ op, data, payload }) => ({
     data: Uint8Array.of(op, ...(data ?? payload ?? [])),
     // What it does is written nowhere.
     effect: 'sensitive',
-    actuator: `b505/${hex(Uint8Array.of(op))}`,
-    decode: (response) => ({ op: valid(op), payload: bytesValue(response) }),
+    actuator: `b505/${toHex(Uint8Array.of(op))}`,
+    decode: (response) => ({ op: validValue(op), payload: bytesValue(response) }),
   }),
 })
 
 function registerResult(cmd: number, addr: number, response: Uint8Array): NamedValues {
   return {
-    cmd: valid(cmd),
-    addr: valid(addr),
-    addr_hex: valid(addr.toString(16).padStart(4, '0')),
+    cmd: validValue(cmd),
+    addr: validValue(addr),
+    addr_hex: validValue(addr.toString(16).padStart(4, '0')),
     payload: bytesValue(response),
     // One byte 00 is how a register says that it does not exist.
-    value: response.length === 1 && response[0] === 0x00 ? INVALID : bytesValue(response),
+    value: response.length === 1 && response[0] === 0x00 ? INVALID_VALUE : bytesValue(response),
   }
 }
 
@@ -122,12 +122,12 @@ const setRegister = defineMethod({
     ...commonParams,
     addr: registerNumber,
     // Three bytes say what to write where.
-    data: byteList(1, 252).optional(),
-    payload: byteList(1, 252).optional(),
+    data: byteListSchema(1, 252).optional(),
+    payload: byteListSchema(1, 252).optional(),
   }),
   prepare: ({ addr, data, payload }) => {
     const bytes = data ?? payload
-    if (bytes === undefined) return [missing('data')]
+    if (bytes === undefined) return [missingParamIssue('data')]
     return {
       data: Uint8Array.of(0x0e, addr >> 8, addr & 0xff, ...bytes),
       // A boiler's registers are an installer's: limits of flow, load and service.
@@ -159,9 +159,9 @@ const getErrors = defineMethod({
     decode: (response) => {
       const codes = decodeErrorCodes(response)
       return {
-        kind: valid(kind),
+        kind: validValue(kind),
         payload: bytesValue(response),
-        codes: codes === undefined ? INVALID : valid([...codes]),
+        codes: codes === undefined ? INVALID_VALUE : validValue([...codes]),
       }
     },
   }),
@@ -172,7 +172,7 @@ const getErrorHistory = defineMethod({
   name: 'get_error_history',
   secondary: 0x03,
   readOnly: true,
-  params: z.strictObject({ ...commonParams, kind: errorKind, index: byte }),
+  params: z.strictObject({ ...commonParams, kind: errorKind, index: byteSchema }),
   prepare: ({ kind, index }) => ({
     data: Uint8Array.of(ERRORS_BEFORE, ERROR_KINDS[kind], index),
     effect: 'reads',
@@ -181,18 +181,18 @@ const getErrorHistory = defineMethod({
       const entry = decodeErrorEntry(response)
       const found = entry === undefined || entry === 'empty' ? undefined : entry
       return {
-        kind: valid(kind),
-        index: valid(index),
+        kind: validValue(kind),
+        index: validValue(index),
         payload: bytesValue(response),
         status: numberValue(found?.status),
         code: numberValue(found?.code),
-        at: found?.at === undefined ? INVALID : valid(found.at),
+        at: found?.at === undefined ? INVALID_VALUE : validValue(found.at),
       }
     },
   }),
 })
 
-export const SYSTEM_METHODS: readonly Method[] = [
+export const SYSTEM_METHODS: readonly DeviceMethod[] = [
   getErrors,
   getErrorHistory,
   getOperationalData,

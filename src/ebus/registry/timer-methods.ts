@@ -5,17 +5,17 @@
  * Pure.
  */
 import { z } from 'zod'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import {
-  CHANNELS,
+  PROGRAM_CHANNELS,
   decodeProgramConfig,
   decodeSlot,
   decodeSlotCounts,
   encodeSlotWrite,
   refusalText,
 } from '../semantic/schedule.ts'
-import type { Method, NamedValues } from './method.ts'
-import { CONFIG_MS, INVALID, byte, commonParams, defineMethod, numberValue, valid } from './method.ts'
+import type { DeviceMethod, NamedValues } from './method.ts'
+import { CONFIG_MS, INVALID_VALUE, byteSchema, commonParams, defineMethod, numberValue, validValue } from './method.ts'
 
 /**
  *   A3 Z H                                       config    status, slots, minutes …, °C from and to
@@ -28,7 +28,7 @@ import { CONFIG_MS, INVALID, byte, commonParams, defineMethod, numberValue, vali
  */
 const NO_TEMPERATURE = 0xffff
 
-const program = z.strictObject({ ...commonParams, zone: byte, hc: z.int().min(0).max(4) })
+const program = z.strictObject({ ...commonParams, zone: byteSchema, hc: z.int().min(0).max(4) })
 // Twelve slots are the most that any program was seen to hold.
 const place = z.strictObject({ ...program.shape, weekday: z.int().min(0).max(6), slot: z.int().min(0).max(11) })
 
@@ -46,12 +46,12 @@ const readTimerConfig = defineMethod({
     decode: (response) => {
       const config = decodeProgramConfig(response)
       return {
-        available: valid(config !== undefined),
+        available: validValue(config !== undefined),
         status: numberValue(response[0]),
         max_slots: numberValue(config?.maxSlots),
         time_resolution: numberValue(config?.resolutionMinutes),
         min_duration: numberValue(config?.minMinutes),
-        has_temperature: config === undefined ? INVALID : valid(config.hasTemperature),
+        has_temperature: config === undefined ? INVALID_VALUE : validValue(config.hasTemperature),
         temp_slots: numberValue(config?.temperatureSlots),
         min_temp_c: numberValue(config?.minCelsius),
         max_temp_c: numberValue(config?.maxCelsius),
@@ -73,7 +73,10 @@ const readTimerSlots = defineMethod({
     actuator: actuator(zone, hc),
     decode: (response) => {
       const counts = decodeSlotCounts(response)
-      return { status: numberValue(response[0]), slots_per_day: counts === undefined ? INVALID : valid([...counts]) }
+      return {
+        status: numberValue(response[0]),
+        slots_per_day: counts === undefined ? INVALID_VALUE : validValue([...counts]),
+      }
     },
   }),
 })
@@ -131,7 +134,7 @@ const writeTimer = defineMethod({
   }),
   prepare: (params) => {
     const { zone, hc, weekday, slot: index, slot_count: count, temperature } = params
-    const channel = CHANNELS[hc] ?? 'heating'
+    const channel = PROGRAM_CHANNELS[hc] ?? 'heating'
     const slot = {
       startMinute: params.start_hour * 60 + params.start_minute,
       endMinute: params.end_hour * 60 + params.end_minute,
@@ -147,9 +150,9 @@ const writeTimer = defineMethod({
         // Some regulators acknowledge and say nothing more.
         const code = response.length === 0 ? 0 : (response[0] ?? 0)
         return {
-          error_code: valid(code),
-          accepted: valid(code === 0),
-          ...(code === 0 ? {} : { error_description: valid(refusalText(code)) }),
+          error_code: validValue(code),
+          accepted: validValue(code === 0),
+          ...(code === 0 ? {} : { error_description: validValue(refusalText(code)) }),
         }
       },
       confirm: {
@@ -167,7 +170,7 @@ const writeTimer = defineMethod({
 })
 
 function actuator(zone: number, hc: number): string {
-  return `b555/${hex(Uint8Array.of(zone, hc))}`
+  return `b555/${toHex(Uint8Array.of(zone, hc))}`
 }
 
-export const TIMER_METHODS: readonly Method[] = [readTimerConfig, readTimerSlots, readTimer, writeTimer]
+export const TIMER_METHODS: readonly DeviceMethod[] = [readTimerConfig, readTimerSlots, readTimer, writeTimer]

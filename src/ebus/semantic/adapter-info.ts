@@ -6,7 +6,7 @@
 import type { Json } from '../../core/json.ts'
 import type { AdapterInfo } from '../adapter/info.ts'
 import { JUMPER_FLAGS } from '../adapter/info.ts'
-import { known } from './plane-reader.ts'
+import { withoutUnknowns } from './plane-reader.ts'
 
 const ETHERNET = 0x04
 const WIFI = 0x08
@@ -15,7 +15,7 @@ const WIFI = 0x08
 export function adapterInfoJson(info: AdapterInfo | undefined): Json {
   if (info?.infoSupported === undefined) return null
   const { jumpers } = info
-  return known({
+  return withoutUnknowns({
     firmware_version: info.firmwareVersion,
     firmware_checksum: info.firmwareChecksum,
     bootloader_version: info.bootloaderVersion,

@@ -5,8 +5,8 @@
  * Pure.
  */
 import type { Datatype } from '../wire/datatype.ts'
-import { numeric } from '../wire/datatypes.ts'
-import type { FreshnessClass, RegisterValue } from './register.ts'
+import { numberDatatype } from '../wire/datatypes.ts'
+import type { FreshnessClass, RegulatorValue } from './register.ts'
 
 export interface BoilerRegister {
   /** The two bytes as they stand in the telegram, 18 00 as 0x1800. */
@@ -21,7 +21,7 @@ interface Coding {
   readonly length: number
   /** What may follow the value: nothing, the sensor's state, or the value once more in another form and that state. */
   readonly tail: 'none' | 'sensor' | 'mirror-sensor'
-  readonly read: (bytes: Uint8Array) => RegisterValue | undefined
+  readonly read: (bytes: Uint8Array) => RegulatorValue | undefined
 }
 
 const SENSOR_OK = 0x00
@@ -34,15 +34,15 @@ function plain(type: Datatype<number>, factor = 1): Coding {
   return { length: type.length, tail: 'none', read }
 }
 
-const TEMPERATURE = plain(numeric('D2C'))
+const TEMPERATURE = plain(numberDatatype('D2C'))
 const SENSED_TEMPERATURE: Coding = { ...TEMPERATURE, tail: 'sensor' }
 const MIRRORED_TEMPERATURE: Coding = { ...TEMPERATURE, tail: 'mirror-sensor' }
-const PRESSURE: Coding = { ...plain(numeric('FLT')), tail: 'sensor' }
-const BYTE = plain(numeric('UCH'))
-const WORD = plain(numeric('UIN'))
-const HUNDREDTHS = plain(numeric('UIN,100'))
-const TENTHS = plain(numeric('SIN,10'))
-const HUNDREDS = plain(numeric('UIN'), 100)
+const PRESSURE: Coding = { ...plain(numberDatatype('FLT')), tail: 'sensor' }
+const BYTE = plain(numberDatatype('UCH'))
+const WORD = plain(numberDatatype('UIN'))
+const HUNDREDTHS = plain(numberDatatype('UIN,100'))
+const TENTHS = plain(numberDatatype('SIN,10'))
+const HUNDREDS = plain(numberDatatype('UIN'), 100)
 const SWITCH: Coding = { length: 1, tail: 'none', read: readSwitch }
 
 function readSwitch([value]: Uint8Array): boolean | undefined {
@@ -159,7 +159,7 @@ export function nameBoilerRegister(number: number): NamedBoilerRegister | undefi
  * The value in an answer to `0D hi lo`. Most devices answer with the value alone; some repeat the number in front, or
  * the whole request. A length that fits the value alone is the value alone: its bytes may look like a number.
  */
-export function decodeBoilerValue(known: BoilerRegister, answer: Uint8Array): RegisterValue | undefined {
+export function decodeBoilerValue(known: BoilerRegister, answer: Uint8Array): RegulatorValue | undefined {
   const { coding, number, fallback = number } = known
   const bare = readLayout(coding, answer)
   if (bare !== undefined) return bare.value
@@ -180,7 +180,7 @@ const READ = 0x0d
 function readLayout(
   { length, tail, read }: Coding,
   bytes: Uint8Array,
-): { readonly value: RegisterValue | undefined } | undefined {
+): { readonly value: RegulatorValue | undefined } | undefined {
   if (bytes.length === length) return { value: read(bytes) }
   if (tail === 'none') return undefined
   // Where a mirror is due, two of twenty boiler types leave it out.

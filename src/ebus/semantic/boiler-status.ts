@@ -4,42 +4,42 @@
  * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { numeric } from '../wire/datatypes.ts'
+import { numberDatatype } from '../wire/datatypes.ts'
 import type { BoilerRegister } from './boiler-map.ts'
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE } from './boiler-map.ts'
 import { decodeErrorCodes } from './error-codes.ts'
 import { dhwModeText } from './hot-water.ts'
-import { PlaneReader, known, newest } from './plane-reader.ts'
-import type { Plane, PlaneParts, Reading } from './plane-reader.ts'
+import { PlaneReader, withoutUnknowns, newestReading } from './plane-reader.ts'
+import type { SemanticPlane, PlaneParts, PlaneReading } from './plane-reader.ts'
 import { ERRORS_NOW, ERROR_KINDS, errorsKey, statusKey } from './read-key.ts'
-import type { RegisterValue } from './register.ts'
-import { CIRCUIT, HOT_WATER } from './register-map.ts'
+import type { RegulatorValue } from './register.ts'
+import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS } from './register-map.ts'
 
-const HALF_DEGREES = numeric('D1C')
+const HALF_DEGREES = numberDatatype('D1C')
 /** The block of B511 with temperatures: flow and return come first. */
 const TEMPERATURES = 0x01
 
-export function boilerStatusPlane(parts: PlaneParts): Plane {
+export function boilerStatusPlane(parts: PlaneParts): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (parts.topology.boiler === undefined) return reader.plane(null)
-  const mode = reader.number('config.dhw_operating_mode', HOT_WATER.operatingMode)
+  const mode = reader.number('config.dhw_operating_mode', HOT_WATER_REGISTERS.operatingMode)
   return reader.plane({
     state: {
       ...part(reader, 'state', BOILER_STATE),
       ...temperatures(reader),
-      ...known({
-        dhw_temperature_c: reader.number('state.dhw_temperature_c', HOT_WATER.current),
-        dhw_target_temperature_c: reader.number('state.dhw_target_temperature_c', HOT_WATER.target),
+      ...withoutUnknowns({
+        dhw_temperature_c: reader.number('state.dhw_temperature_c', HOT_WATER_REGISTERS.current),
+        dhw_target_temperature_c: reader.number('state.dhw_target_temperature_c', HOT_WATER_REGISTERS.target),
       }),
     },
     config: {
-      ...known({ dhw_operating_mode: mode === undefined ? undefined : dhwModeText(mode) }),
+      ...withoutUnknowns({ dhw_operating_mode: mode === undefined ? undefined : dhwModeText(mode) }),
       ...part(reader, 'config', BOILER_CONFIG),
     },
     diagnostics: {
-      ...known({
-        heating_status_raw: reader.number('diagnostics.heating_status_raw', CIRCUIT.state),
-        dhw_status_raw: reader.number('diagnostics.dhw_status_raw', HOT_WATER.status),
+      ...withoutUnknowns({
+        heating_status_raw: reader.number('diagnostics.heating_status_raw', CIRCUIT_REGISTERS.state),
+        dhw_status_raw: reader.number('diagnostics.dhw_status_raw', HOT_WATER_REGISTERS.status),
       }),
       ...part(reader, 'diagnostics', BOILER_DIAGNOSTICS),
       ...complaints(reader),
@@ -51,7 +51,7 @@ function part(reader: PlaneReader, name: string, registers: Readonly<Record<stri
   const fields: Record<string, Json | undefined> = {}
   for (const [field, register] of Object.entries(registers))
     fields[field] = reader.take(`${name}.${field}`, reader.boilerReading(register))
-  return known(fields)
+  return withoutUnknowns(fields)
 }
 
 /** An empty list is an answer: the boiler was asked and has nothing to complain about. */
@@ -61,7 +61,7 @@ function complaints(reader: PlaneReader): JsonObject {
     const key = errorsKey(address, [ERRORS_NOW, kind])
     return reader.take(`diagnostics.${field}`, reader.readingOf(key, 'state_slow', decodeErrorCodes))?.slice()
   }
-  return known({
+  return withoutUnknowns({
     current_errors: codes('current_errors', ERROR_KINDS.errors),
     current_service_messages: codes('current_service_messages', ERROR_KINDS.service),
   })
@@ -70,14 +70,14 @@ function complaints(reader: PlaneReader): JsonObject {
 /** The regulator asks for them every few seconds: where its question is newer than ours, its answer counts. */
 function temperatures(reader: PlaneReader): JsonObject {
   const address = reader.topology.boiler?.address ?? 0
-  const overheard = (index: number): Reading<RegisterValue> | undefined =>
+  const overheard = (index: number): PlaneReading<RegulatorValue> | undefined =>
     reader.readingOf(statusKey(address, TEMPERATURES), 'state_fast', (payload) => {
       const decoded = HALF_DEGREES.decode(payload.subarray(index, index + 1))
       return decoded.ok ? decoded.value : undefined
     })
-  const take = (field: 'flow_temperature_c' | 'return_temperature_c', index: number): RegisterValue | undefined =>
-    reader.take(`state.${field}`, newest(reader.boilerReading(BOILER_STATE[field]), overheard(index)))
-  return known({
+  const take = (field: 'flow_temperature_c' | 'return_temperature_c', index: number): RegulatorValue | undefined =>
+    reader.take(`state.${field}`, newestReading(reader.boilerReading(BOILER_STATE[field]), overheard(index)))
+  return withoutUnknowns({
     flow_temperature_c: take('flow_temperature_c', 0),
     return_temperature_c: take('return_temperature_c', 1),
   })

@@ -9,8 +9,8 @@
  */
 import { fromBcd } from '../wire/digit-type.ts'
 import { CLOCK_KEY } from './read-key.ts'
-import type { Shadow } from './shadow.ts'
-import { CLOCK_SLACK_MS } from './shadow.ts'
+import type { RegisterShadow } from './shadow.ts'
+import { SHADOW_CLOCK_SLACK_MS } from './shadow.ts'
 
 export interface BusDate {
   readonly year: number
@@ -27,12 +27,12 @@ export interface BusTime extends BusDate {
 
 const CENTURY = 2_000
 
-export function busTime(shadow: Shadow, nowMs: number): BusTime | undefined {
+export function busTime(shadow: RegisterShadow, nowMs: number): BusTime | undefined {
   const entry = shadow.get(CLOCK_KEY)
   if (entry === undefined || entry.payload.length < 9) return undefined
   const sinceMs = nowMs - entry.atMs
   // Heard in what is now the future: our own clock went back, and nobody knows how long ago that was.
-  if (sinceMs < -CLOCK_SLACK_MS) return undefined
+  if (sinceMs < -SHADOW_CLOCK_SLACK_MS) return undefined
   const told = Array.from(entry.payload.subarray(2, 9), fromBcd)
   const [second = 60, minute = 60, hour = 24, day = 0, month = 0, , year] = told
   if (second > 59 || minute > 59 || hour > 23 || day < 1 || day > 31 || month < 1 || month > 12) return undefined

@@ -5,9 +5,9 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { fm5Mode } from './fm5.ts'
-import { PlaneReader, known } from './plane-reader.ts'
-import type { Plane, PlaneParts } from './plane-reader.ts'
-import { CIRCUIT, SYSTEM } from './register-map.ts'
+import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
+import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
+import { CIRCUIT_REGISTERS, SYSTEM_REGISTERS } from './register-map.ts'
 import { DHW_CIRCUIT } from './topology.ts'
 
 const TYPES = ['inactive', 'heating', 'fixed_value', 'dhw', 'return_increase'] as const
@@ -23,7 +23,7 @@ export function circuitTypeText(type: number): string {
   return TYPES[type] ?? `type_${type}`
 }
 
-export function circuitsPlane(parts: PlaneParts): Plane {
+export function circuitsPlane(parts: PlaneParts): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (!parts.topology.circuitsKnown) return reader.plane(null)
   const instances = parts.topology.circuits().filter((instance) => isThere(reader, instance))
@@ -32,9 +32,9 @@ export function circuitsPlane(parts: PlaneParts): Plane {
 
 /** Circuit 9 has no type even where it is the one for hot water; a temperature that can be true gives it away. */
 function isThere(reader: PlaneReader, instance: number): boolean {
-  if (instance !== DHW_CIRCUIT || (reader.peek(CIRCUIT.type, instance) ?? 0) !== 0) return true
+  if (instance !== DHW_CIRCUIT || (reader.peek(CIRCUIT_REGISTERS.type, instance) ?? 0) !== 0) return true
   const [min, max] = PLAUSIBLE_CELSIUS
-  return [CIRCUIT.flowTemperature, CIRCUIT.calculatedFlow].some((register) => {
+  return [CIRCUIT_REGISTERS.flowTemperature, CIRCUIT_REGISTERS.calculatedFlow].some((register) => {
     const celsius = reader.peek(register, instance)
     return celsius !== undefined && celsius >= min && celsius <= max
   })
@@ -43,34 +43,34 @@ function isThere(reader: PlaneReader, instance: number): boolean {
 function circuit(reader: PlaneReader, instance: number): JsonObject {
   const state = (field: string): string => `${instance}.state.${field}`
   const config = (field: string): string => `${instance}.config.${field}`
-  const type = reader.number(`${instance}.circuit_type`, CIRCUIT.type, instance)
-  const mixer = reader.number(state('mixer_position_pct'), CIRCUIT.mixerPosition, instance)
-  const circuitState = reader.number(state('circuit_state'), CIRCUIT.state, instance)
-  const roomControl = reader.number(config('room_temp_control'), CIRCUIT.roomControl, instance)
+  const type = reader.number(`${instance}.circuit_type`, CIRCUIT_REGISTERS.type, instance)
+  const mixer = reader.number(state('mixer_position_pct'), CIRCUIT_REGISTERS.mixerPosition, instance)
+  const circuitState = reader.number(state('circuit_state'), CIRCUIT_REGISTERS.state, instance)
+  const roomControl = reader.number(config('room_temp_control'), CIRCUIT_REGISTERS.roomControl, instance)
   return {
     index: instance,
     circuit_type: instance === DHW_CIRCUIT && (type ?? 0) === 0 ? 'dhw' : circuitTypeText(type ?? 0),
     has_mixer: mixer !== undefined,
-    state: known({
-      pump_active: reader.flag(state('pump_active'), CIRCUIT.pump, instance),
+    state: withoutUnknowns({
+      pump_active: reader.flag(state('pump_active'), CIRCUIT_REGISTERS.pump, instance),
       mixer_position_pct: mixer,
-      flow_temperature_c: reader.number(state('flow_temperature_c'), CIRCUIT.flowTemperature, instance),
-      flow_setpoint_c: reader.number(state('flow_setpoint_c'), CIRCUIT.flowSetpoint, instance),
-      calc_flow_temp_c: reader.number(state('calc_flow_temp_c'), CIRCUIT.calculatedFlow, instance),
+      flow_temperature_c: reader.number(state('flow_temperature_c'), CIRCUIT_REGISTERS.flowTemperature, instance),
+      flow_setpoint_c: reader.number(state('flow_setpoint_c'), CIRCUIT_REGISTERS.flowSetpoint, instance),
+      calc_flow_temp_c: reader.number(state('calc_flow_temp_c'), CIRCUIT_REGISTERS.calculatedFlow, instance),
       circuit_state: circuitState === undefined ? undefined : (STATES[circuitState] ?? `state_${circuitState}`),
-      humidity: reader.number(state('humidity'), CIRCUIT.humidity, instance),
-      dew_point: reader.number(state('dew_point'), CIRCUIT.dewPoint, instance),
-      pump_hours: reader.number(state('pump_hours'), CIRCUIT.pumpHours, instance),
-      pump_starts: reader.number(state('pump_starts'), CIRCUIT.pumpStarts, instance),
+      humidity: reader.number(state('humidity'), CIRCUIT_REGISTERS.humidity, instance),
+      dew_point: reader.number(state('dew_point'), CIRCUIT_REGISTERS.dewPoint, instance),
+      pump_hours: reader.number(state('pump_hours'), CIRCUIT_REGISTERS.pumpHours, instance),
+      pump_starts: reader.number(state('pump_starts'), CIRCUIT_REGISTERS.pumpStarts, instance),
     }),
-    config: known({
-      heating_curve: reader.number(config('heating_curve'), CIRCUIT.heatingCurve, instance),
-      flow_temp_max_c: reader.number(config('flow_temp_max_c'), CIRCUIT.flowMax, instance),
-      flow_temp_min_c: reader.number(config('flow_temp_min_c'), CIRCUIT.flowMin, instance),
-      summer_limit_c: reader.number(config('summer_limit_c'), CIRCUIT.summerLimit, instance),
-      frost_prot_c: reader.number(config('frost_prot_c'), CIRCUIT.frostProtection, instance),
+    config: withoutUnknowns({
+      heating_curve: reader.number(config('heating_curve'), CIRCUIT_REGISTERS.heatingCurve, instance),
+      flow_temp_max_c: reader.number(config('flow_temp_max_c'), CIRCUIT_REGISTERS.flowMax, instance),
+      flow_temp_min_c: reader.number(config('flow_temp_min_c'), CIRCUIT_REGISTERS.flowMin, instance),
+      summer_limit_c: reader.number(config('summer_limit_c'), CIRCUIT_REGISTERS.summerLimit, instance),
+      frost_prot_c: reader.number(config('frost_prot_c'), CIRCUIT_REGISTERS.frostProtection, instance),
       room_temp_control: roomControl === undefined ? undefined : (ROOM_CONTROLS[roomControl] ?? `mode_${roomControl}`),
-      cooling_enabled: reader.flag(config('cooling_enabled'), CIRCUIT.coolingEnabled, instance),
+      cooling_enabled: reader.flag(config('cooling_enabled'), CIRCUIT_REGISTERS.coolingEnabled, instance),
     }),
     managing_device: managingDevice(reader),
   }
@@ -81,16 +81,16 @@ function managingDevice(reader: PlaneReader): JsonObject {
   const { topology, shadow } = reader
   const mode = fm5Mode(topology, shadow)
   const { regulator, module } = topology
-  const scheme = reader.peek(SYSTEM.systemScheme)
-  const configuration = reader.peek(SYSTEM.moduleConfiguration)
+  const scheme = reader.peek(SYSTEM_REGISTERS.systemScheme)
+  const configuration = reader.peek(SYSTEM_REGISTERS.moduleConfiguration)
   if (mode === 'INTERPRETED' && scheme === MODULE_SCHEME && configuration === MODULE_CONFIGURATION)
-    return known({
+    return withoutUnknowns({
       role: 'FUNCTION_MODULE',
       device_id: module?.identity?.deviceId ?? 'VR_71',
       address: module?.address ?? 0x26,
     })
   // Without any module there is nobody else who could.
   if (mode === 'ABSENT' && regulator !== undefined)
-    return known({ role: 'REGULATOR', device_id: regulator.deviceId, address: regulator.address })
+    return withoutUnknowns({ role: 'REGULATOR', device_id: regulator.deviceId, address: regulator.address })
   return { role: 'UNKNOWN' }
 }

@@ -6,14 +6,14 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { numeric } from '../wire/datatypes.ts'
+import { numberDatatype } from '../wire/datatypes.ts'
 import { BOILER_CONFIG, decodeBoilerValue } from './boiler-map.ts'
 import type { BoilerRegister } from './boiler-map.ts'
 import type { ReadKey } from './read-key.ts'
 import { boilerKey, registerKey } from './read-key.ts'
-import type { Register, RegisterValue } from './register.ts'
-import { decodeValue, encodeDate, encodeNumber, holdsWritten } from './register.ts'
-import { SYSTEM } from './register-map.ts'
+import type { RegulatorRegister, RegulatorValue } from './register.ts'
+import { decodeRegisterValue, encodeDate, encodeNumber, holdsWritten } from './register.ts'
+import { SYSTEM_REGISTERS } from './register-map.ts'
 
 /** One setting of one device: what to send, what to ask afterwards, and whether that is it. */
 export interface ConfigField {
@@ -22,16 +22,16 @@ export interface ConfigField {
   readonly secondary: number
   /** As limits and approvals name it, the same as by the number of the register. */
   readonly actuator: string
-  readonly encode: (value: RegisterValue) => Uint8Array | undefined
+  readonly encode: (value: RegulatorValue) => Uint8Array | undefined
   readonly command: (bytes: Uint8Array) => Uint8Array
   readonly key: (address: number) => ReadKey
-  readonly decode: (payload: Uint8Array) => RegisterValue | undefined
+  readonly decode: (payload: Uint8Array) => RegulatorValue | undefined
   readonly holds: (written: Uint8Array, payload: Uint8Array) => boolean
 }
 
 const REGISTER_HEADER = 4
 
-function regulatorField(register: Register, limits: ConfigField['limits'], unit?: string): ConfigField {
+function regulatorField(register: RegulatorRegister, limits: ConfigField['limits'], unit?: string): ConfigField {
   const { opcode, group, number, type } = register
   const found = (payload: Uint8Array): Uint8Array => payload.subarray(Math.min(REGISTER_HEADER, payload.length))
   return {
@@ -42,16 +42,16 @@ function regulatorField(register: Register, limits: ConfigField['limits'], unit?
     encode: (value) => (typeof value === 'string' ? encodeDate(value) : encodeNumber(type, Number(value))),
     command: (bytes) => Uint8Array.of(opcode, 0x01, group, 0x00, number & 0xff, number >> 8, ...bytes),
     key: (address) => registerKey(address, register),
-    decode: (payload) => decodeValue(type, found(payload)),
+    decode: (payload) => decodeRegisterValue(type, found(payload)),
     holds: (written, payload) => holdsWritten(register, written, found(payload)),
   }
 }
 
-const SIXTEENTHS = numeric('D2C')
+const SIXTEENTHS = numberDatatype('D2C')
 
 function boilerField(register: BoilerRegister, limits: readonly [number, number], unit: string): ConfigField {
   const { number, coding } = register
-  const encode = (value: RegisterValue): Uint8Array =>
+  const encode = (value: RegulatorValue): Uint8Array =>
     coding.length === 1 ? Uint8Array.of(Math.round(Number(value))) : SIXTEENTHS.encode(Number(value))
   return {
     limits,
@@ -72,14 +72,14 @@ function pair(byte: number): string {
 
 /** By the names that `system.config` has. Limits are those of the regulator's own installer menu. */
 export const SYSTEM_FIELDS: Readonly<Record<string, ConfigField>> = {
-  adaptive_heating_curve: regulatorField(SYSTEM.adaptiveHeatingCurve, 'switch'),
-  alternative_point: regulatorField(SYSTEM.alternativePoint, [-21, 40], '°C'),
-  heating_circuit_bivalence_point: regulatorField(SYSTEM.heatingBivalencePoint, [-20, 30], '°C'),
-  dhw_bivalence_point: regulatorField(SYSTEM.dhwBivalencePoint, [-20, 50], '°C'),
-  hc_emergency_temperature: regulatorField(SYSTEM.emergencyTemperature, [20, 80], '°C'),
-  hwc_max_flow_temp_desired: regulatorField(SYSTEM.dhwMaxFlow, [15, 80], '°C'),
-  max_room_humidity: regulatorField(SYSTEM.maxRoomHumidity, [0, 100], '%'),
-  maintenance_date: regulatorField(SYSTEM.maintenanceDate, 'date'),
+  adaptive_heating_curve: regulatorField(SYSTEM_REGISTERS.adaptiveHeatingCurve, 'switch'),
+  alternative_point: regulatorField(SYSTEM_REGISTERS.alternativePoint, [-21, 40], '°C'),
+  heating_circuit_bivalence_point: regulatorField(SYSTEM_REGISTERS.heatingBivalencePoint, [-20, 30], '°C'),
+  dhw_bivalence_point: regulatorField(SYSTEM_REGISTERS.dhwBivalencePoint, [-20, 50], '°C'),
+  hc_emergency_temperature: regulatorField(SYSTEM_REGISTERS.emergencyTemperature, [20, 80], '°C'),
+  hwc_max_flow_temp_desired: regulatorField(SYSTEM_REGISTERS.dhwMaxFlow, [15, 80], '°C'),
+  max_room_humidity: regulatorField(SYSTEM_REGISTERS.maxRoomHumidity, [0, 100], '%'),
+  maintenance_date: regulatorField(SYSTEM_REGISTERS.maintenanceDate, 'date'),
 }
 
 /** By the names that `boiler_status.config` has. */
@@ -102,7 +102,7 @@ export function configFieldName(name: string): string {
 export function parseConfigValue(
   { limits, unit }: ConfigField,
   given: string | number | boolean,
-): Result<RegisterValue, string> {
+): Result<RegulatorValue, string> {
   if (limits === 'date') {
     const text = String(given).trim()
     return encodeDate(text) === undefined ? fail('a date such as 2026-12-20') : ok(text)

@@ -3,12 +3,12 @@
  *
  * Pure.
  */
-import type { RegisterValue } from './register.ts'
+import type { RegulatorValue } from './register.ts'
 
 export interface DecodedField {
   readonly name: string
   /** `undefined`: the device said that it has no value. */
-  readonly value: RegisterValue | undefined
+  readonly value: RegulatorValue | undefined
   readonly unit?: string | undefined
 }
 

@@ -5,16 +5,16 @@ import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import { vectorRows } from '../../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { fromHex } from '../../core/bytes.ts'
-import type { Exchange } from '../wire/telegram.ts'
-import type { Asked } from './decoded-telegram.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
+import type { TelegramContext } from './decoded-telegram.ts'
 import { decodeTelegram, isKnownTelegram } from './decoded-telegram.ts'
 
-const REGULATOR: Asked = { registers: 'none', extended: true }
-const BOILER: Asked = { registers: 'bai', extended: false }
-const STRANGER: Asked = { registers: 'none', extended: false }
+const REGULATOR: TelegramContext = { registers: 'none', extended: true }
+const BOILER: TelegramContext = { registers: 'bai', extended: false }
+const STRANGER: TelegramContext = { registers: 'none', extended: false }
 
 /** `QQZZPBSBNNDD…/NNDD…`, logical bytes. */
-function exchange(text: string): Exchange {
+function exchange(text: string): TelegramExchange {
   const [command = '', answer] = text.replaceAll(' ', '').split('/')
   const [source = 0, target = 0, primary = 0, secondary = 0, , ...data] = fromHex(command)
   return {
@@ -26,7 +26,7 @@ function exchange(text: string): Exchange {
 }
 
 /** `name act [instance] field=value unit …`. */
-function words(text: string, asked: Asked): string | undefined {
+function words(text: string, asked: TelegramContext): string | undefined {
   const decoded = decodeTelegram(exchange(text), asked)
   if (decoded === undefined) return undefined
   const { name, act, instance, fields } = decoded
@@ -241,7 +241,7 @@ describe('captured telegrams', () => {
 type RegisterReading = readonly [device: string, message: string, request: string, response: string, printed: string]
 
 /** What is known of the device that was asked, in a register reading. */
-const READ_DEVICES: Readonly<Record<string, Asked>> = {
+const READ_DEVICES: Readonly<Record<string, TelegramContext>> = {
   regulator: REGULATOR,
   boiler: BOILER,
   'heat pump': { registers: 'hmu', extended: false },

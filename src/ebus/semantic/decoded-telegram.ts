@@ -12,20 +12,20 @@ import type { RegisterTable } from '../registry/product.ts'
 import type { CalendarDate, FieldValue, TimeOfDay } from '../wire/datatype.ts'
 import { placeFields } from '../wire/record.ts'
 import { BROADCAST } from '../wire/symbol.ts'
-import type { Exchange, Telegram } from '../wire/telegram.ts'
+import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import { decodeBoilerValue, nameBoilerRegister } from './boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
-import { METER, PERIOD, USE, energyDateText } from './energy-selector.ts'
-import { KIND, bytesOf, kindOf, meaningOf } from './read-key.ts'
+import { ENERGY_METER, ENERGY_PERIOD, ENERGY_USE, energyDateText } from './energy-selector.ts'
+import { READ_KEY_KIND, readKeyBytes, readKeyKind, interpretTelegram } from './read-key.ts'
 import { nameRegister } from './register-name.ts'
-import type { RegisterValue } from './register.ts'
-import { SECRET_TEXT, decodeValue } from './register.ts'
+import type { RegulatorValue } from './register.ts'
+import { SECRET_TEXT, decodeRegisterValue } from './register.ts'
 import { decodeProgramDay, decodeTimer } from './schedule-telegram.ts'
 import type { ServiceField } from './service-table.ts'
 import { findBlock } from './service-table.ts'
 
 /** What is known about the device that was asked. */
-export interface Asked {
+export interface TelegramContext {
   readonly registers: RegisterTable
   /** Answers B524 the way regulators do. */
   readonly extended: boolean
@@ -34,14 +34,14 @@ export interface Asked {
 const VAILLANT = 0xb5
 const REGISTER_HEADER = 4
 
-export function decodeTelegram(exchange: Exchange, asked: Asked): DecodedTelegram | undefined {
+export function decodeTelegram(exchange: TelegramExchange, asked: TelegramContext): DecodedTelegram | undefined {
   const { telegram, response } = exchange
   const special = telegram.primary === VAILLANT ? decodeVaillant(exchange, asked) : undefined
   return special ?? decodeBlock(telegram, response)
 }
 
 /** The same verdict for less: almost every telegram of a busy bus is about a register. */
-export function isKnownTelegram(exchange: Exchange, asked: Asked): boolean {
+export function isKnownTelegram(exchange: TelegramExchange, asked: TelegramContext): boolean {
   const { primary, secondary, data } = exchange.telegram
   if (primary === VAILLANT && secondary === 0x24 && asked.extended && data.length === 6 && data[1] === 0x00)
     return nameRegister(data[0] ?? 0, data[2] ?? 0, (data[5] ?? 0) * 256 + (data[4] ?? 0)) !== undefined
@@ -49,7 +49,7 @@ export function isKnownTelegram(exchange: Exchange, asked: Asked): boolean {
   return primary === VAILLANT && decodeVaillant(exchange, asked) !== undefined
 }
 
-function decodeVaillant(exchange: Exchange, asked: Asked): DecodedTelegram | undefined {
+function decodeVaillant(exchange: TelegramExchange, asked: TelegramContext): DecodedTelegram | undefined {
   const { telegram, response } = exchange
   const { secondary, data } = telegram
   switch (secondary) {
@@ -80,7 +80,7 @@ function decodeExtended(data: Uint8Array, response: Uint8Array): DecodedTelegram
     name,
     act: writes ? 'write' : 'read',
     instance,
-    fields: [{ name: lastWord(name), value: bytes.length === 0 ? undefined : decodeValue(type, bytes), unit }],
+    fields: [{ name: lastWord(name), value: bytes.length === 0 ? undefined : decodeRegisterValue(type, bytes), unit }],
   }
 }
 
@@ -108,25 +108,25 @@ function secretTelegram(name: string, writes: boolean): DecodedTelegram {
   }
 }
 
-function decodeEnergy(exchange: Exchange): DecodedTelegram | undefined {
-  const meaning = meaningOf(exchange)
-  if (meaning?.kind !== 'value' || kindOf(meaning.key) !== KIND.energy) return undefined
-  const [period, meter, use, low, high] = bytesOf(meaning.key)
+function decodeEnergy(exchange: TelegramExchange): DecodedTelegram | undefined {
+  const meaning = interpretTelegram(exchange)
+  if (meaning?.kind !== 'value' || readKeyKind(meaning.key) !== READ_KEY_KIND.energy) return undefined
+  const [period, meter, use, low, high] = readKeyBytes(meaning.key)
   const date = energyDateText(period, low, high)
   return {
     name: 'energy',
     act: exchange.telegram.target === BROADCAST ? 'broadcast' : 'read',
     fields: [
-      { name: 'period', value: wordFor(PERIOD, period) },
+      { name: 'period', value: wordFor(ENERGY_PERIOD, period) },
       ...(date === undefined ? [] : [{ name: 'date', value: date }]),
-      { name: 'meter', value: wordFor(METER, meter) },
-      { name: 'use', value: wordFor(USE, use) },
-      { name: 'energy', value: decodeValue('f32', meaning.payload), unit: 'Wh' },
+      { name: 'meter', value: wordFor(ENERGY_METER, meter) },
+      { name: 'use', value: wordFor(ENERGY_USE, use) },
+      { name: 'energy', value: decodeRegisterValue('f32', meaning.payload), unit: 'Wh' },
     ],
   }
 }
 
-function wordFor(words: Readonly<Record<string, number>>, number: number): RegisterValue {
+function wordFor(words: Readonly<Record<string, number>>, number: number): RegulatorValue {
   return Object.keys(words).find((word) => words[word] === number) ?? number
 }
 
@@ -160,7 +160,7 @@ function decodeFields(fields: readonly ServiceField[], bytes: Uint8Array): reado
 }
 
 /** Dates and times as people write them: `2026-01-31`, `07:30:00`; parts nobody gave are dashes. */
-function plainValue(value: FieldValue): RegisterValue | undefined {
+function plainValue(value: FieldValue): RegulatorValue | undefined {
   if (typeof value === 'number') return Number(value.toFixed(4))
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim()
   if ('date' in value) return `${dateText(value.date)} ${timeText(value.time)}`

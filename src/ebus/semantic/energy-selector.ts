@@ -11,9 +11,9 @@
  */
 import type { BusDate } from './bus-clock.ts'
 
-export const PERIOD = { all: 0, day: 1, month: 2, year: 3 } as const
-export const METER = { solar: 1, environment: 2, electric: 3, gas: 4 } as const
-export const USE = { all: 0, heating: 3, dhw: 4, cooling: 5 } as const
+export const ENERGY_PERIOD = { all: 0, day: 1, month: 2, year: 3 } as const
+export const ENERGY_METER = { solar: 1, environment: 2, electric: 3, gas: 4 } as const
+export const ENERGY_USE = { all: 0, heating: 3, dhw: 4, cooling: 5 } as const
 
 const CENTURY = 2_000
 
@@ -29,7 +29,8 @@ function packDate({ year, month, day }: BusDate): readonly [low: number, high: n
 export function energyDateText(period: number, low: number, high: number): string | undefined {
   const packed = high * 256 + low
   const parts = [CENTURY + (packed >> 9), (packed >> 5) & 0x0f, packed & 0x1f]
-  const length = period === PERIOD.day ? 3 : period === PERIOD.month ? 2 : period === PERIOD.year ? 1 : 0
+  const length =
+    period === ENERGY_PERIOD.day ? 3 : period === ENERGY_PERIOD.month ? 2 : period === ENERGY_PERIOD.year ? 1 : 0
   if (length === 0) return undefined
   return parts
     .slice(0, length)
@@ -37,17 +38,20 @@ export function energyDateText(period: number, low: number, high: number): strin
     .join('-')
 }
 
-export function daySelector(meter: number, use: number, date: BusDate): Selector {
-  return [PERIOD.day, meter, use, ...packDate(date)]
+export function encodeDaySelector(meter: number, use: number, date: BusDate): Selector {
+  return [ENERGY_PERIOD.day, meter, use, ...packDate(date)]
 }
 
-export function yearSelector(meter: number, use: number, year: number): Selector {
-  return [PERIOD.year, meter, use, ...packDate({ year, month: 0, day: 0 })]
+export function encodeYearSelector(meter: number, use: number, year: number): Selector {
+  return [ENERGY_PERIOD.year, meter, use, ...packDate({ year, month: 0, day: 0 })]
 }
 
 /** What is worth asking for: today and this year, of what there is. */
-export function energySelectors(date: BusDate): readonly Selector[] {
-  return [METER.gas, METER.electric].flatMap((meter) =>
-    [USE.heating, USE.dhw].flatMap((use) => [daySelector(meter, use, date), yearSelector(meter, use, date.year)]),
+export function listEnergySelectors(date: BusDate): readonly Selector[] {
+  return [ENERGY_METER.gas, ENERGY_METER.electric].flatMap((meter) =>
+    [ENERGY_USE.heating, ENERGY_USE.dhw].flatMap((use) => [
+      encodeDaySelector(meter, use, date),
+      encodeYearSelector(meter, use, date.year),
+    ]),
   )
 }

@@ -9,44 +9,48 @@
  * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { numeric } from '../wire/datatypes.ts'
+import { numberDatatype } from '../wire/datatypes.ts'
 import { busTime } from './bus-clock.ts'
-import { METER, USE, daySelector, yearSelector } from './energy-selector.ts'
-import { PlaneReader, isStale } from './plane-reader.ts'
-import type { FieldFreshness, Plane, PlaneParts, Reading } from './plane-reader.ts'
+import { ENERGY_METER, ENERGY_USE, encodeDaySelector, encodeYearSelector } from './energy-selector.ts'
+import { PlaneReader, isReadingStale } from './plane-reader.ts'
+import type { FieldFreshness, SemanticPlane, PlaneParts, PlaneReading } from './plane-reader.ts'
 import { energyKey } from './read-key.ts'
-import type { Register } from './register.ts'
-import { SYSTEM } from './register-map.ts'
+import type { RegulatorRegister } from './register.ts'
+import { SYSTEM_REGISTERS } from './register-map.ts'
 
-const WH = numeric('EXP')
+const WH = numberDatatype('EXP')
 const WH_PER_KWH = 1_000
 
 interface SeriesRegisters {
-  readonly lastMonth: Register
-  readonly month: Register
-  readonly total: Register
+  readonly lastMonth: RegulatorRegister
+  readonly month: RegulatorRegister
+  readonly total: RegulatorRegister
 }
 
 const REGISTERS: Readonly<Record<string, SeriesRegisters>> = {
   'gas.climate': {
-    month: SYSTEM.gasHeatingMonth,
-    lastMonth: SYSTEM.gasHeatingLastMonth,
-    total: SYSTEM.gasHeatingTotal,
+    month: SYSTEM_REGISTERS.gasHeatingMonth,
+    lastMonth: SYSTEM_REGISTERS.gasHeatingLastMonth,
+    total: SYSTEM_REGISTERS.gasHeatingTotal,
   },
-  'gas.dhw': { month: SYSTEM.gasDhwMonth, lastMonth: SYSTEM.gasDhwLastMonth, total: SYSTEM.gasDhwTotal },
+  'gas.dhw': {
+    month: SYSTEM_REGISTERS.gasDhwMonth,
+    lastMonth: SYSTEM_REGISTERS.gasDhwLastMonth,
+    total: SYSTEM_REGISTERS.gasDhwTotal,
+  },
   'electric.climate': {
-    month: SYSTEM.electricHeatingMonth,
-    lastMonth: SYSTEM.electricHeatingLastMonth,
-    total: SYSTEM.electricHeatingTotal,
+    month: SYSTEM_REGISTERS.electricHeatingMonth,
+    lastMonth: SYSTEM_REGISTERS.electricHeatingLastMonth,
+    total: SYSTEM_REGISTERS.electricHeatingTotal,
   },
   'electric.dhw': {
-    month: SYSTEM.electricDhwMonth,
-    lastMonth: SYSTEM.electricDhwLastMonth,
-    total: SYSTEM.electricDhwTotal,
+    month: SYSTEM_REGISTERS.electricDhwMonth,
+    lastMonth: SYSTEM_REGISTERS.electricDhwLastMonth,
+    total: SYSTEM_REGISTERS.electricDhwTotal,
   },
 }
 
-export function energyPlane(parts: PlaneParts, nowMs: number): Plane {
+export function energyPlane(parts: PlaneParts, nowMs: number): SemanticPlane {
   const reader = new PlaneReader(parts)
   const meter = (name: Meter): JsonObject => ({
     dhw: series(reader, { meter: name, use: 'dhw' }, nowMs),
@@ -57,7 +61,7 @@ export function energyPlane(parts: PlaneParts, nowMs: number): Plane {
   return plane.fields.size === 0 ? reader.plane(null) : plane
 }
 
-type Meter = keyof typeof METER
+type Meter = keyof typeof ENERGY_METER
 
 function series(
   reader: PlaneReader,
@@ -65,22 +69,22 @@ function series(
   nowMs: number,
 ): JsonObject {
   const path = `${meter}.${use}`
-  const selectors = [METER[meter], use === 'dhw' ? USE.dhw : USE.heating] as const
+  const selectors = [ENERGY_METER[meter], use === 'dhw' ? ENERGY_USE.dhw : ENERGY_USE.heating] as const
   const date = busTime(reader.shadow, nowMs)
-  const told = (selector: readonly number[]): Reading<number> | undefined =>
+  const told = (selector: readonly number[]): PlaneReading<number> | undefined =>
     reader.readingOf(energyKey(selector), 'config', wattHours)
   const registers = REGISTERS[path]
-  const asked = (register: Register | undefined): Reading<number> | undefined => {
+  const asked = (register: RegulatorRegister | undefined): PlaneReading<number> | undefined => {
     const reading = register === undefined ? undefined : reader.reading(register)
     return reading !== undefined && typeof reading.value === 'number' ? { ...reading, value: reading.value } : undefined
   }
-  const take = (name: string, reading: Reading<number> | undefined): { value: Json; meta: JsonObject } => ({
+  const take = (name: string, reading: PlaneReading<number> | undefined): { value: Json; meta: JsonObject } => ({
     value: reader.take(`${path}.${name}`, reading) ?? null,
     meta: metaOf(reading, nowMs),
   })
-  const today = take('today', date === undefined ? undefined : told(daySelector(...selectors, date)))
+  const today = take('today', date === undefined ? undefined : told(encodeDaySelector(...selectors, date)))
   const yearly = [
-    take('yearly.0', date === undefined ? undefined : told(yearSelector(...selectors, date.year))),
+    take('yearly.0', date === undefined ? undefined : told(encodeYearSelector(...selectors, date.year))),
     take('yearly.1', asked(registers?.total)),
   ]
   const monthly = [take('monthly.0', asked(registers?.lastMonth)), take('monthly.1', asked(registers?.month))]
@@ -112,7 +116,7 @@ function wattHours(payload: Uint8Array): number | undefined {
 /** No age in here: it would make the data another one with every call. The envelope's `meta` has it. */
 function metaOf(freshness: FieldFreshness | undefined, nowMs: number): JsonObject {
   if (freshness === undefined) return { freshness_state: 'unknown', provenance: 'none', stale: true }
-  const stale = isStale(freshness, nowMs)
+  const stale = isReadingStale(freshness, nowMs)
   return {
     freshness_state: stale ? 'stale' : 'fresh',
     provenance: freshness.source,

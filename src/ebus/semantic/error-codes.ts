@@ -9,10 +9,10 @@
  *
  * Pure.
  */
-import { numeric } from '../wire/datatypes.ts'
+import { numberDatatype } from '../wire/datatypes.ts'
 import { fromBcd } from '../wire/digit-type.ts'
 
-const CODE = numeric('UIN')
+const CODE = numberDatatype('UIN')
 const PLACES = 5
 
 /**

@@ -9,11 +9,11 @@
  */
 import type { ReadKey } from './read-key.ts'
 import { registerKey } from './read-key.ts'
-import { decodeValue } from './register.ts'
-import type { Register } from './register.ts'
-import { INSTANCES, MODULE_GROUP, SYSTEM, remoteRegisters } from './register-map.ts'
-import type { Shadow } from './shadow.ts'
-import type { Topology } from './topology.ts'
+import { decodeRegisterValue } from './register.ts'
+import type { RegulatorRegister } from './register.ts'
+import { INSTANCE_COUNTS, MODULE_GROUP, SYSTEM_REGISTERS, remoteRegisters } from './register-map.ts'
+import type { RegisterShadow } from './shadow.ts'
+import type { HeatingTopology } from './topology.ts'
 
 export const FM5_MODES = ['INTERPRETED', 'GPIO_ONLY', 'ABSENT'] as const
 export type Fm5Mode = (typeof FM5_MODES)[number]
@@ -24,30 +24,30 @@ const MODULE_CLASS = 0x26
 const REGISTER_HEADER = 4
 
 /** `undefined` while the evidence is not there. */
-export function fm5Mode(topology: Topology, shadow: Shadow): Fm5Mode | undefined {
+export function fm5Mode(topology: HeatingTopology, shadow: RegisterShadow): Fm5Mode | undefined {
   const { regulator } = topology
   if (regulator === undefined) return undefined
   const present = modulePresent(topology, shadow, regulator.address)
   if (present !== true) return present === false ? 'ABSENT' : undefined
   const configuration = numberAt(
     shadow,
-    registerKey(regulator.address, SYSTEM.moduleConfiguration),
-    SYSTEM.moduleConfiguration,
+    registerKey(regulator.address, SYSTEM_REGISTERS.moduleConfiguration),
+    SYSTEM_REGISTERS.moduleConfiguration,
   )
   if (configuration === undefined) return undefined
   return SOLAR_CONFIGURATIONS.has(configuration) ? 'INTERPRETED' : 'GPIO_ONLY'
 }
 
-export function fm5Interpretable(topology: Topology, shadow: Shadow): boolean {
+export function fm5Interpretable(topology: HeatingTopology, shadow: RegisterShadow): boolean {
   return fm5Mode(topology, shadow) === 'INTERPRETED'
 }
 
 /** What the regulator has in its slots, or what answers on the bus itself. */
-function modulePresent(topology: Topology, shadow: Shadow, regulator: number): boolean | undefined {
+function modulePresent(topology: HeatingTopology, shadow: RegisterShadow, regulator: number): boolean | undefined {
   if (topology.module !== undefined) return true
   const { classAddress } = remoteRegisters(MODULE_GROUP)
   let looked = false
-  for (let instance = 0; instance < INSTANCES; instance++) {
+  for (let instance = 0; instance < INSTANCE_COUNTS; instance++) {
     const connected = topology.slotConnected(MODULE_GROUP, instance)
     looked ||= connected !== undefined
     if (
@@ -59,9 +59,9 @@ function modulePresent(topology: Topology, shadow: Shadow, regulator: number): b
   return looked ? false : undefined
 }
 
-function numberAt(shadow: Shadow, key: ReadKey, register: Register): number | undefined {
+function numberAt(shadow: RegisterShadow, key: ReadKey, register: RegulatorRegister): number | undefined {
   const entry = shadow.get(key)
   if (entry === undefined || entry.state === 'tombstone') return undefined
-  const value = decodeValue(register.type, entry.payload.subarray(REGISTER_HEADER))
+  const value = decodeRegisterValue(register.type, entry.payload.subarray(REGISTER_HEADER))
   return typeof value === 'number' ? value : undefined
 }

@@ -7,7 +7,7 @@
  *
  * Pure.
  */
-import { numeric } from '../wire/datatypes.ts'
+import { numberDatatype } from '../wire/datatypes.ts'
 import type { FreshnessClass } from './register.ts'
 
 export interface HeatPumpRegister {
@@ -28,7 +28,7 @@ function register(
   question: readonly number[],
   [, type, freshness]: Row,
 ): HeatPumpRegister {
-  const coding = numeric(type)
+  const coding = numberDatatype(type)
   const skipped = SKIPPED[secondary]
   return {
     secondary,

@@ -6,15 +6,15 @@
 import type { JsonObject } from '../../core/json.ts'
 import { HEAT_PUMP, STATE_BLOCK } from './heat-pump-map.ts'
 import type { HeatPumpRegister } from './heat-pump-map.ts'
-import { PlaneReader, known } from './plane-reader.ts'
-import type { Plane, PlaneParts } from './plane-reader.ts'
+import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
+import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
 import { heatPumpKey, statusKey } from './read-key.ts'
 import { HEAT_PUMP_STATES } from './service-table.ts'
 
 /** Of the bytes of the block, the one that says what it does. */
 const STATE_AT = 4
 
-export function heatPumpPlane(parts: PlaneParts): Plane {
+export function heatPumpPlane(parts: PlaneParts): SemanticPlane {
   const reader = new PlaneReader(parts)
   const pump = parts.topology.heatPump
   if (pump === undefined) return reader.plane(null)
@@ -25,7 +25,7 @@ export function heatPumpPlane(parts: PlaneParts): Plane {
   const compressor = number('state.compressor_utilisation_pct', HEAT_PUMP.compressorUse)
   const plane = {
     device_id: pump.deviceId,
-    state: known({
+    state: withoutUnknowns({
       activity: activityOf(reader, pump.address),
       compressor_active: compressor === undefined ? undefined : compressor > 0,
       compressor_utilisation_pct: compressor,
@@ -45,36 +45,38 @@ export function heatPumpPlane(parts: PlaneParts): Plane {
     energy: {
       unit: 'kWh',
       environment_yield: {
-        heating: known({
+        heating: withoutUnknowns({
           today: number('energy.environment_yield.heating.today', HEAT_PUMP.heatingYieldToday),
           this_month: number('energy.environment_yield.heating.this_month', HEAT_PUMP.heatingYieldMonth),
           all_time: number('energy.environment_yield.heating.all_time', HEAT_PUMP.heatingYieldTotal),
         }),
-        hot_water: known({
+        hot_water: withoutUnknowns({
           today: number('energy.environment_yield.hot_water.today', HEAT_PUMP.dhwYieldToday),
           this_month: number('energy.environment_yield.hot_water.this_month', HEAT_PUMP.dhwYieldMonth),
           all_time: number('energy.environment_yield.hot_water.all_time', HEAT_PUMP.dhwYieldTotal),
         }),
-        cooling: known({ today: number('energy.environment_yield.cooling.today', HEAT_PUMP.coolingYieldToday) }),
-        ...known({ all_time: number('energy.environment_yield.all_time', HEAT_PUMP.yieldTotal) }),
+        cooling: withoutUnknowns({
+          today: number('energy.environment_yield.cooling.today', HEAT_PUMP.coolingYieldToday),
+        }),
+        ...withoutUnknowns({ all_time: number('energy.environment_yield.all_time', HEAT_PUMP.yieldTotal) }),
       },
-      electricity: known({
+      electricity: withoutUnknowns({
         all_time:
           number('energy.electricity.all_time', HEAT_PUMP.consumptionTotal) ??
           number('energy.electricity.all_time', HEAT_PUMP.electricTotal),
       }),
     },
     cop: {
-      heating: known({
+      heating: withoutUnknowns({
         this_month: number('cop.heating.this_month', HEAT_PUMP.heatingCopMonth),
         all_time: number('cop.heating.all_time', HEAT_PUMP.heatingCopTotal),
       }),
-      hot_water: known({
+      hot_water: withoutUnknowns({
         this_month: number('cop.hot_water.this_month', HEAT_PUMP.dhwCopMonth),
         all_time: number('cop.hot_water.all_time', HEAT_PUMP.dhwCopTotal),
       }),
     },
-    diagnostics: known({
+    diagnostics: withoutUnknowns({
       operating_hours: number('diagnostics.operating_hours', HEAT_PUMP.hours),
       heating_hours: number('diagnostics.heating_hours', HEAT_PUMP.heatingHours),
       cooling_hours: number('diagnostics.cooling_hours', HEAT_PUMP.coolingHours),

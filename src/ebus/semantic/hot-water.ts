@@ -3,9 +3,9 @@
  *
  * Pure.
  */
-import { PlaneReader, known } from './plane-reader.ts'
-import type { Plane, PlaneParts } from './plane-reader.ts'
-import { HOT_WATER } from './register-map.ts'
+import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
+import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
+import { HOT_WATER_REGISTERS } from './register-map.ts'
 
 export const DHW_MODES = ['off', 'auto', 'heat'] as const
 const MANUAL = 2
@@ -13,26 +13,26 @@ const ONE_LOAD = 6
 /** Nobody has read it for so long: then nothing is said rather than something old. */
 const FORGET_MS = 900_000
 
-export function dhwPlane(parts: PlaneParts, nowMs: number): Plane {
+export function dhwPlane(parts: PlaneParts, nowMs: number): SemanticPlane {
   const reader = new PlaneReader(parts)
-  const current = reader.reading(HOT_WATER.current)
-  const target = reader.reading(HOT_WATER.target)
+  const current = reader.reading(HOT_WATER_REGISTERS.current)
+  const target = reader.reading(HOT_WATER_REGISTERS.target)
   const seen = [current, target].filter((reading) => reading !== undefined)
   // What an earlier run left behind is shown, and shown as old, until this one has read it.
   if (seen.every(({ atMs, source }) => source !== 'cache' && nowMs - atMs > FORGET_MS)) return reader.plane(null)
-  const mode = reader.number('config.operating_mode', HOT_WATER.operatingMode)
-  const special = reader.number('state.special_function', HOT_WATER.specialFunction)
+  const mode = reader.number('config.operating_mode', HOT_WATER_REGISTERS.operatingMode)
+  const special = reader.number('state.special_function', HOT_WATER_REGISTERS.specialFunction)
   return reader.plane({
-    state: known({
-      current_temp_c: reader.number('state.current_temp_c', HOT_WATER.current),
+    state: withoutUnknowns({
+      current_temp_c: reader.number('state.current_temp_c', HOT_WATER_REGISTERS.current),
       special_function: special === undefined ? undefined : String(special),
     }),
-    config: known({
+    config: withoutUnknowns({
       operating_mode: dhwModeText(mode),
       preset: special === ONE_LOAD ? 'boost' : mode === MANUAL ? 'manual' : 'schedule',
-      target_temp_c: reader.number('config.target_temp_c', HOT_WATER.target),
-      holiday_start_date: reader.text('config.holiday_start_date', HOT_WATER.holidayStart),
-      holiday_end_date: reader.text('config.holiday_end_date', HOT_WATER.holidayEnd),
+      target_temp_c: reader.number('config.target_temp_c', HOT_WATER_REGISTERS.target),
+      holiday_start_date: reader.text('config.holiday_start_date', HOT_WATER_REGISTERS.holidayStart),
+      holiday_end_date: reader.text('config.holiday_end_date', HOT_WATER_REGISTERS.holidayEnd),
     }),
   })
 }

@@ -7,8 +7,8 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { MappedField } from './message-map.ts'
 import { MAPPED_ITEMS, MESSAGE_MAP } from './message-map.ts'
-import type { FieldFreshness, Plane } from './plane-reader.ts'
-import { isStale } from './plane-reader.ts'
+import type { FieldFreshness, SemanticPlane } from './plane-reader.ts'
+import { isReadingStale } from './plane-reader.ts'
 import type { HeatingPlane } from './planes.ts'
 
 export interface MappedValue {
@@ -35,7 +35,12 @@ interface FoundValue extends MappedValue {
   readonly field: MappedField
 }
 
-export function addMappedValues(name: HeatingPlane, base: Plane, find: FindMappedValue, nowMs: number): Plane {
+export function addMappedValues(
+  name: HeatingPlane,
+  base: SemanticPlane,
+  find: FindMappedValue,
+  nowMs: number,
+): SemanticPlane {
   const found = (MAP_BY_PLANE.get(name) ?? []).flatMap((field): FoundValue[] => {
     const value = find(field)
     return value === undefined ? [] : [{ ...value, field }]
@@ -48,7 +53,7 @@ export function addMappedValues(name: HeatingPlane, base: Plane, find: FindMappe
     const path = field.item === undefined ? field.path : `${field.item}.${field.path}`
     const freshness: FieldFreshness = { source, atMs, staleAfterMs: STALE_AFTER_MS, invalidated: false, message }
     const known = fields.get(path)
-    if (known !== undefined && !isStale(known, nowMs) && isStale(freshness, nowMs)) continue
+    if (known !== undefined && !isReadingStale(known, nowMs) && isReadingStale(freshness, nowMs)) continue
     fields.set(path, freshness)
     parts.set(field, value.value)
   }

@@ -9,10 +9,10 @@ import { decodeBoilerValue } from './boiler-map.ts'
 import type { ReadKey } from './read-key.ts'
 import { boilerKey, registerKey } from './read-key.ts'
 import { staleAfterMs } from './read-plan.ts'
-import type { FreshnessClass, Register, RegisterValue } from './register.ts'
-import { decodeValue } from './register.ts'
-import type { Shadow, ValueSource } from './shadow.ts'
-import type { Topology } from './topology.ts'
+import type { FreshnessClass, RegulatorRegister, RegulatorValue } from './register.ts'
+import { decodeRegisterValue } from './register.ts'
+import type { RegisterShadow, ValueSource } from './shadow.ts'
+import type { HeatingTopology } from './topology.ts'
 
 export interface FieldFreshness {
   readonly source: ValueSource
@@ -28,23 +28,23 @@ export interface FieldFreshness {
 }
 
 /** What an earlier run left behind is old, whenever that was. */
-export function isStale({ invalidated, source, atMs, staleAfterMs }: FieldFreshness, nowMs: number): boolean {
+export function isReadingStale({ invalidated, source, atMs, staleAfterMs }: FieldFreshness, nowMs: number): boolean {
   return invalidated || source === 'cache' || nowMs - atMs > staleAfterMs
 }
 
-export interface Reading<Value = RegisterValue> extends FieldFreshness {
+export interface PlaneReading<Value = RegulatorValue> extends FieldFreshness {
   readonly value: Value
 }
 
 /** A plane as it is now. `data` is `null` until there is something to say. */
-export interface Plane {
+export interface SemanticPlane {
   readonly data: Json
   readonly fields: ReadonlyMap<string, FieldFreshness>
 }
 
 export interface PlaneParts {
-  readonly shadow: Shadow
-  readonly topology: Topology
+  readonly shadow: RegisterShadow
+  readonly topology: HeatingTopology
   readonly pollMs: number
   /** What a definition reads in an answer, where that is not what our own tables would. */
   readonly definedReading?: (key: ReadKey, payload: Uint8Array) => number | undefined
@@ -54,8 +54,8 @@ const REGISTER_HEADER = 4
 
 /** One per look at one plane: it collects what the fields of that plane were made of. */
 export class PlaneReader {
-  readonly shadow: Shadow
-  readonly topology: Topology
+  readonly shadow: RegisterShadow
+  readonly topology: HeatingTopology
   readonly #parts: PlaneParts
   readonly #pollMs: number
   readonly #fields = new Map<string, FieldFreshness>()
@@ -68,12 +68,12 @@ export class PlaneReader {
     this.#pollMs = pollMs
   }
 
-  plane(data: Json): Plane {
+  plane(data: Json): SemanticPlane {
     return { data, fields: this.#fields }
   }
 
   /** Notes where the value of a field came from, and hands it on. */
-  take<Value>(path: string, reading: Reading<Value> | undefined): Value | undefined {
+  take<Value>(path: string, reading: PlaneReading<Value> | undefined): Value | undefined {
     if (reading === undefined) return undefined
     const { value, ...freshness } = reading
     this.#fields.set(path, freshness)
@@ -81,18 +81,18 @@ export class PlaneReader {
   }
 
   /** Register, decoded; notes nothing. */
-  reading(register: Register, instance = 0): Reading | undefined {
+  reading(register: RegulatorRegister, instance = 0): PlaneReading | undefined {
     const address = this.topology.regulator?.address
     if (address === undefined) return undefined
     return this.readingOf(registerKey(address, register, instance), register.freshness, (payload) =>
-      decodeValue(register.type, payload.subarray(REGISTER_HEADER)),
+      decodeRegisterValue(register.type, payload.subarray(REGISTER_HEADER)),
     )
   }
 
-  boilerReading(register: BoilerRegister): Reading | undefined {
+  boilerReading(register: BoilerRegister): PlaneReading | undefined {
     const boiler = this.topology.boiler
     if (boiler?.registers !== 'bai') return undefined
-    const read = (number: number): Reading | undefined =>
+    const read = (number: number): PlaneReading | undefined =>
       this.readingOf(boilerKey(boiler.address, number), register.freshness, (payload) =>
         decodeBoilerValue(register, payload),
       )
@@ -103,7 +103,7 @@ export class PlaneReader {
     key: ReadKey,
     freshness: FreshnessClass,
     decode: (payload: Uint8Array) => Value | undefined,
-  ): Reading<Value> | undefined {
+  ): PlaneReading<Value> | undefined {
     const entry = this.shadow.get(key)
     if (entry === undefined || entry.state === 'tombstone') return undefined
     const ours = decode(entry.payload)
@@ -121,33 +121,35 @@ export class PlaneReader {
     }
   }
 
-  number(path: string, register: Register, instance = 0): number | undefined {
+  number(path: string, register: RegulatorRegister, instance = 0): number | undefined {
     return numberOf(this.take(path, this.reading(register, instance)))
   }
 
-  flag(path: string, register: Register, instance = 0): boolean | undefined {
+  flag(path: string, register: RegulatorRegister, instance = 0): boolean | undefined {
     const value = this.take(path, this.reading(register, instance))
     return typeof value === 'boolean' ? value : undefined
   }
 
-  text(path: string, register: Register, instance = 0): string | undefined {
+  text(path: string, register: RegulatorRegister, instance = 0): string | undefined {
     const value = this.take(path, this.reading(register, instance))
     return typeof value === 'string' ? value : undefined
   }
 
   /** A value that only helps to find another one. */
-  peek(register: Register, instance = 0): number | undefined {
+  peek(register: RegulatorRegister, instance = 0): number | undefined {
     return numberOf(this.reading(register, instance)?.value)
   }
 
-  isKnown(register: Register, instance = 0): boolean {
+  isKnown(register: RegulatorRegister, instance = 0): boolean {
     const address = this.topology.regulator?.address
     return address !== undefined && this.shadow.get(registerKey(address, register, instance)) !== undefined
   }
 }
 
 /** Whichever was seen last. */
-export function newest<Value>(...readings: readonly (Reading<Value> | undefined)[]): Reading<Value> | undefined {
+export function newestReading<Value>(
+  ...readings: readonly (PlaneReading<Value> | undefined)[]
+): PlaneReading<Value> | undefined {
   return readings
     .filter((reading) => reading !== undefined)
     .toSorted((left, right) => right.atMs - left.atMs)
@@ -155,10 +157,10 @@ export function newest<Value>(...readings: readonly (Reading<Value> | undefined)
 }
 
 /** Without what is not known. */
-export function known(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
+export function withoutUnknowns(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Json] => entry[1] !== undefined))
 }
 
-function numberOf(value: RegisterValue | undefined): number | undefined {
+function numberOf(value: RegulatorValue | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined
 }

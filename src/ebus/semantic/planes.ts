@@ -8,9 +8,9 @@ import { circuitsPlane } from './circuits.ts'
 import { energyPlane } from './energy.ts'
 import { heatPumpPlane } from './heat-pump.ts'
 import { dhwPlane } from './hot-water.ts'
-import type { Plane, PlaneParts } from './plane-reader.ts'
+import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
 import type { ReadKey } from './read-key.ts'
-import { KIND, bytesOf, kindOf } from './read-key.ts'
+import { READ_KEY_KIND, readKeyBytes, readKeyKind } from './read-key.ts'
 import { radioDevicesPlane } from './remote-slots.ts'
 import { schedulesPlane } from './schedules.ts'
 import { cylindersPlane, fm5ModePlane, solarPlane } from './solar.ts'
@@ -35,13 +35,13 @@ export const HEATING_PLANES = [
 export type HeatingPlane = (typeof HEATING_PLANES)[number]
 
 /** In the order in which `semantic.snapshot.get` answers. */
-export const PLANES = ['runtime_status', ...HEATING_PLANES, 'adapter_info'] as const
-export type PlaneName = (typeof PLANES)[number]
+export const SEMANTIC_PLANES = ['runtime_status', ...HEATING_PLANES, 'adapter_info'] as const
+export type SemanticPlaneName = (typeof SEMANTIC_PLANES)[number]
 
 /** What `semantic.snapshot.get` answers when nobody says which: the contract's own. */
-export const CONTRACT_PLANES: readonly PlaneName[] = PLANES.filter((name) => name !== 'heat_pump')
+export const CONTRACT_PLANES: readonly SemanticPlaneName[] = SEMANTIC_PLANES.filter((name) => name !== 'heat_pump')
 
-const PROJECTIONS: Readonly<Record<HeatingPlane, (parts: PlaneParts, nowMs: number) => Plane>> = {
+const PROJECTIONS: Readonly<Record<HeatingPlane, (parts: PlaneParts, nowMs: number) => SemanticPlane>> = {
   zones: zonesPlane,
   dhw: dhwPlane,
   energy_totals: energyPlane,
@@ -57,7 +57,7 @@ const PROJECTIONS: Readonly<Record<HeatingPlane, (parts: PlaneParts, nowMs: numb
 }
 
 /** `nowMs` is the wall clock, for what is only said while it is fresh. */
-export function projectPlane(name: HeatingPlane, parts: PlaneParts, nowMs: number): Plane {
+export function projectPlane(name: HeatingPlane, parts: PlaneParts, nowMs: number): SemanticPlane {
   return PROJECTIONS[name](parts, nowMs)
 }
 
@@ -79,25 +79,25 @@ const CLOCK: readonly HeatingPlane[] = ['system', 'energy_totals']
 const NONE: readonly HeatingPlane[] = []
 
 /** Planes that may look different after this value has changed; the very same list for values of one kind. */
-export function planesOf(key: ReadKey): readonly HeatingPlane[] {
-  switch (kindOf(key)) {
-    case KIND.register: {
-      const [opcode, group] = bytesOf(key)
+export function planesAffectedBy(key: ReadKey): readonly HeatingPlane[] {
+  switch (readKeyKind(key)) {
+    case READ_KEY_KIND.register: {
+      const [opcode, group] = readKeyBytes(key)
       return opcode === 0x06 ? REMOTE : (BY_GROUP.get(group) ?? NONE)
     }
-    case KIND.heatPump:
+    case READ_KEY_KIND.heatPump:
       return HEAT_PUMP
-    case KIND.status:
+    case READ_KEY_KIND.status:
       return STATUS
-    case KIND.boiler:
-    case KIND.errors:
+    case READ_KEY_KIND.boiler:
+    case READ_KEY_KIND.errors:
       return BOILER
-    case KIND.timer:
-    case KIND.shortTimer:
+    case READ_KEY_KIND.timer:
+    case READ_KEY_KIND.shortTimer:
       return TIMER
-    case KIND.energy:
+    case READ_KEY_KIND.energy:
       return ENERGY
-    case KIND.clock:
+    case READ_KEY_KIND.clock:
       return CLOCK
     default:
       return NONE

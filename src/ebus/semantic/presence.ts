@@ -9,7 +9,7 @@
  *
  * Pure.
  */
-export interface Presence {
+export interface PresenceState {
   readonly present: boolean
   /** Consecutive looks that say the opposite. */
   readonly doubts: number
@@ -18,7 +18,7 @@ export interface Presence {
 const TO_APPEAR = 2
 const TO_GO = 3
 
-export function look(before: Presence | undefined, found: boolean): Presence {
+export function stepPresence(before: PresenceState | undefined, found: boolean): PresenceState {
   if (before === undefined) return { present: found, doubts: 0 }
   if (before.present === found) return before.doubts === 0 ? before : { present: found, doubts: 0 }
   const doubts = before.doubts + 1

@@ -9,15 +9,15 @@
  */
 import type { BusRequest } from '../adapter/bus.ts'
 import { BROADCAST } from '../wire/symbol.ts'
-import type { Exchange, Telegram } from '../wire/telegram.ts'
-import type { Register } from './register.ts'
-import { HOT_WATER, ZONE } from './register-map.ts'
-import { CHANNELS, NO_ZONE, WEEKDAYS, decodeSlot } from './schedule.ts'
+import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
+import type { RegulatorRegister } from './register.ts'
+import { HOT_WATER_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
+import { PROGRAM_CHANNELS, NO_ZONE, WEEKDAYS, decodeSlot } from './schedule.ts'
 
 export type ReadKey = number
 
 /** How a key was made; also how its answer is to be read. */
-export const KIND = {
+export const READ_KEY_KIND = {
   /** B524 02/06. */
   register: 1,
   /** B509 0D. */
@@ -41,7 +41,7 @@ export const KIND = {
   /** B51A 05 FF and B516 18: what a heat pump counts and measures. */
   heatPump: 11,
 } as const
-type Kind = (typeof KIND)[keyof typeof KIND]
+type Kind = (typeof READ_KEY_KIND)[keyof typeof READ_KEY_KIND]
 
 const KIND_UNIT = 2 ** 48
 const ADDRESS_UNIT = 2 ** 40
@@ -59,36 +59,36 @@ function placed(kind: Kind, address: number, first: number): number {
 
 /** The commonest key, without a list in between. */
 function registerKeyAt(address: number, opcode: number, group: number, instance: number, number: number): ReadKey {
-  return placed(KIND.register, address, opcode) + group * 2 ** 24 + instance * 2 ** 16 + number
+  return placed(READ_KEY_KIND.register, address, opcode) + group * 2 ** 24 + instance * 2 ** 16 + number
 }
 
 export function registerKey(
   address: number,
-  { opcode, group, number }: Pick<Register, 'opcode' | 'group' | 'number'>,
+  { opcode, group, number }: Pick<RegulatorRegister, 'opcode' | 'group' | 'number'>,
   instance = 0,
 ): ReadKey {
   return registerKeyAt(address, opcode, group, instance, number)
 }
 
 export function boilerKey(address: number, number: number): ReadKey {
-  return keyOf(KIND.boiler, address, [number >> 8, number & 0xff])
+  return keyOf(READ_KEY_KIND.boiler, address, [number >> 8, number & 0xff])
 }
 
 export function timerKey(address: number, bytes: readonly number[]): ReadKey {
-  return keyOf(KIND.timer, address, bytes)
+  return keyOf(READ_KEY_KIND.timer, address, bytes)
 }
 
 export function shortTimerKey(address: number, bytes: readonly number[]): ReadKey {
-  return keyOf(KIND.shortTimer, address, bytes)
+  return keyOf(READ_KEY_KIND.shortTimer, address, bytes)
 }
 
 /** Meters belong to the bus, whichever device tells them. */
 export function energyKey(bytes: readonly number[]): ReadKey {
-  return keyOf(KIND.energy, 0, bytes)
+  return keyOf(READ_KEY_KIND.energy, 0, bytes)
 }
 
 export function statusKey(address: number, block: number): ReadKey {
-  return keyOf(KIND.status, address, [block])
+  return keyOf(READ_KEY_KIND.status, address, [block])
 }
 
 /** B503's first byte: what there is now, or what there was. The others clear and take over, and read nothing. */
@@ -99,7 +99,7 @@ export const ERROR_KINDS = { errors: 0x01, service: 0x02 } as const
 
 /** `00 kind`, or `01 kind index`. */
 export function errorsKey(address: number, bytes: readonly number[]): ReadKey {
-  return keyOf(KIND.errors, address, bytes)
+  return keyOf(READ_KEY_KIND.errors, address, bytes)
 }
 
 /** By service and question: the same numbers mean other things under another service. */
@@ -107,25 +107,25 @@ export function heatPumpKey(
   address: number,
   { secondary, question }: { readonly secondary: number; readonly question: Iterable<number> },
 ): ReadKey {
-  return keyOf(KIND.heatPump, address, [secondary, ...question])
+  return keyOf(READ_KEY_KIND.heatPump, address, [secondary, ...question])
 }
 
 export function identityKey(address: number): ReadKey {
-  return keyOf(KIND.identity, address, [])
+  return keyOf(READ_KEY_KIND.identity, address, [])
 }
 
-export const CLOCK_KEY: ReadKey = keyOf(KIND.clock, 0, [])
+export const CLOCK_KEY: ReadKey = keyOf(READ_KEY_KIND.clock, 0, [])
 
-export function kindOf(key: ReadKey): number {
+export function readKeyKind(key: ReadKey): number {
   return Math.floor(key / KIND_UNIT)
 }
 
-export function addressOf(key: ReadKey): number {
+export function readKeyAddress(key: ReadKey): number {
   return Math.floor(key / ADDRESS_UNIT) % 256
 }
 
 /** The five bytes behind the address. */
-export function bytesOf(key: ReadKey): readonly [number, number, number, number, number] {
+export function readKeyBytes(key: ReadKey): readonly [number, number, number, number, number] {
   // The lower four are the lower 32 bits, where taking bytes out is cheap.
   const low = key | 0
   return [Math.floor(key / FIRST_UNIT) & 0xff, low >>> 24, (low >> 16) & 0xff, (low >> 8) & 0xff, low & 0xff]
@@ -134,34 +134,34 @@ export function bytesOf(key: ReadKey): readonly [number, number, number, number,
 /**
  * The telegram that reads a key. `energyTarget` is whoever keeps the meters. Throws for what is only ever broadcast.
  */
-export function requestOf(key: ReadKey, energyTarget?: number): BusRequest {
-  const target = addressOf(key)
-  const [first, second, third, fourth, fifth] = bytesOf(key)
+export function encodeReadRequest(key: ReadKey, energyTarget?: number): BusRequest {
+  const target = readKeyAddress(key)
+  const [first, second, third, fourth, fifth] = readKeyBytes(key)
   const ask = (secondary: number, data: readonly number[], to = target): BusRequest => ({
     target: to,
     primary: VAILLANT,
     secondary,
     data: Uint8Array.from(data),
   })
-  switch (kindOf(key)) {
-    case KIND.register:
+  switch (readKeyKind(key)) {
+    case READ_KEY_KIND.register:
       return ask(0x24, [first, 0x00, second, third, fifth, fourth])
-    case KIND.boiler:
+    case READ_KEY_KIND.boiler:
       return ask(0x09, [0x0d, first, second])
-    case KIND.timer:
+    case READ_KEY_KIND.timer:
       return ask(0x55, first === TIMER_SLOT ? [first, second, third, fourth, fifth] : [first, second, third])
-    case KIND.shortTimer:
+    case READ_KEY_KIND.shortTimer:
       return ask(0x24, [0x03, first, second, third, fourth])
-    case KIND.energy:
+    case READ_KEY_KIND.energy:
       if (energyTarget === undefined) throw new RangeError('nobody is known to keep the meters')
       return ask(0x16, [0x10, first, 0xff, 0xff, second, third, fourth, fifth], energyTarget)
-    case KIND.status:
+    case READ_KEY_KIND.status:
       return ask(0x11, [first])
-    case KIND.operational:
+    case READ_KEY_KIND.operational:
       return ask(0x04, [first])
-    case KIND.errors:
+    case READ_KEY_KIND.errors:
       return ask(0x03, first === ERRORS_NOW ? [first, second] : [first, second, third])
-    case KIND.heatPump:
+    case READ_KEY_KIND.heatPump:
       return ask(first, first === HEAT_PUMP_VALUES ? [second, third, fourth, fifth] : [second, third])
     default:
       throw new RangeError(`key ${key} cannot be asked for`)
@@ -174,13 +174,13 @@ export const TIMER_SLOT = 0xa5
 export const TIMER_WRITE = 0xa6
 const MAX_DAY_SLOTS = 12
 
-export type Meaning =
+export type TelegramMeaning =
   | { readonly kind: 'value'; readonly key: ReadKey; readonly payload: Uint8Array }
   /** Somebody changed these: what is known about them is no longer true. */
   | { readonly kind: 'write'; readonly keys: readonly ReadKey[] }
 
 /** What a telegram says about values; `undefined` for most of them. */
-export function meaningOf({ telegram, response }: Exchange): Meaning | undefined {
+export function interpretTelegram({ telegram, response }: TelegramExchange): TelegramMeaning | undefined {
   const { primary, secondary, target } = telegram
   if (target === BROADCAST) return broadcastMeaning(telegram)
   if (primary === 0x07 && secondary === 0x04 && response !== undefined) return value(identityKey(target), response)
@@ -206,18 +206,18 @@ export function meaningOf({ telegram, response }: Exchange): Meaning | undefined
       return errorsMeaning(telegram, response)
     case 0x04:
       return telegram.data.length === 1
-        ? value(keyOf(KIND.operational, target, [telegram.data[0] ?? 0]), response)
+        ? value(keyOf(READ_KEY_KIND.operational, target, [telegram.data[0] ?? 0]), response)
         : undefined
     default:
       return undefined
   }
 }
 
-function value(key: ReadKey, payload: Uint8Array): Meaning {
+function value(key: ReadKey, payload: Uint8Array): TelegramMeaning {
   return { kind: 'value', key, payload }
 }
 
-function extendedMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {
+function extendedMeaning({ target, data }: Telegram, response: Uint8Array): TelegramMeaning | undefined {
   const opcode = data[0] ?? 0
   if ((opcode === 0x02 || opcode === 0x06) && data.length >= 6) {
     // One by one: taking a typed array apart in one go costs several times as much, and this is the commonest telegram.
@@ -235,15 +235,15 @@ function extendedMeaning({ target, data }: Telegram, response: Uint8Array): Mean
   return undefined
 }
 
-function boilerMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {
+function boilerMeaning({ target, data }: Telegram, response: Uint8Array): TelegramMeaning | undefined {
   const [verb, high = 0, low = 0] = data
   if (data.length < 3) return undefined
-  const key = keyOf(KIND.boiler, target, [high, low])
+  const key = keyOf(READ_KEY_KIND.boiler, target, [high, low])
   if (verb === 0x0d && data.length === 3) return value(key, response)
   return verb === 0x0e ? { kind: 'write', keys: [key] } : undefined
 }
 
-function timerMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {
+function timerMeaning({ target, data }: Telegram, response: Uint8Array): TelegramMeaning | undefined {
   const [operation = 0, zone = 0, channel = 0, day = 0] = data
   if (
     ((operation === TIMER_CONFIG || operation === TIMER_COUNTS) && data.length === 3) ||
@@ -257,10 +257,10 @@ function timerMeaning({ target, data }: Telegram, response: Uint8Array): Meaning
   const celsius = decodeSlot(Uint8Array.of(0x00, ...data.subarray(6)))?.celsius
   if (channel !== HOT_WATER_CHANNEL || celsius === undefined)
     return { kind: 'write', keys: [...counts, ...zones.flatMap((each) => daySlots(target, [each, channel, day]))] }
-  return { kind: 'write', keys: [...counts, registerKey(target, HOT_WATER.target), ...hotWaterSlots(target)] }
+  return { kind: 'write', keys: [...counts, registerKey(target, HOT_WATER_REGISTERS.target), ...hotWaterSlots(target)] }
 }
 
-const HOT_WATER_CHANNEL = CHANNELS.indexOf('dhw')
+const HOT_WATER_CHANNEL = PROGRAM_CHANNELS.indexOf('dhw')
 /** Asked for under either number, it is one program. */
 const HOT_WATER_ZONES = [NO_ZONE, 0x00]
 
@@ -269,25 +269,25 @@ const HOT_WATER_ZONES = [NO_ZONE, 0x00]
  * it. The temperature of a hot water slot is the setpoint, in all slots of the week: who changes one changes them all.
  */
 function changedWith(key: ReadKey, address: number): readonly ReadKey[] {
-  const [opcode, group, instance] = bytesOf(key)
+  const [opcode, group, instance] = readKeyBytes(key)
   const following = (opcode === 0x02 ? FOLLOWING.get(group) : undefined) ?? []
-  const slots = key === registerKey(address, HOT_WATER.target) ? hotWaterSlots(address) : []
+  const slots = key === registerKey(address, HOT_WATER_REGISTERS.target) ? hotWaterSlots(address) : []
   return [...following.map((register) => registerKey(address, register, instance)), ...slots]
 }
 
-const FOLLOWING: ReadonlyMap<number, readonly Register[]> = new Map([
+const FOLLOWING: ReadonlyMap<number, readonly RegulatorRegister[]> = new Map([
   [
-    ZONE.index.group,
+    ZONE_REGISTERS.index.group,
     [
-      ZONE.specialFunction,
-      ZONE.valve,
-      ZONE.currentSetpoint,
-      ZONE.quickVetoHours,
-      ZONE.quickVetoEndTime,
-      ZONE.quickVetoEndDate,
+      ZONE_REGISTERS.specialFunction,
+      ZONE_REGISTERS.valve,
+      ZONE_REGISTERS.currentSetpoint,
+      ZONE_REGISTERS.quickVetoHours,
+      ZONE_REGISTERS.quickVetoEndTime,
+      ZONE_REGISTERS.quickVetoEndDate,
     ],
   ],
-  [HOT_WATER.target.group, [HOT_WATER.specialFunction, HOT_WATER.status]],
+  [HOT_WATER_REGISTERS.target.group, [HOT_WATER_REGISTERS.specialFunction, HOT_WATER_REGISTERS.status]],
 ])
 
 function hotWaterSlots(address: number): readonly ReadKey[] {
@@ -300,7 +300,7 @@ function daySlots(address: number, place: readonly [zone: number, channel: numbe
   return Array.from({ length: MAX_DAY_SLOTS }, (_, slot) => timerKey(address, [TIMER_SLOT, ...place, slot]))
 }
 
-function errorsMeaning({ target, data }: Telegram, response: Uint8Array): Meaning | undefined {
+function errorsMeaning({ target, data }: Telegram, response: Uint8Array): TelegramMeaning | undefined {
   const [when, kind] = data
   if (kind !== ERROR_KINDS.errors && kind !== ERROR_KINDS.service) return undefined
   const asks = (when === ERRORS_NOW && data.length === 2) || (when === ERRORS_BEFORE && data.length === 3)
@@ -313,22 +313,22 @@ const ENERGY_SELECTOR = 8
 const ENERGY_ANSWER = 11
 const FLOAT_LENGTH = 4
 
-function energyAnswer(data: Uint8Array, response: Uint8Array): Meaning | undefined {
+function energyAnswer(data: Uint8Array, response: Uint8Array): TelegramMeaning | undefined {
   if (data[0] !== 0x10 || data.length !== ENERGY_SELECTOR) return undefined
   const key = energyKey(selectorBytes(data))
-  return value(key, answerValue(key, response))
+  return value(key, extractAnswerValue(key, response))
 }
 
 /**
  * What of an answer is kept under its key. Answers about energy repeat the selector without its 10 and FF FF in front
  * of the figure; broadcasts do not, and the figure is all that counts.
  */
-export function answerValue(key: ReadKey, response: Uint8Array): Uint8Array {
-  if (kindOf(key) !== KIND.energy) return response
+export function extractAnswerValue(key: ReadKey, response: Uint8Array): Uint8Array {
+  if (readKeyKind(key) !== READ_KEY_KIND.energy) return response
   return response.length === ENERGY_ANSWER ? response.subarray(ENERGY_ANSWER - FLOAT_LENGTH) : new Uint8Array()
 }
 
-function broadcastMeaning({ primary, secondary, data }: Telegram): Meaning | undefined {
+function broadcastMeaning({ primary, secondary, data }: Telegram): TelegramMeaning | undefined {
   if (primary === 0x07 && secondary === 0x00 && data.length >= 9) return value(CLOCK_KEY, data)
   if (primary !== VAILLANT || secondary !== 0x16 || data[0] !== 0x10) return undefined
   if (data.length !== ENERGY_SELECTOR + FLOAT_LENGTH) return undefined

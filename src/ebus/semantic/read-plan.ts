@@ -11,7 +11,7 @@
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
 import type { BoilerRegister } from './boiler-map.ts'
 import { busTime } from './bus-clock.ts'
-import { energySelectors } from './energy-selector.ts'
+import { listEnergySelectors } from './energy-selector.ts'
 import { fm5Interpretable } from './fm5.ts'
 import { HEAT_PUMP, STATE_BLOCK } from './heat-pump-map.ts'
 import type { HeatPumpRegister } from './heat-pump-map.ts'
@@ -19,33 +19,33 @@ import type { ReadKey } from './read-key.ts'
 import {
   ERRORS_NOW,
   ERROR_KINDS,
-  KIND,
+  READ_KEY_KIND,
   TIMER_CONFIG,
   boilerKey,
-  bytesOf,
+  readKeyBytes,
   energyKey,
   errorsKey,
   heatPumpKey,
-  kindOf,
+  readKeyKind,
   registerKey,
   statusKey,
 } from './read-key.ts'
-import type { FreshnessClass, Register } from './register.ts'
+import type { FreshnessClass, RegulatorRegister } from './register.ts'
 import {
-  CIRCUIT,
-  CYLINDER,
-  HOT_WATER,
-  INSTANCES,
+  CIRCUIT_REGISTERS,
+  CYLINDER_REGISTERS,
+  HOT_WATER_REGISTERS,
+  INSTANCE_COUNTS,
   REMOTE_GROUPS,
-  SOLAR,
-  SYSTEM,
-  ZONE,
+  SOLAR_REGISTERS,
+  SYSTEM_REGISTERS,
+  ZONE_REGISTERS,
   remoteRegisters,
 } from './register-map.ts'
-import { programReads } from './schedule-reads.ts'
-import type { Entry, Shadow } from './shadow.ts'
-import { CLOCK_SLACK_MS } from './shadow.ts'
-import type { Topology } from './topology.ts'
+import { planProgramReads } from './schedule-reads.ts'
+import type { ShadowEntry, RegisterShadow } from './shadow.ts'
+import { SHADOW_CLOCK_SLACK_MS } from './shadow.ts'
+import type { HeatingTopology } from './topology.ts'
 import { DHW_CIRCUIT } from './topology.ts'
 
 export interface PlannedRead {
@@ -76,15 +76,15 @@ export function staleAfterMs(freshness: FreshnessClass, pollMs: number): number 
   return 3 * cadenceMs(freshness, pollMs)
 }
 
-export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): readonly PlannedRead[] {
+export function planReads(topology: HeatingTopology, shadow: RegisterShadow, nowMs: number): readonly PlannedRead[] {
   const { regulator, boiler } = topology
   const plan: PlannedRead[] = []
   if (regulator === undefined) {
     for (const address of topology.candidates())
-      plan.push({ key: registerKey(address, SYSTEM.outdoorTemperature), freshness: 'state_fast' })
+      plan.push({ key: registerKey(address, SYSTEM_REGISTERS.outdoorTemperature), freshness: 'state_fast' })
   } else {
     const { address } = regulator
-    const add = (registers: Iterable<Register>, instance = 0): void => {
+    const add = (registers: Iterable<RegulatorRegister>, instance = 0): void => {
       for (const register of registers)
         if (register.secret !== true)
           plan.push({
@@ -94,17 +94,20 @@ export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): rea
           })
     }
     // Eight of them; see FIRST_LOOK.
-    add([SYSTEM.systemScheme, SYSTEM.moduleConfiguration])
-    for (let instance = 0; instance < 3; instance++) add([ZONE.index, CIRCUIT.type], instance)
-    if (topology.lacksZoneIndex) for (let instance = 0; instance < 3; instance++) add([ZONE.operatingMode], instance)
-    for (const instance of topology.zones()) add(Object.values(ZONE), instance)
-    add(Object.values(HOT_WATER))
+    add([SYSTEM_REGISTERS.systemScheme, SYSTEM_REGISTERS.moduleConfiguration])
+    for (let instance = 0; instance < 3; instance++) add([ZONE_REGISTERS.index, CIRCUIT_REGISTERS.type], instance)
+    if (topology.lacksZoneIndex)
+      for (let instance = 0; instance < 3; instance++) add([ZONE_REGISTERS.operatingMode], instance)
+    for (const instance of topology.zones()) add(Object.values(ZONE_REGISTERS), instance)
+    add(Object.values(HOT_WATER_REGISTERS))
     for (const instance of topology.circuits())
       add(
-        instance === DHW_CIRCUIT ? [CIRCUIT.flowTemperature, CIRCUIT.calculatedFlow] : Object.values(CIRCUIT),
+        instance === DHW_CIRCUIT
+          ? [CIRCUIT_REGISTERS.flowTemperature, CIRCUIT_REGISTERS.calculatedFlow]
+          : Object.values(CIRCUIT_REGISTERS),
         instance,
       )
-    add(Object.values(SYSTEM))
+    add(Object.values(SYSTEM_REGISTERS))
     for (const group of REMOTE_GROUPS)
       for (const instance of topology.slotsToLookInto(group)) {
         const registers = remoteRegisters(group)
@@ -112,14 +115,15 @@ export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): rea
         if (topology.slotConnected(group, instance) === true) add(Object.values(registers), instance)
       }
     if (fm5Interpretable(topology, shadow)) {
-      add(Object.values(SOLAR))
-      for (let instance = 0; instance < CYLINDERS; instance++) add(Object.values(CYLINDER), instance)
+      add(Object.values(SOLAR_REGISTERS))
+      for (let instance = 0; instance < CYLINDERS; instance++) add(Object.values(CYLINDER_REGISTERS), instance)
     }
-    plan.push(...programReads(topology, shadow))
+    plan.push(...planProgramReads(topology, shadow))
     const date = busTime(shadow, nowMs)
     if (date !== undefined)
-      for (const selector of energySelectors(date)) plan.push({ key: energyKey(selector), freshness: 'config' })
-    for (let instance = 3; instance < INSTANCES; instance++) add([ZONE.index, CIRCUIT.type], instance)
+      for (const selector of listEnergySelectors(date)) plan.push({ key: energyKey(selector), freshness: 'config' })
+    for (let instance = 3; instance < INSTANCE_COUNTS; instance++)
+      add([ZONE_REGISTERS.index, CIRCUIT_REGISTERS.type], instance)
   }
   if (boiler?.registers === 'bai') {
     for (const kind of Object.values(ERROR_KINDS))
@@ -147,7 +151,7 @@ export function readPlan(topology: Topology, shadow: Shadow, nowMs: number): rea
 }
 
 /** The stand-in is only asked where the register itself has answered, with nothing that can be read. */
-function boilerNumbers(address: number, register: BoilerRegister, shadow: Shadow): readonly number[] {
+function boilerNumbers(address: number, register: BoilerRegister, shadow: RegisterShadow): readonly number[] {
   const { number, fallback } = register
   const entry = shadow.get(boilerKey(address, number))
   if (fallback === undefined || entry === undefined) return [number]
@@ -155,26 +159,26 @@ function boilerNumbers(address: number, register: BoilerRegister, shadow: Shadow
 }
 
 /** What people ask for first: how warm it is and shall be, whether it heats, whether something is wrong. */
-const ESSENTIAL: ReadonlySet<Register | BoilerRegister> = new Set<Register | BoilerRegister>([
-  ZONE.roomTemperature,
-  ZONE.currentSetpoint,
-  ZONE.operatingMode,
-  ZONE.specialFunction,
-  ZONE.daySetpoint,
-  ZONE.namePart1,
-  ZONE.namePart2,
-  HOT_WATER.current,
-  HOT_WATER.target,
-  HOT_WATER.operatingMode,
-  HOT_WATER.specialFunction,
-  CIRCUIT.flowTemperature,
-  CIRCUIT.state,
-  SYSTEM.outdoorTemperature,
-  SYSTEM.waterPressure,
-  SYSTEM.gasHeatingTotal,
-  SYSTEM.electricHeatingTotal,
-  SOLAR.collector,
-  CYLINDER.temperature,
+const ESSENTIAL: ReadonlySet<RegulatorRegister | BoilerRegister> = new Set<RegulatorRegister | BoilerRegister>([
+  ZONE_REGISTERS.roomTemperature,
+  ZONE_REGISTERS.currentSetpoint,
+  ZONE_REGISTERS.operatingMode,
+  ZONE_REGISTERS.specialFunction,
+  ZONE_REGISTERS.daySetpoint,
+  ZONE_REGISTERS.namePart1,
+  ZONE_REGISTERS.namePart2,
+  HOT_WATER_REGISTERS.current,
+  HOT_WATER_REGISTERS.target,
+  HOT_WATER_REGISTERS.operatingMode,
+  HOT_WATER_REGISTERS.specialFunction,
+  CIRCUIT_REGISTERS.flowTemperature,
+  CIRCUIT_REGISTERS.state,
+  SYSTEM_REGISTERS.outdoorTemperature,
+  SYSTEM_REGISTERS.waterPressure,
+  SYSTEM_REGISTERS.gasHeatingTotal,
+  SYSTEM_REGISTERS.electricHeatingTotal,
+  SOLAR_REGISTERS.collector,
+  CYLINDER_REGISTERS.temperature,
   BOILER_STATE.flow_temperature_c,
   BOILER_STATE.flame_active,
   BOILER_STATE.water_pressure_bar,
@@ -206,9 +210,9 @@ const STAGE: Readonly<Record<FreshnessClass, number>> = {
 
 /** Whether a slot has something in it, and what a program can hold. */
 function isFirstSight(key: ReadKey): boolean {
-  const [first, , , high, low] = bytesOf(key)
-  if (kindOf(key) === KIND.timer) return first === TIMER_CONFIG
-  return kindOf(key) === KIND.register && first === 0x06 && high === 0x00 && low === 0x01
+  const [first, , , high, low] = readKeyBytes(key)
+  if (readKeyKind(key) === READ_KEY_KIND.timer) return first === TIMER_CONFIG
+  return readKeyKind(key) === READ_KEY_KIND.register && first === 0x06 && high === 0x00 && low === 0x01
 }
 
 /** Scheme, module, and the first three zones and circuits. */
@@ -220,25 +224,25 @@ function inOrder(plan: readonly PlannedRead[]): readonly PlannedRead[] {
 }
 
 /** Never read, or known not to be true any more. */
-export function isUnknown(shadow: Shadow, key: ReadKey): boolean {
+export function isUnknownRead(shadow: RegisterShadow, key: ReadKey): boolean {
   const entry = shadow.get(key)
   return entry === undefined || entry.state === 'invalidated'
 }
 
 /** Of a plane that somebody waits for: what is not known, essentials first. */
-export function nextAsked(
+export function nextAskedRead(
   plan: readonly PlannedRead[],
-  shadow: Shadow,
+  shadow: RegisterShadow,
   { isAsked, isOpen }: { readonly isAsked: (key: ReadKey) => boolean; readonly isOpen: (key: ReadKey) => boolean },
 ): PlannedRead | undefined {
-  const isUnread = ({ key }: PlannedRead): boolean => isUnknown(shadow, key) && isAsked(key) && !isOpen(key)
+  const isUnread = ({ key }: PlannedRead): boolean => isUnknownRead(shadow, key) && isAsked(key) && !isOpen(key)
   return plan.find((read) => read.essential === true && isUnread(read)) ?? plan.find(isUnread)
 }
 
 /** The most wanted read that is due: what was never read, in the plan's order, then whatever is most overdue. */
-export function nextDue(
+export function nextDueRead(
   plan: readonly PlannedRead[],
-  shadow: Shadow,
+  shadow: RegisterShadow,
   {
     pollMs,
     nowMs,
@@ -262,11 +266,11 @@ export function nextDue(
 }
 
 /** 1 is due just now. */
-function latenessOf(entry: Entry, everyMs: number, nowMs: number): number {
+function latenessOf(entry: ShadowEntry, everyMs: number, nowMs: number): number {
   // Somebody changed it, or only the last run knew it: shown, and read anew.
   if (entry.state === 'invalidated' || entry.source === 'cache') return Infinity
   // Seen in what is now the future: the clock went back, and nobody knows how old it is.
-  if (entry.atMs - nowMs > CLOCK_SLACK_MS) return Infinity
+  if (entry.atMs - nowMs > SHADOW_CLOCK_SLACK_MS) return Infinity
   return (nowMs - entry.atMs) / everyMs
 }
 

@@ -14,8 +14,8 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { BusFault, SendOptions } from '../adapter/bus.ts'
 import type { ReadKey } from './read-key.ts'
-import type { Entry, Shadow, ValueSource } from './shadow.ts'
-import { CLOCK_SLACK_MS } from './shadow.ts'
+import type { ShadowEntry, RegisterShadow, ValueSource } from './shadow.ts'
+import { SHADOW_CLOCK_SLACK_MS } from './shadow.ts'
 
 export interface ReadOptions extends Pick<SendOptions, 'caller' | 'signal'> {
   /** How old an answer may be; 0 asks the bus in any case. */
@@ -24,8 +24,8 @@ export interface ReadOptions extends Pick<SendOptions, 'caller' | 'signal'> {
   readonly deadlineMs: number
 }
 
-export interface Served {
-  readonly entry: Entry
+export interface ServedRead {
+  readonly entry: ShadowEntry
   readonly fromCache: boolean
 }
 
@@ -37,7 +37,7 @@ export type ReadFault =
   | { readonly kind: 'listen-only' }
 
 export interface SchedulerParts {
-  readonly shadow: Shadow
+  readonly shadow: RegisterShadow
   /** Asks the bus; `ok` has the answer's data. */
   readonly fetch: (
     key: ReadKey,
@@ -82,7 +82,7 @@ export class ReadScheduler {
     return breaker !== undefined && breaker.restUntilMs > this.#parts.monotonic()
   }
 
-  async read(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {
+  async read(key: ReadKey, options: ReadOptions): Promise<Result<ServedRead, ReadFault>> {
     const startedAtMs = this.#parts.now()
     let waited = false
     for (;;) {
@@ -106,20 +106,20 @@ export class ReadScheduler {
   }
 
   /** What somebody else read while we waited answers us, too, however fresh we want it. */
-  #readSince(key: ReadKey, atMs: number): Entry | undefined {
+  #readSince(key: ReadKey, atMs: number): ShadowEntry | undefined {
     const entry = this.#parts.shadow.get(key)
     return entry !== undefined && entry.state !== 'invalidated' && entry.atMs >= atMs ? entry : undefined
   }
 
-  #fresh(key: ReadKey, maxAgeMs: number): Entry | undefined {
+  #fresh(key: ReadKey, maxAgeMs: number): ShadowEntry | undefined {
     const entry = this.#parts.shadow.get(key)
     if (entry === undefined || entry.state === 'invalidated' || maxAgeMs <= 0) return undefined
     const ageMs = this.#parts.now() - entry.atMs
     // From the future: the clock was set back, and nobody knows how old it is.
-    return ageMs <= maxAgeMs && ageMs > -CLOCK_SLACK_MS ? entry : undefined
+    return ageMs <= maxAgeMs && ageMs > -SHADOW_CLOCK_SLACK_MS ? entry : undefined
   }
 
-  async #fetch(key: ReadKey, options: ReadOptions): Promise<Result<Served, ReadFault>> {
+  async #fetch(key: ReadKey, options: ReadOptions): Promise<Result<ServedRead, ReadFault>> {
     const { shadow, fetch, learn } = this.#parts
     const endMs = this.#parts.monotonic() + options.deadlineMs
     for (let attempt = 1; ; attempt++) {
@@ -148,7 +148,7 @@ export class ReadScheduler {
    * For an answer that the shadow did not take: it was full, or something changed meanwhile. It is the answer all the
    * same.
    */
-  #passing(key: ReadKey, payload: Uint8Array, source: ValueSource): Entry {
+  #passing(key: ReadKey, payload: Uint8Array, source: ValueSource): ShadowEntry {
     return { key, payload, atMs: this.#parts.now(), source, state: payload.length === 0 ? 'tombstone' : 'present' }
   }
 

@@ -3,32 +3,38 @@ import { describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { DeviceRegistry } from '../registry/device-registry.ts'
+import { BusDeviceRegistry } from '../registry/device-registry.ts'
 import type { ReadKey } from './read-key.ts'
 import { registerKey } from './read-key.ts'
-import { cadenceMs, nextDue, readPlan, staleAfterMs } from './read-plan.ts'
+import { cadenceMs, nextDueRead, planReads, staleAfterMs } from './read-plan.ts'
 import type { ReadFault } from './read-scheduler.ts'
 import { ReadScheduler } from './read-scheduler.ts'
-import { CIRCUIT, HOT_WATER, SYSTEM, ZONE, remoteRegisters } from './register-map.ts'
-import type { Register } from './register.ts'
-import { Shadow } from './shadow.ts'
-import { Topology } from './topology.ts'
+import {
+  CIRCUIT_REGISTERS,
+  HOT_WATER_REGISTERS,
+  SYSTEM_REGISTERS,
+  ZONE_REGISTERS,
+  remoteRegisters,
+} from './register-map.ts'
+import type { RegulatorRegister } from './register.ts'
+import { RegisterShadow } from './shadow.ts'
+import { HeatingTopology } from './topology.ts'
 
 const AT = Date.UTC(2026, 0, 5)
 const POLL_MS = 60_000
-const KEY = registerKey(0x15, SYSTEM.outdoorTemperature)
+const KEY = registerKey(0x15, SYSTEM_REGISTERS.outdoorTemperature)
 const VALUE = fromHex('01007300 00507b41')
 
-const answerOf = ({ group, number }: Register, value: string): Uint8Array =>
+const answerOf = ({ group, number }: RegulatorRegister, value: string): Uint8Array =>
   Uint8Array.from([0x01, group, number & 0xff, number >> 8, ...fromHex(value)])
 
 describe('topology', () => {
-  const regulator = (address: number, topology: Topology, nowMs = 0): void =>
-    topology.learn(registerKey(address, SYSTEM.outdoorTemperature), VALUE, nowMs)
+  const regulator = (address: number, topology: HeatingTopology, nowMs = 0): void =>
+    topology.learn(registerKey(address, SYSTEM_REGISTERS.outdoorTemperature), VALUE, nowMs)
 
   it('takes whoever answers with sense for the regulator, 15 before all others', () => {
-    const topology = new Topology(new DeviceRegistry())
-    topology.learn(registerKey(0x26, SYSTEM.outdoorTemperature), new Uint8Array(), 0)
+    const topology = new HeatingTopology(new BusDeviceRegistry())
+    topology.learn(registerKey(0x26, SYSTEM_REGISTERS.outdoorTemperature), new Uint8Array(), 0)
     expect(topology.regulator).toBeUndefined()
     regulator(0x76, topology)
     expect(topology.regulator?.address).toBe(0x76)
@@ -42,14 +48,14 @@ describe('topology', () => {
   })
 
   it('knows zones, circuits and slots from what their registers say', () => {
-    const topology = new Topology(new DeviceRegistry())
+    const topology = new HeatingTopology(new BusDeviceRegistry())
     regulator(0x15, topology)
     for (const [instance, index] of ['00', '01', 'ff'].entries())
-      topology.learn(registerKey(0x15, ZONE.index, instance), answerOf(ZONE.index, index), 0)
+      topology.learn(registerKey(0x15, ZONE_REGISTERS.index, instance), answerOf(ZONE_REGISTERS.index, index), 0)
     expect(topology.zonesKnown).toBe(true)
     expect(topology.zones()).toEqual([0, 1])
     for (const [instance, type] of ['0100', '0000', 'ffff'].entries())
-      topology.learn(registerKey(0x15, CIRCUIT.type, instance), answerOf(CIRCUIT.type, type), 0)
+      topology.learn(registerKey(0x15, CIRCUIT_REGISTERS.type, instance), answerOf(CIRCUIT_REGISTERS.type, type), 0)
     expect(topology.circuits()).toEqual([0])
     const { connected } = remoteRegisters(0x09)
     expect(topology.slotsToLookInto(0x09)).toEqual([0, 1, 2])
@@ -58,9 +64,9 @@ describe('topology', () => {
   })
 
   it('forgets the zones of another regulator', () => {
-    const topology = new Topology(new DeviceRegistry())
+    const topology = new HeatingTopology(new BusDeviceRegistry())
     regulator(0x76, topology)
-    topology.learn(registerKey(0x76, ZONE.index), answerOf(ZONE.index, '00'), 0)
+    topology.learn(registerKey(0x76, ZONE_REGISTERS.index), answerOf(ZONE_REGISTERS.index, '00'), 0)
     expect(topology.zones()).toEqual([0])
     regulator(0x15, topology)
     expect(topology.zones()).toEqual([])
@@ -69,30 +75,30 @@ describe('topology', () => {
 
 describe('read plan', () => {
   it('looks for a regulator first, and only then for what it knows', () => {
-    const registry = new DeviceRegistry()
-    const topology = new Topology(registry)
-    const shadow = new Shadow()
-    expect(readPlan(topology, shadow, 0).map(({ key }) => key)).toEqual([KEY])
+    const registry = new BusDeviceRegistry()
+    const topology = new HeatingTopology(registry)
+    const shadow = new RegisterShadow()
+    expect(planReads(topology, shadow, 0).map(({ key }) => key)).toEqual([KEY])
     topology.learn(KEY, VALUE, 0)
-    const plan = readPlan(topology, shadow, 0)
+    const plan = planReads(topology, shadow, 0)
     expect(plan.length).toBeGreaterThan(60)
     expect(new Set(plan.map(({ key }) => key)).size).toBe(plan.length)
     expect(plan.slice(0, 3).map(({ key }) => key)).toEqual([
-      registerKey(0x15, SYSTEM.systemScheme),
-      registerKey(0x15, SYSTEM.moduleConfiguration),
-      registerKey(0x15, ZONE.index),
+      registerKey(0x15, SYSTEM_REGISTERS.systemScheme),
+      registerKey(0x15, SYSTEM_REGISTERS.moduleConfiguration),
+      registerKey(0x15, ZONE_REGISTERS.index),
     ])
   })
 
   const plan = [
-    { key: registerKey(0x15, HOT_WATER.current), freshness: 'state_fast' },
-    { key: registerKey(0x15, HOT_WATER.holidayStart), freshness: 'config' },
+    { key: registerKey(0x15, HOT_WATER_REGISTERS.current), freshness: 'state_fast' },
+    { key: registerKey(0x15, HOT_WATER_REGISTERS.holidayStart), freshness: 'config' },
   ] as const
-  const due = (shadow: Shadow, nowMs: number): ReadKey | undefined =>
-    nextDue(plan, shadow, { pollMs: POLL_MS, nowMs, isOpen: () => false })?.key
+  const due = (shadow: RegisterShadow, nowMs: number): ReadKey | undefined =>
+    nextDueRead(plan, shadow, { pollMs: POLL_MS, nowMs, isOpen: () => false })?.key
 
   it('reads what was never read in order, then what is most overdue', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     expect(due(shadow, AT)).toBe(plan[0].key)
     shadow.apply(plan[0].key, VALUE, { atMs: AT, source: 'poll' })
     expect(due(shadow, AT)).toBe(plan[1].key)
@@ -105,7 +111,7 @@ describe('read plan', () => {
   })
 
   it('reads at once what somebody changed and what only the last run knew, and rarely what is not there', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     for (const { key } of plan) shadow.apply(key, VALUE, { atMs: AT, source: 'poll' })
     shadow.invalidate(plan[1].key)
     expect(due(shadow, AT + 1)).toBe(plan[1].key)
@@ -119,7 +125,7 @@ describe('read plan', () => {
   })
 
   it('reads anew what was seen in what is now the future', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     for (const { key } of plan) shadow.apply(key, VALUE, { atMs: AT, source: 'poll' })
     expect(due(shadow, AT - 59_000)).toBeUndefined()
     expect(due(shadow, AT - 3_600_000)).toBe(plan[0].key)
@@ -133,14 +139,14 @@ describe('read plan', () => {
 
 interface Rig {
   readonly scheduler: ReadScheduler
-  readonly shadow: Shadow
+  readonly shadow: RegisterShadow
   readonly asked: ReadKey[]
   answer: () => Promise<Result<Uint8Array, ReadFault>>
   nowMs: number
 }
 
 function rig(): Rig {
-  const shadow = new Shadow()
+  const shadow = new RegisterShadow()
   const parts: Rig = {
     shadow,
     asked: [],
@@ -229,7 +235,7 @@ describe('read scheduler', () => {
     await parts.scheduler.read(KEY, WISH)
     expect(parts.asked).toHaveLength(3)
     parts.answer = async () => fail({ kind: 'no-answer' })
-    await parts.scheduler.read(registerKey(0x77, SYSTEM.outdoorTemperature), WISH)
+    await parts.scheduler.read(registerKey(0x77, SYSTEM_REGISTERS.outdoorTemperature), WISH)
     expect(parts.asked).toHaveLength(4)
   })
 

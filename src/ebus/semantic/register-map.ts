@@ -8,7 +8,7 @@
  *
  * Pure.
  */
-import type { FreshnessClass, Register, RegisterType } from './register.ts'
+import type { FreshnessClass, RegulatorRegister, RegisterType } from './register.ts'
 
 type Row = readonly [
   number: number,
@@ -23,10 +23,10 @@ interface RunningDown {
 }
 
 function group<Name extends string>(
-  opcode: Register['opcode'],
+  opcode: RegulatorRegister['opcode'],
   number: number,
   rows: Readonly<Record<Name, Row>>,
-): Readonly<Record<Name, Register>> {
+): Readonly<Record<Name, RegulatorRegister>> {
   const registers = Object.entries<Row>(rows).map(([name, [rr, type, freshness, rule]]) => [
     name,
     {
@@ -38,10 +38,10 @@ function group<Name extends string>(
       ...(rule === undefined ? {} : rule === 'secret' ? { secret: true } : 'user' in rule ? rule : { user: rule }),
     },
   ])
-  return Object.fromEntries(registers) as Record<Name, Register>
+  return Object.fromEntries(registers) as Record<Name, RegulatorRegister>
 }
 
-export const SYSTEM = group(0x02, 0x00, {
+export const SYSTEM_REGISTERS = group(0x02, 0x00, {
   dhwBivalencePoint: [0x01, 'f32', 'config'],
   systemOff: [0x07, 'flag', 'state_slow', [0, 1]],
   maxRoomHumidity: [0x0e, 'u16', 'config'],
@@ -79,7 +79,7 @@ export const SYSTEM = group(0x02, 0x00, {
   cylinderBottom: [0x9e, 'f32', 'state_slow'],
 })
 
-export const HOT_WATER = group(0x02, 0x01, {
+export const HOT_WATER_REGISTERS = group(0x02, 0x01, {
   operatingMode: [0x03, 'u16', 'state_slow', [0, 2]],
   target: [0x04, 'f32', 'state_slow', [35, 70]],
   current: [0x05, 'f32', 'state_fast'],
@@ -89,7 +89,7 @@ export const HOT_WATER = group(0x02, 0x01, {
   status: [0x0f, 'u16', 'state_slow'],
 })
 
-export const CIRCUIT = group(0x02, 0x02, {
+export const CIRCUIT_REGISTERS = group(0x02, 0x02, {
   type: [0x02, 'u16', 'discovery'],
   coolingEnabled: [0x06, 'flag', 'config'],
   flowSetpoint: [0x07, 'f32', 'state_fast'],
@@ -110,7 +110,7 @@ export const CIRCUIT = group(0x02, 0x02, {
   pumpStarts: [0x25, 'u32', 'config'],
 })
 
-export const ZONE = group(0x02, 0x03, {
+export const ZONE_REGISTERS = group(0x02, 0x03, {
   holidayStart: [0x03, 'date', 'config'],
   holidayEnd: [0x04, 'date', 'config'],
   holidaySetpoint: [0x05, 'f32', 'config', [5, 30]],
@@ -137,7 +137,7 @@ export const ZONE = group(0x02, 0x03, {
   humidity: [0x28, 'f32', 'state_slow'],
 })
 
-export const SOLAR = group(0x02, 0x04, {
+export const SOLAR_REGISTERS = group(0x02, 0x04, {
   enabled: [0x01, 'flag', 'config'],
   functionMode: [0x02, 'flag', 'config'],
   collector: [0x03, 'f32', 'state_slow'],
@@ -147,7 +147,7 @@ export const SOLAR = group(0x02, 0x04, {
   pumpHours: [0x0b, 'u32', 'config'],
 })
 
-export const CYLINDER = group(0x02, 0x05, {
+export const CYLINDER_REGISTERS = group(0x02, 0x05, {
   maxSetpoint: [0x01, 'f32', 'config'],
   hysteresis: [0x02, 'f32', 'config'],
   offset: [0x03, 'f32', 'config'],
@@ -173,7 +173,7 @@ const REMOTE_ROWS = {
   zone: [0x25, 'u8', 'discovery'],
 } as const satisfies Record<string, Row>
 
-export type RemoteRegisters = Readonly<Record<keyof typeof REMOTE_ROWS, Register>>
+export type RemoteRegisters = Readonly<Record<keyof typeof REMOTE_ROWS, RegulatorRegister>>
 
 const REMOTES: ReadonlyMap<number, RemoteRegisters> = new Map(
   REMOTE_GROUPS.map((number) => [number, group(0x06, number, REMOTE_ROWS)]),
@@ -186,17 +186,25 @@ export function remoteRegisters(number: number): RemoteRegisters {
 }
 
 /** Slots, circuits and zones are numbered from 0. */
-export const INSTANCES = 11
+export const INSTANCE_COUNTS = 11
 
-const ALL: ReadonlyMap<number, Register> = new Map(
-  [SYSTEM, HOT_WATER, CIRCUIT, ZONE, SOLAR, CYLINDER, ...REMOTES.values()]
-    .flatMap((registers) => Object.values<Register>(registers))
+const ALL: ReadonlyMap<number, RegulatorRegister> = new Map(
+  [
+    SYSTEM_REGISTERS,
+    HOT_WATER_REGISTERS,
+    CIRCUIT_REGISTERS,
+    ZONE_REGISTERS,
+    SOLAR_REGISTERS,
+    CYLINDER_REGISTERS,
+    ...REMOTES.values(),
+  ]
+    .flatMap((registers) => Object.values<RegulatorRegister>(registers))
     .map((register) => [placeOf(register), register]),
 )
 
-export const MAP_SIZE = ALL.size
+export const REGISTER_MAP_SIZE = ALL.size
 
-export function findRegister(opcode: number, groupNumber: number, number: number): Register | undefined {
+export function findRegister(opcode: number, groupNumber: number, number: number): RegulatorRegister | undefined {
   return ALL.get(placeOf({ opcode, group: groupNumber, number }))
 }
 

@@ -8,8 +8,17 @@
  *
  * Pure.
  */
-import type { Register, RegisterType } from './register.ts'
-import { CIRCUIT, CYLINDER, HOT_WATER, REMOTE_GROUPS, SOLAR, SYSTEM, ZONE, remoteRegisters } from './register-map.ts'
+import type { RegulatorRegister, RegisterType } from './register.ts'
+import {
+  CIRCUIT_REGISTERS,
+  CYLINDER_REGISTERS,
+  HOT_WATER_REGISTERS,
+  REMOTE_GROUPS,
+  SOLAR_REGISTERS,
+  SYSTEM_REGISTERS,
+  ZONE_REGISTERS,
+  remoteRegisters,
+} from './register-map.ts'
 
 export interface NamedRegister {
   readonly name: string
@@ -121,13 +130,13 @@ const UNIT_OF: ReadonlyMap<string, string> = new Map(
   Object.entries(UNITS).flatMap(([unit, names]) => names.map((name) => [name, unit] as const)),
 )
 
-const GROUPS: readonly (readonly [string, Readonly<Record<string, Register>>])[] = [
-  ['system', SYSTEM],
-  ['dhw', HOT_WATER],
-  ['circuit', CIRCUIT],
-  ['zone', ZONE],
-  ['solar', SOLAR],
-  ['cylinder', CYLINDER],
+const GROUPS: readonly (readonly [string, Readonly<Record<string, RegulatorRegister>>])[] = [
+  ['system', SYSTEM_REGISTERS],
+  ['dhw', HOT_WATER_REGISTERS],
+  ['circuit', CIRCUIT_REGISTERS],
+  ['zone', ZONE_REGISTERS],
+  ['solar', SOLAR_REGISTERS],
+  ['cylinder', CYLINDER_REGISTERS],
   ...REMOTE_GROUPS.map((group) => ['remote', remoteRegisters(group)] as const),
 ]
 
@@ -138,7 +147,10 @@ const NAMES: ReadonlyMap<number, NamedRegister> = new Map(
   GROUPS.flatMap(([prefix, registers]) => named(prefix, registers)),
 )
 
-function named(prefix: string, registers: Readonly<Record<string, Register>>): (readonly [number, NamedRegister])[] {
+function named(
+  prefix: string,
+  registers: Readonly<Record<string, RegulatorRegister>>,
+): (readonly [number, NamedRegister])[] {
   const rows = Object.entries(registers).map(([key, { number, type, secret = false }]): Row => [
     number,
     SAME_THING[key] ?? snakeCase(key),

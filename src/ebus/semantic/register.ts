@@ -5,7 +5,7 @@
  */
 import { equalBytes } from '../../core/bytes.ts'
 import type { CalendarDate, TimeOfDay } from '../wire/datatype.ts'
-import { datatype, numeric } from '../wire/datatypes.ts'
+import { parseDatatype, numberDatatype } from '../wire/datatypes.ts'
 
 export type RegisterType = 'f32' | 'u8' | 'u16' | 'u32' | 'flag' | 'date' | 'time' | 'text' | 'version'
 
@@ -13,7 +13,7 @@ export type RegisterType = 'f32' | 'u8' | 'u16' | 'u32' | 'flag' | 'date' | 'tim
 export const FRESHNESS_CLASSES = ['state_fast', 'state_slow', 'config', 'discovery', 'debug'] as const
 export type FreshnessClass = (typeof FRESHNESS_CLASSES)[number]
 
-export interface Register {
+export interface RegulatorRegister {
   /** 02 is the regulator itself, 06 what is plugged into it or paired with it. */
   readonly opcode: 0x02 | 0x06
   readonly group: number
@@ -32,7 +32,7 @@ export interface Register {
 const RUN_DOWN_HOURS = 0.1
 
 /** Whether a register that was read back holds what was written to it. */
-export function holdsWritten({ type, runsDown }: Register, written: Uint8Array, found: Uint8Array): boolean {
+export function holdsWritten({ type, runsDown }: RegulatorRegister, written: Uint8Array, found: Uint8Array): boolean {
   if (equalBytes(found, written)) return true
   const [sent, kept] = [writtenNumber(type, written), writtenNumber(type, found)]
   if (runsDown !== true || sent === undefined || kept === undefined) return false
@@ -43,12 +43,12 @@ export function holdsWritten({ type, runsDown }: Register, written: Uint8Array, 
 export const SECRET_TEXT = '(secret)'
 
 /** Dates and times as people write them: `2026-01-31`, `07:30`. */
-export type RegisterValue = number | boolean | string
+export type RegulatorValue = number | boolean | string
 
-const F32 = numeric('EXP')
-const U8 = numeric('UCH')
-const U16 = numeric('UIN')
-const U32 = numeric('ULG')
+const F32 = numberDatatype('EXP')
+const U8 = numberDatatype('UCH')
+const U16 = numberDatatype('UIN')
+const U32 = numberDatatype('ULG')
 /** Of values that have one length; flags have two, texts any. */
 const LENGTHS: Readonly<Partial<Record<RegisterType, number>>> = {
   f32: F32.length,
@@ -59,8 +59,8 @@ const LENGTHS: Readonly<Partial<Record<RegisterType, number>>> = {
   time: 3,
   version: 3,
 }
-const DATE = datatype('HDA:3')
-const TIME = datatype('HTI')
+const DATE = parseDatatype('HDA:3')
+const TIME = parseDatatype('HTI')
 
 /** A float of four bytes has seven digits; more would be noise. */
 const F32_DIGITS = 7
@@ -69,7 +69,7 @@ const UNSET_DATE = '2015-01-01'
 const NO_INTEGER = 0x7fffffff
 
 /** `undefined`: no value, in whichever way the register says so. */
-export function decodeValue(type: RegisterType, bytes: Uint8Array): RegisterValue | undefined {
+export function decodeRegisterValue(type: RegisterType, bytes: Uint8Array): RegulatorValue | undefined {
   switch (type) {
     case 'f32': {
       const value = numberOf(F32, bytes)
@@ -101,7 +101,7 @@ export function decodeValue(type: RegisterType, bytes: Uint8Array): RegisterValu
  * whole payload goes out, so the whole payload has to be the number.
  */
 export function writtenNumber(type: RegisterType, bytes: Uint8Array): number | undefined {
-  const value = isWhole(type, bytes) ? decodeValue(type, bytes) : undefined
+  const value = isWholeNumberType(type, bytes) ? decodeRegisterValue(type, bytes) : undefined
   return typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : undefined
 }
 
@@ -127,13 +127,13 @@ export function encodeDate(text: string): Uint8Array | undefined {
 }
 
 /** Whether these bytes are one value and nothing else. */
-export function isWhole(type: RegisterType, bytes: Uint8Array): boolean {
+export function isWholeNumberType(type: RegisterType, bytes: Uint8Array): boolean {
   if (type === 'text') return bytes.length > 0
   if (type === 'flag') return bytes.length === 1 || (bytes.length === 2 && bytes[1] === 0x00)
   return bytes.length === LENGTHS[type]
 }
 
-function numberOf(type: ReturnType<typeof numeric>, bytes: Uint8Array): number | undefined {
+function numberOf(type: ReturnType<typeof numberDatatype>, bytes: Uint8Array): number | undefined {
   const decoded = type.decode(bytes)
   return decoded.ok ? decoded.value : undefined
 }

@@ -4,9 +4,9 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { PlaneReader, known } from './plane-reader.ts'
-import type { Plane, PlaneParts } from './plane-reader.ts'
-import { INSTANCES, MODULE_GROUP, REMOTE_GROUPS, remoteRegisters } from './register-map.ts'
+import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
+import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
+import { INSTANCE_COUNTS, MODULE_GROUP, REMOTE_GROUPS, remoteRegisters } from './register-map.ts'
 
 /** Class addresses and what they stand for. */
 const MODELS: ReadonlyMap<number, string> = new Map([
@@ -16,11 +16,11 @@ const MODELS: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Null until every group's first slots were looked into: an empty list says that there is nothing. */
-export function radioDevicesPlane(parts: PlaneParts): Plane {
+export function radioDevicesPlane(parts: PlaneParts): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (parts.topology.regulator === undefined || !parts.topology.slotsKnown) return reader.plane(null)
   const devices = REMOTE_GROUPS.flatMap((group) =>
-    Array.from({ length: INSTANCES }, (_, instance) => slot(reader, group, instance)).filter(
+    Array.from({ length: INSTANCE_COUNTS }, (_, instance) => slot(reader, group, instance)).filter(
       (device) => device !== undefined,
     ),
   )
@@ -42,7 +42,7 @@ function slot(reader: PlaneReader, group: number, instance: number): JsonObject 
     group,
     instance,
     slot_mode: connected ? 'active' : 'inventory',
-    ...known({
+    ...withoutUnknowns({
       device_connected: reader.flag(path('device_connected'), registers.connected, instance),
       device_class_address: classAddress,
       device_model: classAddress === undefined ? undefined : MODELS.get(classAddress),

@@ -6,9 +6,9 @@
 import type { PlannedRead } from './read-plan.ts'
 import type { ReadKey } from './read-key.ts'
 import { TIMER_CONFIG, TIMER_COUNTS, TIMER_SLOT, shortTimerKey, timerKey } from './read-key.ts'
-import type { Channel, DaySlot, ProgramConfig, ProgramId } from './schedule.ts'
+import type { ProgramChannel, DaySlot, ProgramConfig, ProgramId } from './schedule.ts'
 import {
-  CHANNELS,
+  PROGRAM_CHANNELS,
   NO_ZONE,
   SHORT_SLOTS,
   WEEKDAYS,
@@ -16,12 +16,12 @@ import {
   decodeShortDay,
   decodeSlot,
   decodeSlotCounts,
-  shortSelector,
+  encodeShortSelector,
 } from './schedule.ts'
-import type { Shadow } from './shadow.ts'
-import type { Regulator, Topology } from './topology.ts'
+import type { RegisterShadow } from './shadow.ts'
+import type { KnownRegulator, HeatingTopology } from './topology.ts'
 
-export interface Program extends ProgramId {
+export interface KnownProgram extends ProgramId {
   readonly config: ProgramConfig | undefined
   readonly counts: readonly number[] | undefined
   /** A day of which not every slot was read yet is `undefined`. */
@@ -30,36 +30,36 @@ export interface Program extends ProgramId {
   readonly keys: readonly ReadKey[]
 }
 
-const ZONED: readonly Channel[] = ['heating', 'cooling']
-const SHARED: readonly Channel[] = ['dhw', 'circulation', 'silent']
+const ZONED: readonly ProgramChannel[] = ['heating', 'cooling']
+const SHARED: readonly ProgramChannel[] = ['dhw', 'circulation', 'silent']
 
-export function programIds(topology: Topology): readonly ProgramId[] {
+export function listProgramIds(topology: HeatingTopology): readonly ProgramId[] {
   return [
     ...topology.zones().flatMap((zone) => ZONED.map((channel) => ({ zone, channel }))),
     ...SHARED.map((channel) => ({ zone: NO_ZONE, channel })),
   ]
 }
 
-export function programReads(topology: Topology, shadow: Shadow): readonly PlannedRead[] {
+export function planProgramReads(topology: HeatingTopology, shadow: RegisterShadow): readonly PlannedRead[] {
   const { regulator } = topology
   if (regulator === undefined || regulator.timers === undefined || regulator.timers === 'none') return []
-  return programIds(topology).flatMap((id) =>
+  return listProgramIds(topology).flatMap((id) =>
     regulator.timers === 'b555' ? longReads(regulator.address, id, shadow) : shortReads(regulator.address, id),
   )
 }
 
 /** The one key under which a 700 keeps a day; `undefined` for a program it has no place for. */
 export function shortDayKey(address: number, id: ProgramId, weekday: number): ReadKey | undefined {
-  const selector = shortSelector(id)
+  const selector = encodeShortSelector(id)
   return selector === undefined ? undefined : shortTimerKey(address, [...selector, weekday])
 }
 
 export function configKey(address: number, { zone, channel }: ProgramId): ReadKey {
-  return timerKey(address, [TIMER_CONFIG, zone, CHANNELS.indexOf(channel)])
+  return timerKey(address, [TIMER_CONFIG, zone, PROGRAM_CHANNELS.indexOf(channel)])
 }
 
 export function countsKey(address: number, { zone, channel }: ProgramId): ReadKey {
-  return timerKey(address, [TIMER_COUNTS, zone, CHANNELS.indexOf(channel)])
+  return timerKey(address, [TIMER_COUNTS, zone, PROGRAM_CHANNELS.indexOf(channel)])
 }
 
 /** Of the first `count` slots of a day. */
@@ -68,18 +68,22 @@ export function slotKeys(
   { zone, channel }: ProgramId,
   { weekday, count }: { readonly weekday: number; readonly count: number },
 ): readonly ReadKey[] {
-  const program = [TIMER_SLOT, zone, CHANNELS.indexOf(channel), weekday]
+  const program = [TIMER_SLOT, zone, PROGRAM_CHANNELS.indexOf(channel), weekday]
   return Array.from({ length: count }, (_, slot) => timerKey(address, [...program, slot]))
 }
 
 /** What is known of a program; `undefined` when the regulator does not have it, or nobody asked yet. */
-export function knownProgram(regulator: Regulator, id: ProgramId, shadow: Shadow): Program | undefined {
+export function readKnownProgram(
+  regulator: KnownRegulator,
+  id: ProgramId,
+  shadow: RegisterShadow,
+): KnownProgram | undefined {
   return regulator.timers === 'b555'
     ? longProgram(regulator.address, id, shadow)
     : shortProgram(regulator.address, id, shadow)
 }
 
-function longReads(address: number, id: ProgramId, shadow: Shadow): readonly PlannedRead[] {
+function longReads(address: number, id: ProgramId, shadow: RegisterShadow): readonly PlannedRead[] {
   const reads: PlannedRead[] = [{ key: configKey(address, id), freshness: 'discovery' }]
   if (answered(shadow, configKey(address, id), decodeProgramConfig) === undefined) return reads
   reads.push({ key: countsKey(address, id), freshness: 'config' })
@@ -90,12 +94,12 @@ function longReads(address: number, id: ProgramId, shadow: Shadow): readonly Pla
 }
 
 function shortReads(address: number, id: ProgramId): readonly PlannedRead[] {
-  const selector = shortSelector(id)
+  const selector = encodeShortSelector(id)
   if (selector === undefined) return []
   return WEEKDAYS.map((_, weekday) => ({ key: shortTimerKey(address, [...selector, weekday]), freshness: 'discovery' }))
 }
 
-function longProgram(address: number, id: ProgramId, shadow: Shadow): Program | undefined {
+function longProgram(address: number, id: ProgramId, shadow: RegisterShadow): KnownProgram | undefined {
   const config = answered(shadow, configKey(address, id), decodeProgramConfig)
   if (config === undefined) return undefined
   const counts = answered(shadow, countsKey(address, id), decodeSlotCounts)
@@ -109,8 +113,8 @@ function longProgram(address: number, id: ProgramId, shadow: Shadow): Program | 
   return { ...id, config, counts, days, keys }
 }
 
-function shortProgram(address: number, id: ProgramId, shadow: Shadow): Program | undefined {
-  const selector = shortSelector(id)
+function shortProgram(address: number, id: ProgramId, shadow: RegisterShadow): KnownProgram | undefined {
+  const selector = encodeShortSelector(id)
   if (selector === undefined) return undefined
   const keys = WEEKDAYS.map((_, weekday) => shortTimerKey(address, [...selector, weekday]))
   const days = keys.map((key) => answered(shadow, key, decodeShortDay))
@@ -134,7 +138,7 @@ function shortProgram(address: number, id: ProgramId, shadow: Shadow): Program |
 
 /** What was read and is still believed; what somebody changed since is not. */
 function answered<Value>(
-  shadow: Shadow,
+  shadow: RegisterShadow,
   key: ReadKey,
   decode: (payload: Uint8Array) => Value | undefined,
 ): Value | undefined {

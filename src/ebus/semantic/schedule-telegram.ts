@@ -7,19 +7,19 @@ import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
 import { TIMER_CONFIG, TIMER_COUNTS, TIMER_SLOT, TIMER_WRITE } from './read-key.ts'
 import type { DaySlot } from './schedule.ts'
 import {
-  CHANNELS,
+  PROGRAM_CHANNELS,
   WEEKDAYS,
   decodeProgramConfig,
   decodeShortDay,
   decodeSlot,
   decodeSlotCounts,
-  shortProgram,
+  decodeShortSelector,
 } from './schedule.ts'
 
 /** B555: A3 what a program can hold, A4 slots per day, A5 read a slot, A6 write one. */
 export function decodeTimer(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [operation = 0, zone = 0, channel = 0, day = 0, index = 0] = data
-  const program = CHANNELS[channel]
+  const program = PROGRAM_CHANNELS[channel]
   if (program === undefined || data.length < 3) return undefined
   const head = { instance: zone, act: operation === TIMER_WRITE ? 'write' : 'read' } as const
   const which: readonly DecodedField[] = [{ name: 'program', value: program }]
@@ -56,7 +56,7 @@ const SELECTOR_LENGTH = 5
 /** B524 03 and 04: the pairs of a day, in the answer or behind the selector. */
 export function decodeProgramDay(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [opcode, first = 0, zone = 0, last = 0, day = 0] = data
-  const program = shortProgram([first, zone, last])
+  const program = decodeShortSelector([first, zone, last])
   const writes = opcode === 0x04
   if (program === undefined || (writes ? data.length <= SELECTOR_LENGTH : data.length !== SELECTOR_LENGTH))
     return undefined

@@ -20,15 +20,15 @@ import {
   decodeSlotCounts,
   encodeShortDay,
   encodeSlotWrite,
-  sameDay,
-  shortSelector,
-  timerRequest,
+  isSameDay,
+  encodeShortSelector,
+  encodeTimerRequest,
 } from './schedule.ts'
 import { countsKey, shortDayKey, slotKeys } from './schedule-reads.ts'
 import type { ReadFault } from './read-scheduler.ts'
-import type { Regulator } from './topology.ts'
+import type { KnownRegulator } from './topology.ts'
 
-export interface Talk {
+export interface RegulatorLink {
   /** From the bus, not from memory. */
   readonly read: (key: ReadKey) => Promise<Result<Uint8Array, ReadFault>>
   readonly write: (request: BusRequest) => Promise<Result<Uint8Array, ReadFault>>
@@ -36,7 +36,7 @@ export interface Talk {
 }
 
 export interface DayPlace {
-  readonly regulator: Regulator
+  readonly regulator: KnownRegulator
   readonly id: ProgramId
   readonly weekday: number
   /** What a slot that stands for nothing says; `undefined` where saying none is taken and keeps what is set. */
@@ -79,7 +79,7 @@ const SPACING_MS = 200
 const REFUSED_BYTES = 1
 
 export async function writeDay(
-  talk: Talk,
+  talk: RegulatorLink,
   place: DayPlace,
   slots: readonly DaySlot[],
 ): Promise<Result<DayOutcome, ReadFault>> {
@@ -88,7 +88,7 @@ export async function writeDay(
   if (!before.ok) return before
   const results = await writeSlots(talk, place, slots)
   const found = await readDay(talk, place)
-  if (found.ok && sameDay(slots, found.value) && results.every(({ accepted }) => accepted))
+  if (found.ok && isSameDay(slots, found.value) && results.every(({ accepted }) => accepted))
     return ok({ kind: 'written', before: before.value, results, readBack: found.value })
   const seen = found.ok ? found.value : undefined
   if (seen !== undefined && isAsBefore(before.value, seen))
@@ -102,7 +102,7 @@ export async function writeDay(
 
 /** The day as the regulator keeps it now. */
 export async function readDay(
-  talk: Talk,
+  talk: RegulatorLink,
   { regulator, id, weekday }: DayPlace,
 ): Promise<Result<readonly DaySlot[], ReadFault>> {
   if (regulator.timers !== 'b555') {
@@ -131,7 +131,11 @@ export async function readDay(
 const NO_PROGRAM: ReadFault = { kind: 'refused' }
 
 /** Stops at the first slot that is not taken: what follows would make it worse. */
-async function writeSlots(talk: Talk, place: DayPlace, slots: readonly DaySlot[]): Promise<readonly SlotResult[]> {
+async function writeSlots(
+  talk: RegulatorLink,
+  place: DayPlace,
+  slots: readonly DaySlot[],
+): Promise<readonly SlotResult[]> {
   const results: SlotResult[] = []
   for (const [index, request] of writeRequests(place, slots).entries()) {
     if (index > 0) await talk.pause(SPACING_MS)
@@ -156,16 +160,16 @@ function writeRequests(
 ): readonly BusRequest[] {
   const { timers, address } = regulator
   if (timers !== 'b555') {
-    const selector = shortSelector(id)
-    return selector === undefined ? [] : [timerRequest('b524', address, encodeShortDay(selector, weekday, slots))]
+    const selector = encodeShortSelector(id)
+    return selector === undefined ? [] : [encodeTimerRequest('b524', address, encodeShortDay(selector, weekday, slots))]
   }
   const written = slots.length > 0 ? slots : [{ startMinute: 0, endMinute: 0, celsius: idleCelsius }]
   return written.map((slot, index) =>
-    timerRequest('b555', address, encodeSlotWrite(id, { weekday, index, count: written.length }, slot)),
+    encodeTimerRequest('b555', address, encodeSlotWrite(id, { weekday, index, count: written.length }, slot)),
   )
 }
 
 /** Here temperatures count: they are part of what was there. */
 function isAsBefore(before: readonly DaySlot[], now: readonly DaySlot[]): boolean {
-  return sameDay(before, now) && sameDay(now, before)
+  return isSameDay(before, now) && isSameDay(now, before)
 }

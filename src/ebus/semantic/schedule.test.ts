@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { BusRequest } from '../adapter/bus.ts'
-import { bytesOf, requestOf } from './read-key.ts'
+import { readKeyBytes, encodeReadRequest } from './read-key.ts'
 import type { DaySlot } from './schedule.ts'
 import {
   decodeProgramConfig,
@@ -12,9 +12,9 @@ import {
   decodeSlotCounts,
   encodeShortDay,
   encodeSlotWrite,
-  sameDay,
+  isSameDay,
 } from './schedule.ts'
-import type { DayPlace, Talk } from './schedule-writer.ts'
+import type { DayPlace, RegulatorLink } from './schedule-writer.ts'
 import { writeDay } from './schedule-writer.ts'
 
 const slot = (startHour: number, endHour: number, celsius?: number): DaySlot => ({
@@ -47,10 +47,10 @@ describe('B555', () => {
 
   it('writes a slot, its place and how many there are', () => {
     const at = { weekday: 2, index: 1, count: 3 }
-    expect(hex(encodeSlotWrite({ zone: 1, channel: 'heating' }, at, slot(6, 8, 21.5)))).toBe(
+    expect(toHex(encodeSlotWrite({ zone: 1, channel: 'heating' }, at, slot(6, 8, 21.5)))).toBe(
       'a60100020103060008 00d700'.replace(' ', ''),
     )
-    expect(hex(encodeSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(5, 24)))).toBe(
+    expect(toHex(encodeSlotWrite({ zone: 0xff, channel: 'dhw' }, at, slot(5, 24)))).toBe(
       'a6ff02020103050018 00ffff'.replace(' ', ''),
     )
   })
@@ -65,7 +65,7 @@ describe('B555', () => {
 describe('B524 03 and 04', () => {
   it('writes and reads pairs of ten-minute steps', () => {
     const slots = [slot(6, 9), slot(17, 24)]
-    expect(hex(encodeShortDay([3, 0, 2], 1, slots))).toBe('0403000201243666909090')
+    expect(toHex(encodeShortDay([3, 0, 2], 1, slots))).toBe('0403000201243666909090')
     expect(decodeShortDay(fromHex('01 24 36 66 90 90 90'))).toEqual(slots)
     expect(decodeShortDay(fromHex('24 36 66 90 90 90'))).toEqual(slots)
     expect(decodeShortDay(new Uint8Array())).toBeUndefined()
@@ -96,11 +96,11 @@ describe('B524 03 and 04', () => {
 
 describe('a day', () => {
   it('is the same whatever slots of no length stand in it', () => {
-    expect(sameDay([slot(6, 8, 21)], [slot(6, 8, 21), slot(0, 0, 5)])).toBe(true)
-    expect(sameDay([slot(6, 8)], [slot(6, 8, 21)])).toBe(true)
-    expect(sameDay([slot(6, 8, 21)], [slot(6, 8, 22)])).toBe(false)
-    expect(sameDay([slot(6, 8, 21)], [slot(6, 8)])).toBe(false)
-    expect(sameDay([slot(6, 8)], [slot(6, 9)])).toBe(false)
+    expect(isSameDay([slot(6, 8, 21)], [slot(6, 8, 21), slot(0, 0, 5)])).toBe(true)
+    expect(isSameDay([slot(6, 8)], [slot(6, 8, 21)])).toBe(true)
+    expect(isSameDay([slot(6, 8, 21)], [slot(6, 8, 22)])).toBe(false)
+    expect(isSameDay([slot(6, 8, 21)], [slot(6, 8)])).toBe(false)
+    expect(isSameDay([slot(6, 8)], [slot(6, 9)])).toBe(false)
   })
 })
 
@@ -117,7 +117,7 @@ function regulator(
   manners: { readonly keepsOnlyFirst?: boolean; readonly loses?: number; readonly refuses?: number } = {},
 ) {
   const state = { day, writes: 0, spoilt: true }
-  const write = ({ data }: BusRequest): ReturnType<Talk['write']> => {
+  const write = ({ data }: BusRequest): ReturnType<RegulatorLink['write']> => {
     state.writes++
     if (manners.loses === state.writes) return Promise.resolve(fail({ kind: 'answer-lost' }))
     if (manners.refuses === state.writes) return Promise.resolve(ok(Uint8Array.of(0x06)))
@@ -128,9 +128,9 @@ function regulator(
     state.day = Array.from({ length: count }, (_, at) => (at === index ? kept : (state.day[at] ?? slot(0, 0, 5))))
     return Promise.resolve(ok(Uint8Array.of(0)))
   }
-  const read: Talk['read'] = async (key) => {
-    const [operation, , , , index] = bytesOf(key)
-    expect(requestOf(key)).toMatchObject({ target: 0x15, secondary: 0x55 })
+  const read: RegulatorLink['read'] = async (key) => {
+    const [operation, , , , index] = readKeyBytes(key)
+    expect(encodeReadRequest(key)).toMatchObject({ target: 0x15, secondary: 0x55 })
     if (operation === 0xa4) return ok(Uint8Array.from([0, 1, 1, 1, state.day.length, 1, 1, 1, 0]))
     const found = state.day[index]
     if (found === undefined) return ok(fromHex('03 00 00 00 00 ff ff'))
@@ -138,7 +138,7 @@ function regulator(
     const clock = (minutes: number): readonly number[] => [Math.floor(minutes / 60), minutes % 60]
     return ok(Uint8Array.from([0, ...clock(found.startMinute), ...clock(found.endMinute), tenths & 0xff, tenths >> 8]))
   }
-  return { state, talk: { read, write, pause: async () => undefined } satisfies Talk }
+  return { state, talk: { read, write, pause: async () => undefined } satisfies RegulatorLink }
 }
 
 describe('the writer', () => {
@@ -202,7 +202,7 @@ describe('the writer', () => {
 
   it('writes nothing when it cannot read what is there', async () => {
     const { state, talk } = regulator([])
-    const deaf: Talk = { ...talk, read: async () => fail({ kind: 'no-answer' }) }
+    const deaf: RegulatorLink = { ...talk, read: async () => fail({ kind: 'no-answer' }) }
     expect(await writeDay(deaf, PLACE, wanted)).toEqual({ ok: false, fault: { kind: 'no-answer' } })
     expect(state.writes).toBe(0)
   })

@@ -11,13 +11,13 @@ import type { TimerService } from '../registry/product.ts'
 
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 
-export const CHANNELS = ['heating', 'cooling', 'dhw', 'circulation', 'silent'] as const
-export type Channel = (typeof CHANNELS)[number]
+export const PROGRAM_CHANNELS = ['heating', 'cooling', 'dhw', 'circulation', 'silent'] as const
+export type ProgramChannel = (typeof PROGRAM_CHANNELS)[number]
 
 /** A program, named as B555 names it: hot water and what goes with it have no zone of their own. */
 export interface ProgramId {
   readonly zone: number
-  readonly channel: Channel
+  readonly channel: ProgramChannel
 }
 
 export const NO_ZONE = 0xff
@@ -86,7 +86,7 @@ export function encodeSlotWrite(
   return Uint8Array.of(
     0xa6,
     writeZone(zone, channel, slot),
-    CHANNELS.indexOf(channel),
+    PROGRAM_CHANNELS.indexOf(channel),
     at.weekday,
     at.index,
     at.count,
@@ -102,7 +102,7 @@ export function encodeSlotWrite(
 /**
  * A whole day with a temperature is refused for the zone that is none, and taken for zone 0: it is the same program.
  */
-function writeZone(zone: number, channel: Channel, { startMinute, endMinute, celsius }: DaySlot): number {
+function writeZone(zone: number, channel: ProgramChannel, { startMinute, endMinute, celsius }: DaySlot): number {
   const wholeDay = startMinute === 0 && endMinute === END_OF_DAY
   return channel === 'dhw' && wholeDay && celsius !== undefined ? 0 : zone
 }
@@ -114,7 +114,7 @@ const LAST_STEP = 0x90
 export const SHORT_SLOTS = 3
 
 /** S1 S2 S3: group, zone, channel. */
-export function shortSelector({ zone, channel }: ProgramId): readonly [number, number, number] | undefined {
+export function encodeShortSelector({ zone, channel }: ProgramId): readonly [number, number, number] | undefined {
   switch (channel) {
     case 'heating':
       return [0x03, zone, 0x02]
@@ -130,9 +130,11 @@ export function shortSelector({ zone, channel }: ProgramId): readonly [number, n
 }
 
 /** Whose program a selector of the 700 family names; `undefined` for ventilation, tariffs and what nobody knows. */
-export function shortProgram(selector: readonly number[]): Channel | undefined {
+export function decodeShortSelector(selector: readonly number[]): ProgramChannel | undefined {
   const [, zone = 0] = selector
-  return CHANNELS.find((channel) => shortSelector({ zone, channel })?.every((byte, at) => byte === selector[at]))
+  return PROGRAM_CHANNELS.find((channel) =>
+    encodeShortSelector({ zone, channel })?.every((byte, at) => byte === selector[at]),
+  )
 }
 
 /** A flag byte and three pairs, or the pairs alone. `undefined`: no such program. */
@@ -165,7 +167,7 @@ export function encodeShortDay(
   return Uint8Array.from([0x04, ...selector, weekday, ...pairs])
 }
 
-export function timerRequest(service: TimerService, target: number, data: Uint8Array): BusRequest {
+export function encodeTimerRequest(service: TimerService, target: number, data: Uint8Array): BusRequest {
   return { target, primary: VAILLANT, secondary: service === 'b555' ? 0x55 : 0x24, data }
 }
 
@@ -184,13 +186,13 @@ export function refusalText(code: number): string {
 }
 
 /** Slots of no length say nothing; what is left is what the day does. */
-export function effective(slots: readonly DaySlot[]): readonly DaySlot[] {
+export function dropEmptySlots(slots: readonly DaySlot[]): readonly DaySlot[] {
   return slots.filter(({ startMinute, endMinute }) => startMinute < endMinute)
 }
 
 /** Temperatures are only held against each other where one was asked for. */
-export function sameDay(wanted: readonly DaySlot[], found: readonly DaySlot[]): boolean {
-  const [left, right] = [effective(wanted), effective(found)]
+export function isSameDay(wanted: readonly DaySlot[], found: readonly DaySlot[]): boolean {
+  const [left, right] = [dropEmptySlots(wanted), dropEmptySlots(found)]
   return (
     left.length === right.length &&
     left.every((slot, index) => {

@@ -4,19 +4,19 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { PlaneReader, known } from './plane-reader.ts'
-import type { Plane, PlaneParts } from './plane-reader.ts'
+import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
+import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
 import type { DaySlot, ProgramConfig } from './schedule.ts'
 import { WEEKDAYS } from './schedule.ts'
-import type { Program } from './schedule-reads.ts'
-import { knownProgram, programIds } from './schedule-reads.ts'
+import type { KnownProgram } from './schedule-reads.ts'
+import { readKnownProgram, listProgramIds } from './schedule-reads.ts'
 
-export function schedulesPlane(parts: PlaneParts): Plane {
+export function schedulesPlane(parts: PlaneParts): SemanticPlane {
   const reader = new PlaneReader(parts)
   const { regulator, zonesKnown } = parts.topology
   if (regulator?.timers === undefined || regulator.timers === 'none' || !zonesKnown) return reader.plane(null)
-  const programs = programIds(parts.topology)
-    .map((id) => knownProgram(regulator, id, parts.shadow))
+  const programs = listProgramIds(parts.topology)
+    .map((id) => readKnownProgram(regulator, id, parts.shadow))
     .filter((program) => program !== undefined)
   if (programs.length === 0) return reader.plane(null)
   for (const program of programs) noteFreshness(reader, program)
@@ -24,7 +24,7 @@ export function schedulesPlane(parts: PlaneParts): Plane {
 }
 
 /** A program is as fresh as the oldest of the telegrams it was put together from. */
-function noteFreshness(reader: PlaneReader, { zone, channel, keys }: Program): void {
+function noteFreshness(reader: PlaneReader, { zone, channel, keys }: KnownProgram): void {
   const oldest = keys
     .map((key) => reader.readingOf(key, 'discovery', (payload) => payload))
     .filter((reading) => reading !== undefined)
@@ -34,9 +34,9 @@ function noteFreshness(reader: PlaneReader, { zone, channel, keys }: Program): v
 }
 
 /** Days of which not every slot was read yet are left out, not shown shorter than they are. */
-function programJson({ zone, channel, config, counts, days }: Program): JsonObject {
+function programJson({ zone, channel, config, counts, days }: KnownProgram): JsonObject {
   const daysJson = days.flatMap((slots, weekday) => (slots === undefined ? [] : [dayJson(weekday, slots)]))
-  return known({
+  return withoutUnknowns({
     zone,
     hc: channel,
     config: config === undefined ? undefined : configJson(config),
@@ -46,7 +46,7 @@ function programJson({ zone, channel, config, counts, days }: Program): JsonObje
 }
 
 function configJson(config: ProgramConfig): JsonObject {
-  return known({
+  return withoutUnknowns({
     max_slots: config.maxSlots,
     time_resolution: config.resolutionMinutes,
     min_duration: config.minMinutes,
@@ -67,7 +67,7 @@ export function slotJson({ startMinute, endMinute, celsius }: DaySlot): JsonObje
     start_minute: startMinute % 60,
     end_hour: Math.floor(endMinute / 60),
     end_minute: endMinute % 60,
-    ...known({
+    ...withoutUnknowns({
       temperature_c: celsius,
       temperature_raw: celsius === undefined ? undefined : Math.round(celsius * 10),
     }),

@@ -11,7 +11,7 @@
  */
 import { fromHex } from '../../core/bytes.ts'
 import type { Datatype, FieldValue } from '../wire/datatype.ts'
-import { datatype } from '../wire/datatypes.ts'
+import { parseDatatype } from '../wire/datatypes.ts'
 import type { Telegram } from '../wire/telegram.ts'
 
 export interface ServiceField {
@@ -323,7 +323,7 @@ function placeOf(
 
 /** Throws for a type that is none: it is written above. */
 function fieldOf([name, spec, unitOrWords]: FieldRow): ServiceField {
-  const type = datatype(spec)
+  const type = parseDatatype(spec)
   if (type === undefined) throw new RangeError(`${spec} is no type`)
   return typeof unitOrWords === 'string'
     ? { name, type, unit: unitOrWords, words: undefined }

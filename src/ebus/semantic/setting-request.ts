@@ -6,14 +6,14 @@
  *
  * Pure.
  */
-import type { Issue } from '../../bus/capability.ts'
+import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { busTime } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
-import type { Register, RegisterValue } from './register.ts'
-import { HOT_WATER, SYSTEM, ZONE } from './register-map.ts'
+import type { RegulatorRegister, RegulatorValue } from './register.ts'
+import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import { dayRegister, zoneName } from './zones.ts'
 
 /** What can be set, in a word; schedules are written day by day and have a tool part of their own. */
@@ -48,7 +48,7 @@ export interface SettingRequest {
 
 /** One register and what it shall hold, in the order in which they have to be written. */
 export interface SettingStep {
-  readonly register: Register
+  readonly register: RegulatorRegister
   readonly instance: number
   readonly value: number | string
   /** What a person calls it. */
@@ -61,7 +61,7 @@ export type SettingCall = JsonObject & { readonly setting: SettingWord }
 export interface SettingPlan {
   readonly steps: readonly SettingStep[]
   /** What puts it back, given what the steps' registers held before; `undefined` where that is not known. */
-  readonly undo: (before: readonly (RegisterValue | undefined)[]) => SettingCall | undefined
+  readonly undo: (before: readonly (RegulatorValue | undefined)[]) => SettingCall | undefined
 }
 
 const MODE_NUMBERS: Readonly<Record<string, number>> = { off: 0, auto: 1, manual: 2, heat: 2 }
@@ -85,17 +85,17 @@ export function planSetting(
   reader: PlaneReader,
   request: SettingRequest,
   nowMs: number,
-): Result<SettingPlan, readonly Issue[]> {
+): Result<SettingPlan, readonly ArgumentIssue[]> {
   const { setting, value, zone = 0 } = request
   const named = zoneName(reader, zone)
-  const one = (register: Register, target: number | string, name: string): SettingStep => ({
+  const one = (register: RegulatorRegister, target: number | string, name: string): SettingStep => ({
     register,
     instance: ZONE_SETTINGS.has(setting) ? zone : 0,
     value: target,
     name,
   })
   /** One number in one register, put back by the number that was there. */
-  const plainNumber = (register: Register, name: string): Result<SettingPlan, readonly Issue[]> => {
+  const plainNumber = (register: RegulatorRegister, name: string): Result<SettingPlan, readonly ArgumentIssue[]> => {
     const wrong = checkNumber(value, register)
     if (wrong !== undefined) return fail([wrong])
     return ok({
@@ -104,10 +104,10 @@ export function planSetting(
     })
   }
   const word = (
-    register: Register,
+    register: RegulatorRegister,
     words: Readonly<Record<string, number>>,
     back: (before: number) => string | undefined,
-  ): Result<SettingPlan, readonly Issue[]> => {
+  ): Result<SettingPlan, readonly ArgumentIssue[]> => {
     const number = typeof value === 'string' ? words[value.toLowerCase()] : undefined
     if (number === undefined) return fail([issue('value', `one of ${Object.keys(words).join(', ')}`)])
     return ok({
@@ -124,25 +124,25 @@ export function planSetting(
         ? plainNumber(dayRegister(reader, zone), 'day setpoint')
         : planVeto(reader, request, { zone, named, nowMs })
     case 'night_temperature':
-      return plainNumber(ZONE.nightSetpoint, 'night setpoint')
+      return plainNumber(ZONE_REGISTERS.nightSetpoint, 'night setpoint')
     case 'holiday_temperature':
-      return plainNumber(ZONE.holidaySetpoint, 'holiday setpoint')
+      return plainNumber(ZONE_REGISTERS.holidaySetpoint, 'holiday setpoint')
     case 'quick_veto':
-      return word(ZONE.specialFunction, { off: 0 }, () => undefined)
+      return word(ZONE_REGISTERS.specialFunction, { off: 0 }, () => undefined)
     case 'mode':
-      return word(ZONE.operatingMode, MODE_NUMBERS, (before) => MODE_NAMES[before])
+      return word(ZONE_REGISTERS.operatingMode, MODE_NUMBERS, (before) => MODE_NAMES[before])
     case 'holiday':
       return planHoliday(value, one, named)
     case 'hot_water':
-      return word(HOT_WATER.specialFunction, { now: ONE_CHARGE, stop: 0 }, (before) =>
+      return word(HOT_WATER_REGISTERS.specialFunction, { now: ONE_CHARGE, stop: 0 }, (before) =>
         before === ONE_CHARGE ? 'now' : 'stop',
       )
     case 'hot_water_temperature':
-      return plainNumber(HOT_WATER.target, 'hot water setpoint')
+      return plainNumber(HOT_WATER_REGISTERS.target, 'hot water setpoint')
     case 'hot_water_mode':
-      return word(HOT_WATER.operatingMode, MODE_NUMBERS, (before) => MODE_NAMES[before])
+      return word(HOT_WATER_REGISTERS.operatingMode, MODE_NUMBERS, (before) => MODE_NAMES[before])
     case 'heating':
-      return word(SYSTEM.systemOff, { on: 0, off: 1 }, (before) => (before === 1 ? 'off' : 'on'))
+      return word(SYSTEM_REGISTERS.systemOff, { on: 0, off: 1 }, (before) => (before === 1 ? 'off' : 'on'))
   }
 }
 
@@ -151,8 +151,8 @@ function planVeto(
   reader: PlaneReader,
   { value, hours, until }: SettingRequest,
   { zone, named, nowMs }: { readonly zone: number; readonly named: string; readonly nowMs: number },
-): Result<SettingPlan, readonly Issue[]> {
-  const wrong = checkNumber(value, ZONE.quickVetoSetpoint)
+): Result<SettingPlan, readonly ArgumentIssue[]> {
+  const wrong = checkNumber(value, ZONE_REGISTERS.quickVetoSetpoint)
   if (wrong !== undefined) return fail([wrong])
   if (reader.topology.regulator?.timers === 'b524')
     return fail([issue(hours === undefined ? 'until' : 'hours', 'this regulator cannot be told for how long')])
@@ -163,9 +163,9 @@ function planVeto(
     return fail([
       issue(until === undefined ? 'hours' : 'until', `${VETO_HOURS.min} to ${VETO_HOURS.max} hours from now`),
     ])
-  const running = reader.peek(ZONE.specialFunction, zone)
+  const running = reader.peek(ZONE_REGISTERS.specialFunction, zone)
   const ran = running === QUICK_VETO || running === 2
-  const step = (register: Register, target: number, name: string): SettingStep => ({
+  const step = (register: RegulatorRegister, target: number, name: string): SettingStep => ({
     register,
     instance: zone,
     value: target,
@@ -173,8 +173,8 @@ function planVeto(
   })
   return ok({
     steps: [
-      step(ZONE.quickVetoSetpoint, value as number, 'quick veto setpoint'),
-      step(ZONE.quickVetoHours, rounded, 'quick veto hours'),
+      step(ZONE_REGISTERS.quickVetoSetpoint, value as number, 'quick veto setpoint'),
+      step(ZONE_REGISTERS.quickVetoHours, rounded, 'quick veto hours'),
     ],
     undo: ([setpoint, left]) => {
       if (!ran) return callOf('quick_veto', named, 'off')
@@ -204,22 +204,22 @@ const DATE = /^\d{4}-\d\d-\d\d$/
 
 function planHoliday(
   value: SettingRequest['value'],
-  one: (register: Register, target: number | string, name: string) => SettingStep,
+  one: (register: RegulatorRegister, target: number | string, name: string) => SettingStep,
   named: string,
-): Result<SettingPlan, readonly Issue[]> {
+): Result<SettingPlan, readonly ArgumentIssue[]> {
   const dates = value === 'none' ? { from: NO_DATE, to: NO_DATE } : value
   if (typeof dates !== 'object') return fail([issue('value', 'from and to, as 2026-12-20, or none')])
   const { from, to, temperature_c: celsius } = dates
   if (![from, to].every((date) => DATE.test(date) && !Number.isNaN(Date.parse(date))))
     return fail([issue('value', 'from and to are dates such as 2026-12-20')])
   if (to < from) return fail([issue('value.to', 'is before it begins')])
-  const wrong = celsius === undefined ? undefined : checkNumber(celsius, ZONE.holidaySetpoint)
+  const wrong = celsius === undefined ? undefined : checkNumber(celsius, ZONE_REGISTERS.holidaySetpoint)
   if (wrong !== undefined) return fail([{ ...wrong, path: ['value', 'temperature_c'] }])
   return ok({
     steps: [
-      ...(celsius === undefined ? [] : [one(ZONE.holidaySetpoint, celsius, 'holiday setpoint')]),
-      one(ZONE.holidayStart, from, 'holiday from'),
-      one(ZONE.holidayEnd, to, 'holiday to'),
+      ...(celsius === undefined ? [] : [one(ZONE_REGISTERS.holidaySetpoint, celsius, 'holiday setpoint')]),
+      one(ZONE_REGISTERS.holidayStart, from, 'holiday from'),
+      one(ZONE_REGISTERS.holidayEnd, to, 'holiday to'),
     ],
     undo: (before) => {
       const [start, end] = before.slice(-2)
@@ -236,7 +236,10 @@ function planHoliday(
   })
 }
 
-function checkNumber(value: SettingRequest['value'], { user = [-Infinity, Infinity] }: Register): Issue | undefined {
+function checkNumber(
+  value: SettingRequest['value'],
+  { user = [-Infinity, Infinity] }: RegulatorRegister,
+): ArgumentIssue | undefined {
   const [min, max] = user
   return typeof value === 'number' && value >= min && value <= max
     ? undefined
@@ -247,6 +250,6 @@ function callOf(setting: SettingWord, zone: string, value: Json): SettingCall {
   return ZONE_SETTINGS.has(setting) ? { setting, zone, value } : { setting, value }
 }
 
-function issue(path: string, message: string): Issue {
+function issue(path: string, message: string): ArgumentIssue {
   return { path: path.split('.'), message, code: 'custom' }
 }

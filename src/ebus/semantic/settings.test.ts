@@ -2,15 +2,24 @@
 import { describe, expect, it } from 'vitest'
 import { listeningInstallation } from '../../../test/listening-installation.ts'
 import { fromHex } from '../../core/bytes.ts'
-import type { Installation } from '../installation.ts'
+import type { HeatingInstallation } from '../installation.ts'
 import { registerKey } from './read-key.ts'
-import type { Register } from './register.ts'
-import { CIRCUIT, CYLINDER, HOT_WATER, SOLAR, SYSTEM, ZONE } from './register-map.ts'
-import { residentSettings } from './settings.ts'
+import type { RegulatorRegister } from './register.ts'
+import {
+  CIRCUIT_REGISTERS,
+  CYLINDER_REGISTERS,
+  HOT_WATER_REGISTERS,
+  SOLAR_REGISTERS,
+  SYSTEM_REGISTERS,
+  ZONE_REGISTERS,
+} from './register-map.ts'
+import { listResidentSettings } from './settings.ts'
 
 const REGULATOR = 0x15
 
-function houseWith(...answers: readonly (readonly [Register, instance: number, value: string])[]): Installation {
+function houseWith(
+  ...answers: readonly (readonly [RegulatorRegister, instance: number, value: string])[]
+): HeatingInstallation {
   const installation = listeningInstallation()
   for (const [register, instance, value] of answers) {
     const payload = fromHex(value === '' ? '' : `00000000${value}`)
@@ -19,20 +28,20 @@ function houseWith(...answers: readonly (readonly [Register, instance: number, v
   return installation
 }
 
-const names = (installation: Installation): readonly string[] =>
-  residentSettings(installation).map(({ name, of }) => `${name} of ${of}`)
+const names = (installation: HeatingInstallation): readonly string[] =>
+  listResidentSettings(installation).map(({ name, of }) => `${name} of ${of}`)
 
 describe('settings', () => {
   it('are none while no regulator is known', () => {
-    expect(residentSettings(listeningInstallation())).toEqual([])
+    expect(listResidentSettings(listeningInstallation())).toEqual([])
   })
 
   it('are those of the zones and the hot water that are there', () => {
     const installation = houseWith(
-      [ZONE.index, 0, '00'],
-      [ZONE.name, 0, '4c6976696e67'],
-      [ZONE.index, 1, 'ff'],
-      [ZONE.daySetpoint, 0, '0000a841'],
+      [ZONE_REGISTERS.index, 0, '00'],
+      [ZONE_REGISTERS.name, 0, '4c6976696e67'],
+      [ZONE_REGISTERS.index, 1, 'ff'],
+      [ZONE_REGISTERS.daySetpoint, 0, '0000a841'],
     )
     expect(names(installation)).toEqual([
       'zone.day_setpoint of Living (zone-1)',
@@ -44,7 +53,7 @@ describe('settings', () => {
       'zone.holiday_setpoint of Living (zone-1)',
       'system.system_off of The whole system',
     ])
-    expect(residentSettings(installation)[0]).toMatchObject({
+    expect(listResidentSettings(installation)[0]).toMatchObject({
       address: REGULATOR,
       unit: '°C',
       limits: [15, 30],
@@ -52,17 +61,17 @@ describe('settings', () => {
       instance: 0,
       shown: { plane: 'zones', path: 'zone-1.config.target_temp_c' },
     })
-    expect(names(houseWith([HOT_WATER.target, 0, '00004842']))).toContain('dhw.target of Hot water')
+    expect(names(houseWith([HOT_WATER_REGISTERS.target, 0, '00004842']))).toContain('dhw.target of Hot water')
   })
 
   it('leave out a register that the regulator does not know', () => {
-    const installation = houseWith([ZONE.index, 0, '00'], [ZONE.quickVetoHours, 0, ''])
+    const installation = houseWith([ZONE_REGISTERS.index, 0, '00'], [ZONE_REGISTERS.quickVetoHours, 0, ''])
     expect(names(installation)).not.toContain('zone.quick_veto_hours of Zone 1 (zone-1)')
   })
 
   it('find the setpoint by day where a 700 controller keeps it, as 15.700.csv and 15.b7v.csv do', () => {
-    const installation = houseWith([ZONE.index, 0, '00'], [ZONE.earlierDaySetpoint, 0, '0000a041'])
-    expect(residentSettings(installation)[0]).toMatchObject({
+    const installation = houseWith([ZONE_REGISTERS.index, 0, '00'], [ZONE_REGISTERS.earlierDaySetpoint, 0, '0000a041'])
+    expect(listResidentSettings(installation)[0]).toMatchObject({
       name: 'zone.day_setpoint',
       now: 20,
       register: { number: 7 },
@@ -70,11 +79,18 @@ describe('settings', () => {
   })
 
   it('are all that a resident may set', () => {
-    const house = houseWith([ZONE.index, 0, '00'], [HOT_WATER.target, 0, '00004842'])
-    const maySet = [SYSTEM, HOT_WATER, CIRCUIT, ZONE, SOLAR, CYLINDER]
-      .flatMap((group) => Object.values<Register>(group))
+    const house = houseWith([ZONE_REGISTERS.index, 0, '00'], [HOT_WATER_REGISTERS.target, 0, '00004842'])
+    const maySet = [
+      SYSTEM_REGISTERS,
+      HOT_WATER_REGISTERS,
+      CIRCUIT_REGISTERS,
+      ZONE_REGISTERS,
+      SOLAR_REGISTERS,
+      CYLINDER_REGISTERS,
+    ]
+      .flatMap((group) => Object.values<RegulatorRegister>(group))
       .filter(({ user }) => user !== undefined)
-    const offered = new Set(residentSettings(house).map(({ register }) => register))
-    expect(maySet.filter((register) => !offered.has(register))).toEqual([ZONE.earlierDaySetpoint])
+    const offered = new Set(listResidentSettings(house).map(({ register }) => register))
+    expect(maySet.filter((register) => !offered.has(register))).toEqual([ZONE_REGISTERS.earlierDaySetpoint])
   })
 })

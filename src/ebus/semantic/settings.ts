@@ -10,12 +10,12 @@
 import { PlaneReader } from './plane-reader.ts'
 import type { PlaneParts } from './plane-reader.ts'
 import { registerKey } from './read-key.ts'
-import type { Register, RegisterValue } from './register.ts'
-import { HOT_WATER, SYSTEM, ZONE } from './register-map.ts'
+import type { RegulatorRegister, RegulatorValue } from './register.ts'
+import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import { nameRegister } from './register-name.ts'
 import { dayRegister, zoneId, zoneName } from './zones.ts'
 
-export interface Setting {
+export interface ResidentSetting {
   /** Of the regulator. */
   readonly address: number
   /** As telegrams about it are listed: `zone.day_setpoint`. */
@@ -31,7 +31,7 @@ export interface Setting {
   readonly words: Words | undefined
   /** `undefined` until somebody has read it. */
   readonly now: number | undefined
-  readonly register: Register
+  readonly register: RegulatorRegister
   readonly instance: number
   /** The plane that shows it, and where in there; `undefined` where none does. */
   readonly shown: { readonly plane: 'zones' | 'dhw' | 'system'; readonly path: string } | undefined
@@ -40,9 +40,9 @@ export interface Setting {
 type Words = Readonly<Record<string, string>>
 
 interface Row {
-  readonly register: Register
+  readonly register: RegulatorRegister
   /** Where this regulator keeps it, if that is not the same for all. */
-  readonly place?: (reader: PlaneReader, instance: number) => Register
+  readonly place?: (reader: PlaneReader, instance: number) => RegulatorRegister
   readonly meaning: string
   readonly path?: string
   readonly words?: Words
@@ -52,37 +52,41 @@ const MODES: Words = { 0: 'off', 1: 'auto, by the weekly program', 2: 'manual, w
 
 const ZONE_ROWS: readonly Row[] = [
   {
-    register: ZONE.daySetpoint,
+    register: ZONE_REGISTERS.daySetpoint,
     place: dayRegister,
     meaning: 'Room setpoint: how warm it shall be by day. A slot of the weekly program may have its own.',
     path: 'config.target_temp_c',
   },
-  { register: ZONE.nightSetpoint, meaning: 'How warm it shall be outside the slots of the weekly program.' },
-  { register: ZONE.operatingMode, meaning: 'Mode.', path: 'config.operating_mode', words: MODES },
+  { register: ZONE_REGISTERS.nightSetpoint, meaning: 'How warm it shall be outside the slots of the weekly program.' },
+  { register: ZONE_REGISTERS.operatingMode, meaning: 'Mode.', path: 'config.operating_mode', words: MODES },
   {
-    register: ZONE.quickVetoSetpoint,
+    register: ZONE_REGISTERS.quickVetoSetpoint,
     meaning: 'How warm it shall be while a quick veto (another setpoint for some hours) runs. Set it before its hours.',
     path: 'config.quick_veto_setpoint_c',
   },
   {
-    register: ZONE.quickVetoHours,
+    register: ZONE_REGISTERS.quickVetoHours,
     meaning: 'For how long; setting it starts the quick veto.',
     path: 'config.quick_veto_duration_h',
   },
   {
-    register: ZONE.specialFunction,
+    register: ZONE_REGISTERS.specialFunction,
     meaning: 'What goes before the mode for a while; 0 ends a quick veto.',
     path: 'state.special_function',
     words: { 0: 'none', 1: 'ventilation', 2: 'party', 3: 'quick veto', 4: 'a day away', 5: 'a day at home' },
   },
-  { register: ZONE.holidaySetpoint, meaning: 'How warm it shall be on holiday.', path: 'config.holiday_setpoint_c' },
+  {
+    register: ZONE_REGISTERS.holidaySetpoint,
+    meaning: 'How warm it shall be on holiday.',
+    path: 'config.holiday_setpoint_c',
+  },
 ]
 
 const HOT_WATER_ROWS: readonly Row[] = [
-  { register: HOT_WATER.target, meaning: 'How warm the hot water shall be.', path: 'config.target_temp_c' },
-  { register: HOT_WATER.operatingMode, meaning: 'Mode.', path: 'config.operating_mode', words: MODES },
+  { register: HOT_WATER_REGISTERS.target, meaning: 'How warm the hot water shall be.', path: 'config.target_temp_c' },
+  { register: HOT_WATER_REGISTERS.operatingMode, meaning: 'Mode.', path: 'config.operating_mode', words: MODES },
   {
-    register: HOT_WATER.specialFunction,
+    register: HOT_WATER_REGISTERS.specialFunction,
     meaning: 'Heats the water once, now.',
     path: 'state.special_function',
     words: { 0: 'no', 6: 'heat it once' },
@@ -91,7 +95,7 @@ const HOT_WATER_ROWS: readonly Row[] = [
 
 const SYSTEM_ROWS: readonly Row[] = [
   {
-    register: SYSTEM.systemOff,
+    register: SYSTEM_REGISTERS.systemOff,
     meaning: 'Switches heating and hot water off as a whole.',
     path: 'state.system_off',
     words: { 0: 'on', 1: 'off' },
@@ -99,12 +103,12 @@ const SYSTEM_ROWS: readonly Row[] = [
 ]
 
 /** None before a regulator is known. Bounded by the zones that a regulator can have. */
-export function residentSettings(parts: PlaneParts): readonly Setting[] {
+export function listResidentSettings(parts: PlaneParts): readonly ResidentSetting[] {
   const { topology } = parts
   const address = topology.regulator?.address
   if (address === undefined) return []
   const reader = new PlaneReader(parts)
-  const hasWater = reader.isKnown(HOT_WATER.target)
+  const hasWater = reader.isKnown(HOT_WATER_REGISTERS.target)
   return [
     ...topology.zones().flatMap((instance) => {
       const name = zoneName(reader, instance)
@@ -116,19 +120,19 @@ export function residentSettings(parts: PlaneParts): readonly Setting[] {
   ]
 }
 
-interface Place extends Pick<Setting, 'address' | 'of' | 'instance'> {
+interface Place extends Pick<ResidentSetting, 'address' | 'of' | 'instance'> {
   readonly reader: PlaneReader
   readonly plane: 'zones' | 'dhw' | 'system'
   readonly inPlane?: string
   readonly zone?: string
 }
 
-function settingsOf(rows: readonly Row[], place: Place): readonly Setting[] {
+function settingsOf(rows: readonly Row[], place: Place): readonly ResidentSetting[] {
   const { reader, address, of, zone, instance, plane, inPlane = '' } = place
   return rows
     .map((row) => ({ ...row, register: row.place?.(reader, instance) ?? row.register }))
     .filter(({ register }) => reader.shadow.get(registerKey(address, register, instance))?.state !== 'tombstone')
-    .map(({ register, meaning, path, words }): Setting => {
+    .map(({ register, meaning, path, words }): ResidentSetting => {
       const named = nameRegister(register.opcode, register.group, register.number)
       if (named === undefined || register.user === undefined) throw new Error(`${meaning} is nothing to set`)
       return {
@@ -148,6 +152,6 @@ function settingsOf(rows: readonly Row[], place: Place): readonly Setting[] {
     })
 }
 
-function numberOf(value: RegisterValue | undefined): number | undefined {
+function numberOf(value: RegulatorValue | undefined): number | undefined {
   return typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : undefined
 }

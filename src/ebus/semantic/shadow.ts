@@ -11,20 +11,20 @@
  * Pure, but for the shadow it is given.
  */
 import type { ReadKey } from './read-key.ts'
-import { KIND, kindOf } from './read-key.ts'
+import { READ_KEY_KIND, readKeyKind } from './read-key.ts'
 
 /** Who brought a value: our poll, a tool's own read, a read that confirms a write, others on the wire, the last run. */
 export type ValueSource = 'poll' | 'tool' | 'write_confirm' | 'passive' | 'broadcast' | 'cache'
 
-export type EntryState = 'present' | 'invalidated' | 'tombstone'
+export type ShadowEntryState = 'present' | 'invalidated' | 'tombstone'
 
-export interface Entry {
+export interface ShadowEntry {
   readonly key: ReadKey
   readonly payload: Uint8Array
   /** Wall clock. */
   readonly atMs: number
   readonly source: ValueSource
-  readonly state: EntryState
+  readonly state: ShadowEntryState
 }
 
 export type ApplyVerdict = 'changed' | 'same' | 'stale_timestamp' | 'generation_advanced' | 'full'
@@ -45,20 +45,20 @@ const REGISTER_HEADER = 4
  * Answers come in the order they were given, a moment apart; one that is older than this means that the clock went
  * back.
  */
-export const CLOCK_SLACK_MS = 60_000
+export const SHADOW_CLOCK_SLACK_MS = 60_000
 /** Batches that one compaction may take before it counts as not keeping up. */
 const MAX_BATCHES = 8
 
-interface MutableEntry extends Entry {
+interface MutableEntry extends ShadowEntry {
   payload: Uint8Array
   atMs: number
   source: ValueSource
-  state: EntryState
+  state: ShadowEntryState
   /** Brought again since it was last passed over. */
   used: boolean
 }
 
-export class Shadow {
+export class RegisterShadow {
   readonly #entries = new Map<ReadKey, MutableEntry>()
   /** Not pinned, whose turn it is to go first. */
   readonly #evictable = new Set<ReadKey>()
@@ -85,7 +85,7 @@ export class Shadow {
     return this.#compactorBehind
   }
 
-  get(key: ReadKey): Entry | undefined {
+  get(key: ReadKey): ShadowEntry | undefined {
     return this.#entries.get(key)
   }
 
@@ -102,12 +102,13 @@ export class Shadow {
   ): ApplyVerdict {
     if (askedAt !== undefined && askedAt !== this.generation(key)) return 'generation_advanced'
     const known = this.#entries.get(key)
-    const state: EntryState = isEmpty(key, payload) ? 'tombstone' : 'present'
+    const state: ShadowEntryState = isEmpty(key, payload) ? 'tombstone' : 'present'
     if (known === undefined) return this.#add({ key, payload, atMs, source, state, used: false })
     // What we asked for ourselves is the newest there is, even if the clock was set back since the last time.
-    if (askedAt === undefined && atMs < known.atMs && known.atMs - atMs < CLOCK_SLACK_MS) return 'stale_timestamp'
+    if (askedAt === undefined && atMs < known.atMs && known.atMs - atMs < SHADOW_CLOCK_SLACK_MS)
+      return 'stale_timestamp'
     // Of two answers at one moment, the one we asked for ourselves counts.
-    if (atMs === known.atMs && isPassive(source) && !isPassive(known.source) && known.state === 'present')
+    if (atMs === known.atMs && isPassiveSource(source) && !isPassiveSource(known.source) && known.state === 'present')
       return 'stale_timestamp'
     const same = known.state === state && sameBytes(known.payload, payload)
     known.atMs = atMs
@@ -164,7 +165,7 @@ export class Shadow {
       if (!this.#entries.has(key) && this.#generations.size > SHADOW_LIMITS.capacity / 2) this.#generations.delete(key)
   }
 
-  entries(): Iterable<Entry> {
+  entries(): Iterable<ShadowEntry> {
     return this.#entries.values()
   }
 
@@ -209,7 +210,7 @@ export class Shadow {
   }
 }
 
-export function isPassive(source: ValueSource): boolean {
+export function isPassiveSource(source: ValueSource): boolean {
   return source === 'passive' || source === 'broadcast' || source === 'cache'
 }
 
@@ -221,5 +222,5 @@ function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
 }
 
 function isEmpty(key: ReadKey, payload: Uint8Array): boolean {
-  return kindOf(key) === KIND.register ? payload.length <= REGISTER_HEADER : payload.length === 0
+  return readKeyKind(key) === READ_KEY_KIND.register ? payload.length <= REGISTER_HEADER : payload.length === 0
 }

@@ -4,50 +4,51 @@
  * Pure.
  */
 import { fm5Mode } from './fm5.ts'
-import { PlaneReader, known } from './plane-reader.ts'
-import type { Plane, PlaneParts } from './plane-reader.ts'
-import { CYLINDER, SOLAR } from './register-map.ts'
+import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
+import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
+import { CYLINDER_REGISTERS, SOLAR_REGISTERS } from './register-map.ts'
 
 const CYLINDERS = 2
 
-export function fm5ModePlane(parts: PlaneParts): Plane {
+export function fm5ModePlane(parts: PlaneParts): SemanticPlane {
   return new PlaneReader(parts).plane(fm5Mode(parts.topology, parts.shadow) ?? 'ABSENT')
 }
 
-export function solarPlane(parts: PlaneParts): Plane {
+export function solarPlane(parts: PlaneParts): SemanticPlane {
   const reader = new PlaneReader(parts)
   const mode = fm5Mode(parts.topology, parts.shadow)
   if (mode !== 'INTERPRETED') return reader.plane(mode === undefined ? null : {})
-  const data = known({
-    collector_temperature_c: reader.number('collector_temperature_c', SOLAR.collector),
-    return_temperature_c: reader.number('return_temperature_c', SOLAR.return),
-    pump_active: reader.flag('pump_active', SOLAR.pump),
-    current_yield: reader.number('current_yield', SOLAR.yield),
-    pump_hours: reader.number('pump_hours', SOLAR.pumpHours),
-    solar_enabled: reader.flag('solar_enabled', SOLAR.enabled),
-    function_mode: reader.flag('function_mode', SOLAR.functionMode),
+  const data = withoutUnknowns({
+    collector_temperature_c: reader.number('collector_temperature_c', SOLAR_REGISTERS.collector),
+    return_temperature_c: reader.number('return_temperature_c', SOLAR_REGISTERS.return),
+    pump_active: reader.flag('pump_active', SOLAR_REGISTERS.pump),
+    current_yield: reader.number('current_yield', SOLAR_REGISTERS.yield),
+    pump_hours: reader.number('pump_hours', SOLAR_REGISTERS.pumpHours),
+    solar_enabled: reader.flag('solar_enabled', SOLAR_REGISTERS.enabled),
+    function_mode: reader.flag('function_mode', SOLAR_REGISTERS.functionMode),
   })
-  return reader.plane(reader.isKnown(SOLAR.collector) ? data : null)
+  return reader.plane(reader.isKnown(SOLAR_REGISTERS.collector) ? data : null)
 }
 
 /** A cylinder without a temperature that can be read is a setting, not a cylinder. */
-export function cylindersPlane(parts: PlaneParts): Plane {
+export function cylindersPlane(parts: PlaneParts): SemanticPlane {
   const reader = new PlaneReader(parts)
   const mode = fm5Mode(parts.topology, parts.shadow)
-  if (mode === undefined || (mode === 'INTERPRETED' && !reader.isKnown(CYLINDER.temperature))) return reader.plane(null)
+  if (mode === undefined || (mode === 'INTERPRETED' && !reader.isKnown(CYLINDER_REGISTERS.temperature)))
+    return reader.plane(null)
   const instances = mode === 'INTERPRETED' ? Array.from({ length: CYLINDERS }, (_, instance) => instance) : []
   return reader.plane(
     instances
-      .filter((instance) => reader.peek(CYLINDER.temperature, instance) !== undefined)
+      .filter((instance) => reader.peek(CYLINDER_REGISTERS.temperature, instance) !== undefined)
       .map((instance) => {
         const path = (field: string): string => `${instance}.${field}`
         return {
           index: instance,
-          ...known({
-            temperature_c: reader.number(path('temperature_c'), CYLINDER.temperature, instance),
-            max_setpoint_c: reader.number(path('max_setpoint_c'), CYLINDER.maxSetpoint, instance),
-            charge_hysteresis_c: reader.number(path('charge_hysteresis_c'), CYLINDER.hysteresis, instance),
-            charge_offset_c: reader.number(path('charge_offset_c'), CYLINDER.offset, instance),
+          ...withoutUnknowns({
+            temperature_c: reader.number(path('temperature_c'), CYLINDER_REGISTERS.temperature, instance),
+            max_setpoint_c: reader.number(path('max_setpoint_c'), CYLINDER_REGISTERS.maxSetpoint, instance),
+            charge_hysteresis_c: reader.number(path('charge_hysteresis_c'), CYLINDER_REGISTERS.hysteresis, instance),
+            charge_offset_c: reader.number(path('charge_offset_c'), CYLINDER_REGISTERS.offset, instance),
           }),
         }
       }),

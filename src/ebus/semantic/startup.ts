@@ -15,31 +15,35 @@ import type { JsonObject } from '../../core/json.ts'
 
 export type StartupPhase = 'BOOT_INIT' | 'CACHE_LOADED_STALE' | 'LIVE_WARMUP' | 'LIVE_READY' | 'DEGRADED'
 
-export interface Startup {
+export interface StartupState {
   readonly phase: StartupPhase
   readonly startedMs: number
   readonly cacheEpoch: number
   /** Live values of the streams that count, so far. */
   readonly liveEpoch: number
-  readonly live: ReadonlySet<Stream>
+  readonly live: ReadonlySet<StartupStream>
 }
 
-export type Stream = 'zones' | 'dhw'
+export type StartupStream = 'zones' | 'dhw'
 
 const READY_EPOCH = 2
 const PATIENCE_MS = 120_000
 
-export function newStartup(nowMs: number): Startup {
+export function newStartup(nowMs: number): StartupState {
   return { phase: 'BOOT_INIT', startedMs: nowMs, cacheEpoch: 0, liveEpoch: 0, live: new Set() }
 }
 
-export function onCacheLoaded(startup: Startup): Startup {
+export function noteCacheLoaded(startup: StartupState): StartupState {
   if (startup.phase !== 'BOOT_INIT') return startup
   return { ...startup, phase: 'CACHE_LOADED_STALE', cacheEpoch: startup.cacheEpoch + 1 }
 }
 
 /** `published` are the streams of which there is anything to show. */
-export function onLive(startup: Startup, stream: Stream, published: readonly Stream[]): Startup {
+export function noteLiveStream(
+  startup: StartupState,
+  stream: StartupStream,
+  published: readonly StartupStream[],
+): StartupState {
   if (startup.phase === 'LIVE_READY') return startup
   const live = startup.live.has(stream) ? startup.live : new Set([...startup.live, stream])
   const liveEpoch = startup.liveEpoch + 1
@@ -48,11 +52,11 @@ export function onLive(startup: Startup, stream: Stream, published: readonly Str
   return { ...startup, live, liveEpoch, phase }
 }
 
-export function onTime(startup: Startup, nowMs: number): Startup {
+export function advanceStartup(startup: StartupState, nowMs: number): StartupState {
   const waiting = startup.phase !== 'LIVE_READY' && startup.phase !== 'DEGRADED'
   return waiting && nowMs - startup.startedMs >= PATIENCE_MS ? { ...startup, phase: 'DEGRADED' } : startup
 }
 
-export function startupJson({ phase, cacheEpoch, liveEpoch }: Startup): JsonObject {
+export function startupJson({ phase, cacheEpoch, liveEpoch }: StartupState): JsonObject {
   return { phase, cache_epoch: cacheEpoch, live_epoch: liveEpoch }
 }

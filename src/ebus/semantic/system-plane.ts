@@ -3,50 +3,59 @@
  *
  * Pure.
  */
-import { numeric } from '../wire/datatypes.ts'
-import { PlaneReader, known, newest } from './plane-reader.ts'
-import type { Plane, PlaneParts, Reading } from './plane-reader.ts'
+import { numberDatatype } from '../wire/datatypes.ts'
+import { PlaneReader, withoutUnknowns, newestReading } from './plane-reader.ts'
+import type { SemanticPlane, PlaneParts, PlaneReading } from './plane-reader.ts'
 import { CLOCK_KEY } from './read-key.ts'
-import { SYSTEM } from './register-map.ts'
+import { SYSTEM_REGISTERS } from './register-map.ts'
 
-const OUTSIDE = numeric('D2B')
+const OUTSIDE = numberDatatype('D2B')
 
-export function systemPlane(parts: PlaneParts): Plane {
+export function systemPlane(parts: PlaneParts): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (parts.topology.regulator === undefined) return reader.plane(null)
   const state = (field: string): string => `state.${field}`
   const config = (field: string): string => `config.${field}`
   return reader.plane({
-    state: known({
-      system_off: reader.flag(state('system_off'), SYSTEM.systemOff),
-      system_water_pressure: reader.number(state('system_water_pressure'), SYSTEM.waterPressure),
-      system_flow_temperature: reader.number(state('system_flow_temperature'), SYSTEM.flowTemperature),
+    state: withoutUnknowns({
+      system_off: reader.flag(state('system_off'), SYSTEM_REGISTERS.systemOff),
+      system_water_pressure: reader.number(state('system_water_pressure'), SYSTEM_REGISTERS.waterPressure),
+      system_flow_temperature: reader.number(state('system_flow_temperature'), SYSTEM_REGISTERS.flowTemperature),
       outdoor_temperature: outdoor(reader, state('outdoor_temperature')),
-      outdoor_temperature_avg24h: reader.number(state('outdoor_temperature_avg24h'), SYSTEM.outdoorAverage),
-      maintenance_due: reader.flag(state('maintenance_due'), SYSTEM.maintenanceDue),
-      hwc_cylinder_temperature_top: reader.number(state('hwc_cylinder_temperature_top'), SYSTEM.cylinderTop),
-      hwc_cylinder_temperature_bottom: reader.number(state('hwc_cylinder_temperature_bottom'), SYSTEM.cylinderBottom),
+      outdoor_temperature_avg24h: reader.number(state('outdoor_temperature_avg24h'), SYSTEM_REGISTERS.outdoorAverage),
+      maintenance_due: reader.flag(state('maintenance_due'), SYSTEM_REGISTERS.maintenanceDue),
+      hwc_cylinder_temperature_top: reader.number(state('hwc_cylinder_temperature_top'), SYSTEM_REGISTERS.cylinderTop),
+      hwc_cylinder_temperature_bottom: reader.number(
+        state('hwc_cylinder_temperature_bottom'),
+        SYSTEM_REGISTERS.cylinderBottom,
+      ),
     }),
-    config: known({
-      adaptive_heating_curve: reader.flag(config('adaptive_heating_curve'), SYSTEM.adaptiveHeatingCurve),
-      alternative_point: reader.number(config('alternative_point'), SYSTEM.alternativePoint),
+    config: withoutUnknowns({
+      adaptive_heating_curve: reader.flag(config('adaptive_heating_curve'), SYSTEM_REGISTERS.adaptiveHeatingCurve),
+      alternative_point: reader.number(config('alternative_point'), SYSTEM_REGISTERS.alternativePoint),
       heating_circuit_bivalence_point: reader.number(
         config('heating_circuit_bivalence_point'),
-        SYSTEM.heatingBivalencePoint,
+        SYSTEM_REGISTERS.heatingBivalencePoint,
       ),
-      dhw_bivalence_point: reader.number(config('dhw_bivalence_point'), SYSTEM.dhwBivalencePoint),
-      hc_emergency_temperature: reader.number(config('hc_emergency_temperature'), SYSTEM.emergencyTemperature),
-      hwc_max_flow_temp_desired: reader.number(config('hwc_max_flow_temp_desired'), SYSTEM.dhwMaxFlow),
-      max_room_humidity: reader.number(config('max_room_humidity'), SYSTEM.maxRoomHumidity),
-      maintenance_date: reader.text(config('maintenance_date'), SYSTEM.maintenanceDate),
+      dhw_bivalence_point: reader.number(config('dhw_bivalence_point'), SYSTEM_REGISTERS.dhwBivalencePoint),
+      hc_emergency_temperature: reader.number(
+        config('hc_emergency_temperature'),
+        SYSTEM_REGISTERS.emergencyTemperature,
+      ),
+      hwc_max_flow_temp_desired: reader.number(config('hwc_max_flow_temp_desired'), SYSTEM_REGISTERS.dhwMaxFlow),
+      max_room_humidity: reader.number(config('max_room_humidity'), SYSTEM_REGISTERS.maxRoomHumidity),
+      maintenance_date: reader.text(config('maintenance_date'), SYSTEM_REGISTERS.maintenanceDate),
       installer_name: joined(
-        reader.text(config('installer_name'), SYSTEM.installerName1),
-        reader.text(config('installer_name'), SYSTEM.installerName2),
+        reader.text(config('installer_name'), SYSTEM_REGISTERS.installerName1),
+        reader.text(config('installer_name'), SYSTEM_REGISTERS.installerName2),
       ),
     }),
-    properties: known({
-      system_scheme: reader.number('properties.system_scheme', SYSTEM.systemScheme),
-      module_configuration_vr71: reader.number('properties.module_configuration_vr71', SYSTEM.moduleConfiguration),
+    properties: withoutUnknowns({
+      system_scheme: reader.number('properties.system_scheme', SYSTEM_REGISTERS.systemScheme),
+      module_configuration_vr71: reader.number(
+        'properties.module_configuration_vr71',
+        SYSTEM_REGISTERS.moduleConfiguration,
+      ),
     }),
   })
 }
@@ -57,10 +66,10 @@ function outdoor(reader: PlaneReader, path: string): number | undefined {
     const decoded = OUTSIDE.decode(payload)
     return decoded.ok && decoded.value !== undefined ? Number(decoded.value.toFixed(3)) : undefined
   })
-  const asked = reader.reading(SYSTEM.outdoorTemperature)
-  const number: Reading<number> | undefined =
+  const asked = reader.reading(SYSTEM_REGISTERS.outdoorTemperature)
+  const number: PlaneReading<number> | undefined =
     asked !== undefined && typeof asked.value === 'number' ? { ...asked, value: asked.value } : undefined
-  return reader.take(path, newest(number, told))
+  return reader.take(path, newestReading(number, told))
 }
 
 /** Two registers of six characters each; the second is often empty. */

@@ -6,32 +6,32 @@
  *
  * Pure, but for the topology it is given.
  */
-import type { Device, DeviceRegistry } from '../registry/device-registry.ts'
+import type { BusDevice, BusDeviceRegistry } from '../registry/device-registry.ts'
 import type { ProductKind, RegisterTable, TimerService } from '../registry/product.ts'
-import { productOf } from '../registry/product.ts'
-import type { Presence } from './presence.ts'
-import { look } from './presence.ts'
+import { findProduct } from '../registry/product.ts'
+import type { PresenceState } from './presence.ts'
+import { stepPresence } from './presence.ts'
 import type { ReadKey } from './read-key.ts'
-import { KIND, addressOf, bytesOf, kindOf } from './read-key.ts'
-import { decodeValue } from './register.ts'
+import { READ_KEY_KIND, readKeyAddress, readKeyBytes, readKeyKind } from './read-key.ts'
+import { decodeRegisterValue } from './register.ts'
 import {
-  CIRCUIT,
-  INSTANCES,
+  CIRCUIT_REGISTERS,
+  INSTANCE_COUNTS,
   MODULE_GROUP,
   REGULATOR_GROUP,
   REMOTE_GROUPS,
   THERMOSTAT_GROUP,
-  ZONE,
+  ZONE_REGISTERS,
 } from './register-map.ts'
 
-export interface Regulator {
+export interface KnownRegulator {
   readonly address: number
   readonly deviceId: string | undefined
   /** `undefined` while its product id is not known. */
   readonly timers: TimerService | undefined
 }
 
-export interface Boiler {
+export interface KnownBoiler {
   readonly address: number
   readonly deviceId: string
   readonly registers: RegisterTable
@@ -48,19 +48,19 @@ const PAIRED_GROUPS: ReadonlySet<number> = new Set([REGULATOR_GROUP, THERMOSTAT_
 /** The type of circuit 9 is 0 even where it is the one for hot water. */
 export const DHW_CIRCUIT = 9
 
-export class Topology {
-  readonly #registry: DeviceRegistry
+export class HeatingTopology {
+  readonly #registry: BusDeviceRegistry
   #regulatorAddress: number | undefined
   /** When it last answered with sense. */
   #regulatorMs = -Infinity
-  readonly #zones = new Map<number, Presence>()
+  readonly #zones = new Map<number, PresenceState>()
   /** Zones whose index register is not there at all. */
   readonly #withoutIndex = new Set<number>()
   readonly #circuitTypes = new Map<number, number>()
   readonly #slots = new Map<number, boolean>()
   #revision = 0
 
-  constructor(registry: DeviceRegistry) {
+  constructor(registry: BusDeviceRegistry) {
     this.#registry = registry
   }
 
@@ -69,28 +69,28 @@ export class Topology {
     return this.#revision + this.#registry.revision
   }
 
-  get regulator(): Regulator | undefined {
+  get regulator(): KnownRegulator | undefined {
     const address = this.#regulatorAddress
     if (address === undefined) return undefined
     const identity = this.#registry.slot(address)?.identity
     return {
       address,
       deviceId: identity?.deviceId,
-      timers: identity === undefined ? undefined : productOf(identity).timers,
+      timers: identity === undefined ? undefined : findProduct(identity).timers,
     }
   }
 
-  get boiler(): Boiler | undefined {
+  get boiler(): KnownBoiler | undefined {
     return this.#heatSource('boiler') ?? this.#heatSource('heat-pump')
   }
 
-  get heatPump(): Boiler | undefined {
+  get heatPump(): KnownBoiler | undefined {
     return this.#heatSource('heat-pump')
   }
 
-  #heatSource(kind: ProductKind): Boiler | undefined {
+  #heatSource(kind: ProductKind): KnownBoiler | undefined {
     for (const { address, identity } of this.#registry.devices()) {
-      const product = productOf(identity)
+      const product = findProduct(identity)
       if (identity !== undefined && product.kind === kind)
         return { address, deviceId: identity.deviceId, registers: product.registers }
     }
@@ -98,13 +98,13 @@ export class Topology {
   }
 
   /** A function module on the bus itself, whatever the regulator knows of it. */
-  get module(): Device | undefined {
-    return this.#registry.devices().find(({ identity }) => productOf(identity).kind === 'module')
+  get module(): BusDevice | undefined {
+    return this.#registry.devices().find(({ identity }) => findProduct(identity).kind === 'module')
   }
 
   /** Who might be a regulator: asked until one answers with sense. */
   candidates(): readonly number[] {
-    const known = this.#registry.devices().filter(({ identity }) => productOf(identity).extended)
+    const known = this.#registry.devices().filter(({ identity }) => findProduct(identity).extended)
     return [...new Set([USUAL_REGULATOR, ...known.map(({ address }) => address)])]
   }
 
@@ -135,7 +135,7 @@ export class Topology {
 
   /** Whether a remote slot has something in it; `undefined` while nobody looked. */
   slotConnected(group: number, instance: number): boolean | undefined {
-    return this.#slots.get(group * INSTANCES + instance)
+    return this.#slots.get(group * INSTANCE_COUNTS + instance)
   }
 
   /**
@@ -145,7 +145,7 @@ export class Topology {
   slotsToLookInto(group: number): readonly number[] {
     const instances: number[] = []
     const enough = PAIRED_GROUPS.has(group) ? 3 : 1
-    for (let instance = 0, empty = 0; instance < INSTANCES && empty < enough; instance++) {
+    for (let instance = 0, empty = 0; instance < INSTANCE_COUNTS && empty < enough; instance++) {
       instances.push(instance)
       empty = this.slotConnected(group, instance) === true ? 0 : empty + 1
     }
@@ -161,22 +161,30 @@ export class Topology {
 
   /** An answer was taken over into the shadow. */
   learn(key: ReadKey, payload: Uint8Array, nowMs: number): void {
-    if (kindOf(key) !== KIND.register) return
-    const address = addressOf(key)
+    if (readKeyKind(key) !== READ_KEY_KIND.register) return
+    const address = readKeyAddress(key)
     if (payload.length > REGISTER_HEADER) this.#hearRegulator(address, nowMs)
     if (address !== this.#regulatorAddress) return
-    const [opcode, group, instance, high, low] = bytesOf(key)
+    const [opcode, group, instance, high, low] = readKeyBytes(key)
     const number = high * 256 + low
     const value = (): Uint8Array => payload.subarray(Math.min(REGISTER_HEADER, payload.length))
-    if (opcode === ZONE.index.opcode && group === ZONE.index.group && number === ZONE.index.number)
+    if (
+      opcode === ZONE_REGISTERS.index.opcode &&
+      group === ZONE_REGISTERS.index.group &&
+      number === ZONE_REGISTERS.index.number
+    )
       this.#hearZoneIndex(instance, value())
-    else if (this.lacksZoneIndex && opcode === ZONE.index.opcode && group === ZONE.index.group) {
-      if (number === ZONE.operatingMode.number)
-        this.#lookAtZone(instance, decodeValue(ZONE.operatingMode.type, value()) !== undefined)
-    } else if (opcode === CIRCUIT.type.opcode && group === CIRCUIT.type.group && number === CIRCUIT.type.number)
-      this.#note(this.#circuitTypes, instance, Number(decodeValue('u16', value()) ?? 0))
+    else if (this.lacksZoneIndex && opcode === ZONE_REGISTERS.index.opcode && group === ZONE_REGISTERS.index.group) {
+      if (number === ZONE_REGISTERS.operatingMode.number)
+        this.#lookAtZone(instance, decodeRegisterValue(ZONE_REGISTERS.operatingMode.type, value()) !== undefined)
+    } else if (
+      opcode === CIRCUIT_REGISTERS.type.opcode &&
+      group === CIRCUIT_REGISTERS.type.group &&
+      number === CIRCUIT_REGISTERS.type.number
+    )
+      this.#note(this.#circuitTypes, instance, Number(decodeRegisterValue('u16', value()) ?? 0))
     else if (opcode === 0x06 && number === 0x01 && REMOTE_GROUPS.includes(group))
-      this.#note(this.#slots, group * INSTANCES + instance, decodeValue('flag', value()) === true)
+      this.#note(this.#slots, group * INSTANCE_COUNTS + instance, decodeRegisterValue('flag', value()) === true)
   }
 
   #hearRegulator(address: number, nowMs: number): void {
@@ -200,12 +208,12 @@ export class Topology {
       this.#zones.clear()
       this.#revision++
     }
-    if (!this.lacksZoneIndex) this.#lookAtZone(instance, decodeValue('u8', value) !== undefined)
+    if (!this.lacksZoneIndex) this.#lookAtZone(instance, decodeRegisterValue('u8', value) !== undefined)
   }
 
   #lookAtZone(instance: number, found: boolean): void {
     const before = this.#zones.get(instance)
-    const after = look(before, found)
+    const after = stepPresence(before, found)
     this.#zones.set(instance, after)
     if (before?.present !== after.present) this.#revision++
   }

@@ -1,41 +1,47 @@
 /** Single values: how they are read, kept and named. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import { vectorRows } from '../../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { decodeExchange } from '../wire/exchange.ts'
-import type { Exchange } from '../wire/telegram.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
-import { PERIOD, daySelector, energyDateText, energySelectors, yearSelector } from './energy-selector.ts'
+import {
+  ENERGY_PERIOD,
+  encodeDaySelector,
+  energyDateText,
+  listEnergySelectors,
+  encodeYearSelector,
+} from './energy-selector.ts'
 import { decodeErrorEntry } from './error-codes.ts'
 import { HEAT_PUMP } from './heat-pump-map.ts'
-import { look } from './presence.ts'
+import { stepPresence } from './presence.ts'
 import {
   CLOCK_KEY,
-  addressOf,
-  answerValue,
+  readKeyAddress,
+  extractAnswerValue,
   boilerKey,
-  bytesOf,
+  readKeyBytes,
   energyKey,
   errorsKey,
   heatPumpKey,
-  kindOf,
-  meaningOf,
+  readKeyKind,
+  interpretTelegram,
   registerKey,
-  requestOf,
+  encodeReadRequest,
   timerKey,
 } from './read-key.ts'
 import type { ReadKey } from './read-key.ts'
 import type { RegisterType } from './register.ts'
-import { decodeValue } from './register.ts'
-import { HOT_WATER, SYSTEM, ZONE, findRegister } from './register-map.ts'
-import { SHADOW_LIMITS, Shadow } from './shadow.ts'
+import { decodeRegisterValue } from './register.ts'
+import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS, findRegister } from './register-map.ts'
+import { SHADOW_LIMITS, RegisterShadow } from './shadow.ts'
 
 const AT = Date.UTC(2026, 0, 5)
 
-function exchange(text: string, answer?: string): Exchange {
+function exchange(text: string, answer?: string): TelegramExchange {
   const [source = 0, target = 0, primary = 0, secondary = 0, ...data] = fromHex(text)
   const telegram = { source, target, primary, secondary, data: Uint8Array.from(data) }
   const response = answer === undefined ? undefined : fromHex(answer)
@@ -65,14 +71,14 @@ describe('register values', () => {
     ['version', '050700', '5.7.0'],
     ['version', 'ffffff', undefined],
   ] as const)('%s %s is %s', (type, bytes, value) => {
-    expect(decodeValue(type, fromHex(bytes))).toBe(value)
+    expect(decodeRegisterValue(type, fromHex(bytes))).toBe(value)
   })
 
   it('never throws, whatever a register answers', () => {
     const type = fc.constantFrom<RegisterType>('f32', 'u8', 'u16', 'u32', 'flag', 'date', 'time', 'text', 'version')
     fc.assert(
       fc.property(type, fc.uint8Array({ maxLength: 12 }), (each, bytes) => {
-        const value = decodeValue(each, bytes)
+        const value = decodeRegisterValue(each, bytes)
         expect(typeof value === 'number' ? Number.isFinite(value) : true).toBe(true)
       }),
     )
@@ -124,13 +130,15 @@ describe('heat pump values', () => {
     expect(register?.read(payload)).toEqual(expect.closeTo(Number(ebusd), 1))
     // The telegram that asks for it is that of the definition, and is recognised when somebody else says it.
     const key = heatPumpKey(target, { secondary, question })
-    expect(requestOf(key, undefined)).toMatchObject({
+    expect(encodeReadRequest(key, undefined)).toMatchObject({
       target,
       primary: 0xb5,
       secondary,
       data: Uint8Array.from(question),
     })
-    expect(meaningOf(exchange(`f1 ${command.slice(2, 8)} ${command.slice(10)}`, answer.slice(2)))).toMatchObject({
+    expect(
+      interpretTelegram(exchange(`f1 ${command.slice(2, 8)} ${command.slice(10)}`, answer.slice(2))),
+    ).toMatchObject({
       key,
     })
   })
@@ -175,7 +183,7 @@ describe('read keys', () => {
   it('name the telegram that reads them, and the telegram names them', () => {
     fc.assert(
       fc.property(key, (each) => {
-        const request = requestOf(each, 0x15)
+        const request = encodeReadRequest(each, 0x15)
         expect(Number.isSafeInteger(each)).toBe(true)
         const heard = {
           telegram: { ...request, source: 0x10 },
@@ -183,46 +191,52 @@ describe('read keys', () => {
           commandRepeats: 0,
           responseRepeats: 0,
         }
-        heard.response.set([0, bytesOf(each)[1], bytesOf(each)[4], bytesOf(each)[3]])
-        expect(meaningOf(heard)).toMatchObject({ kind: 'value', key: each })
+        heard.response.set([0, readKeyBytes(each)[1], readKeyBytes(each)[4], readKeyBytes(each)[3]])
+        expect(interpretTelegram(heard)).toMatchObject({ kind: 'value', key: each })
       }),
     )
   })
 
   it('are the same whoever asks', () => {
-    const target = registerKey(0x15, ZONE.roomTemperature, 1)
-    expect(meaningOf(exchange('f1 15 b524 020003010f00', '01030f0000009841'))).toEqual({
+    const target = registerKey(0x15, ZONE_REGISTERS.roomTemperature, 1)
+    expect(interpretTelegram(exchange('f1 15 b524 020003010f00', '01030f0000009841'))).toEqual({
       kind: 'value',
       key: target,
       payload: fromHex('01030f0000009841'),
     })
-    expect(hex(requestOf(target).data)).toBe('020003010f00')
-    expect(addressOf(target)).toBe(0x15)
+    expect(toHex(encodeReadRequest(target).data)).toBe('020003010f00')
+    expect(readKeyAddress(target)).toBe(0x15)
   })
 
   it('do not believe an answer that names another register', () => {
-    expect(meaningOf(exchange('f1 15 b524 020003010f00', '0103220000009841'))).toBeUndefined()
+    expect(interpretTelegram(exchange('f1 15 b524 020003010f00', '0103220000009841'))).toBeUndefined()
   })
 
   it('know what a write makes untrue', () => {
-    expect(meaningOf(exchange('f1 15 b524 02010300220000 00a841', ''))).toEqual({
+    expect(interpretTelegram(exchange('f1 15 b524 02010300220000 00a841', ''))).toEqual({
       kind: 'write',
-      keys: expect.arrayContaining([registerKey(0x15, ZONE.daySetpoint), registerKey(0x15, ZONE.currentSetpoint)]),
+      keys: expect.arrayContaining([
+        registerKey(0x15, ZONE_REGISTERS.daySetpoint),
+        registerKey(0x15, ZONE_REGISTERS.currentSetpoint),
+      ]),
     })
-    expect(meaningOf(exchange('f1 15 b524 020100000700 01', ''))).toEqual({
+    expect(interpretTelegram(exchange('f1 15 b524 020100000700 01', ''))).toEqual({
       kind: 'write',
-      keys: [registerKey(0x15, SYSTEM.systemOff)],
+      keys: [registerKey(0x15, SYSTEM_REGISTERS.systemOff)],
     })
-    expect(meaningOf(exchange('f1 08 b509 0e0e04b004', ''))).toEqual({ kind: 'write', keys: [boilerKey(0x08, 0x0e04)] })
-    const slot = meaningOf(exchange('f1 15 b555 a60000000001060008000ed200', '00'))
+    expect(interpretTelegram(exchange('f1 08 b509 0e0e04b004', ''))).toEqual({
+      kind: 'write',
+      keys: [boilerKey(0x08, 0x0e04)],
+    })
+    const slot = interpretTelegram(exchange('f1 15 b555 a60000000001060008000ed200', '00'))
     expect(slot).toMatchObject({ kind: 'write' })
     expect(slot?.kind === 'write' && slot.keys.length).toBe(13)
   })
 
   it('know that a quick veto changes what its zone does and until when, and nothing of another zone', () => {
-    const started = meaningOf(exchange('f1 15 b524 020103012600 00000040', ''))
+    const started = interpretTelegram(exchange('f1 15 b524 020103012600 00000040', ''))
     const keys = started?.kind === 'write' ? started.keys : []
-    const { specialFunction, quickVetoEndTime, quickVetoEndDate, quickVetoHours, roomTemperature } = ZONE
+    const { specialFunction, quickVetoEndTime, quickVetoEndDate, quickVetoHours, roomTemperature } = ZONE_REGISTERS
     for (const register of [specialFunction, quickVetoEndTime, quickVetoEndDate, quickVetoHours]) {
       expect(keys.filter((key) => key === registerKey(0x15, register, 1))).toHaveLength(1)
       expect(keys).not.toContain(registerKey(0x15, register, 0))
@@ -232,10 +246,10 @@ describe('read keys', () => {
 
   it('know that the temperature of one hot water slot is that of all, and the setpoint', () => {
     const untrue = (text: string): readonly ReadKey[] => {
-      const meaning = meaningOf(exchange(text, '00'))
+      const meaning = interpretTelegram(exchange(text, '00'))
       return meaning?.kind === 'write' ? meaning.keys : []
     }
-    const setpoint = registerKey(0x15, HOT_WATER.target)
+    const setpoint = registerKey(0x15, HOT_WATER_REGISTERS.target)
     const slots = (days: readonly number[]): readonly ReadKey[] =>
       [0xff, 0x00].flatMap((zone) => days.map((day) => timerKey(0x15, [0xa5, zone, 2, day, 0])))
     const counts = [0xff, 0x00].map((zone) => timerKey(0x15, [0xa4, zone, 2]))
@@ -252,17 +266,17 @@ describe('read keys', () => {
   })
 
   it('take meters from whoever tells them, asked or not', () => {
-    const told = meaningOf(exchange('10 fe b516 1003ffff04030032 00e0ce4a'))
-    const asked = meaningOf(exchange('f1 15 b516 1003ffff04030032', '03000004030032 00e0ce4a'))
+    const told = interpretTelegram(exchange('10 fe b516 1003ffff04030032 00e0ce4a'))
+    const asked = interpretTelegram(exchange('f1 15 b516 1003ffff04030032', '03000004030032 00e0ce4a'))
     expect(told).toEqual(asked)
     expect(told).toMatchObject({ key: energyKey([3, 4, 3, 0x00, 0x32]), payload: fromHex('00e0ce4a') })
-    expect(answerValue(energyKey([3, 4, 3, 0x00, 0x32]), new Uint8Array())).toEqual(new Uint8Array())
-    expect(meaningOf(exchange('10 fe 0700 f00d 54091806100321'))).toMatchObject({ key: CLOCK_KEY })
+    expect(extractAnswerValue(energyKey([3, 4, 3, 0x00, 0x32]), new Uint8Array())).toEqual(new Uint8Array())
+    expect(interpretTelegram(exchange('10 fe 0700 f00d 54091806100321'))).toMatchObject({ key: CLOCK_KEY })
   })
 
   it('leave alone what clears an error memory or takes over the display', () => {
-    expect(meaningOf(exchange('f1 08 b503 0201', '00'))).toBeUndefined()
-    expect(meaningOf(exchange('f1 08 b503 0003', '6400ffffffffffffffff'))).toBeUndefined()
+    expect(interpretTelegram(exchange('f1 08 b503 0201', '00'))).toBeUndefined()
+    expect(interpretTelegram(exchange('f1 08 b503 0003', '6400ffffffffffffffff'))).toBeUndefined()
   })
 
   it('understand nothing else, and never throw', () => {
@@ -273,8 +287,13 @@ describe('read keys', () => {
         (bytes, answer) => {
           const [source = 0, target = 0, primary = 0, secondary = 0, ...data] = bytes
           const telegram = { source, target, primary, secondary, data: Uint8Array.from(data) }
-          const meaning = meaningOf({ telegram, response: answer ?? undefined, commandRepeats: 0, responseRepeats: 0 })
-          expect(meaning === undefined || meaning.kind === 'write' || kindOf(meaning.key) > 0).toBe(true)
+          const meaning = interpretTelegram({
+            telegram,
+            response: answer ?? undefined,
+            commandRepeats: 0,
+            responseRepeats: 0,
+          })
+          expect(meaning === undefined || meaning.kind === 'write' || readKeyKind(meaning.key) > 0).toBe(true)
         },
       ),
     )
@@ -285,17 +304,17 @@ describe('energy selectors', () => {
   it.each(vectors.energy_dates)('write $date as in $from', ({ date, period, bytes }) => {
     const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
     const [low = 0, high = 0] = fromHex(bytes)
-    expect(energyDateText(PERIOD[period as 'day'], low, high)).toBe(date)
+    expect(energyDateText(ENERGY_PERIOD[period as 'day'], low, high)).toBe(date)
     // Months are only ever read, never asked for.
     const selectors = new Map<string, readonly number[]>([
-      ['day', daySelector(3, 0, { year, month, day })],
-      ['year', yearSelector(4, 3, year)],
+      ['day', encodeDaySelector(3, 0, { year, month, day })],
+      ['year', encodeYearSelector(4, 3, year)],
     ])
     expect((selectors.get(period) ?? [0, 0, 0, low, high]).slice(3)).toEqual([low, high])
   })
 
   it('ask for today and this year by the year that it is', () => {
-    expect(energySelectors({ year: 2026, month: 9, day: 19 })).toEqual(
+    expect(listEnergySelectors({ year: 2026, month: 9, day: 19 })).toEqual(
       expect.arrayContaining([
         [1, 3, 3, 0x33, 0x35],
         [3, 3, 3, 0x00, 0x34],
@@ -306,7 +325,8 @@ describe('energy selectors', () => {
 
 describe('presence', () => {
   const play = (...found: readonly boolean[]): boolean | undefined =>
-    found.reduce<ReturnType<typeof look> | undefined>((before, each) => look(before, each), undefined)?.present
+    found.reduce<ReturnType<typeof stepPresence> | undefined>((before, each) => stepPresence(before, each), undefined)
+      ?.present
 
   it('believes the first look, and afterwards two to appear and three to go', () => {
     expect(play(true)).toBe(true)
@@ -319,32 +339,32 @@ describe('presence', () => {
 })
 
 describe('shadow', () => {
-  const KEY = registerKey(0x15, SYSTEM.outdoorTemperature)
+  const KEY = registerKey(0x15, SYSTEM_REGISTERS.outdoorTemperature)
   const VALUE = fromHex('01007300 00507b41')
 
   it('tells a change from the same again', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     expect(shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })).toBe('changed')
     expect(shadow.apply(KEY, VALUE, { atMs: AT + 1, source: 'passive' })).toBe('same')
     expect(shadow.get(KEY)).toMatchObject({ atMs: AT + 1, source: 'passive', state: 'present' })
   })
 
   it('lets no older answer replace a newer one, and prefers our own at one moment', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })
     expect(shadow.apply(KEY, new Uint8Array(8), { atMs: AT - 1, source: 'poll' })).toBe('stale_timestamp')
     expect(shadow.apply(KEY, new Uint8Array(8), { atMs: AT, source: 'passive' })).toBe('stale_timestamp')
   })
 
   it('takes an answer from long ago for a clock that was set back, and believes it', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })
     expect(shadow.apply(KEY, VALUE, { atMs: AT - 3_600_000, source: 'passive' })).toBe('same')
     expect(shadow.get(KEY)?.atMs).toBe(AT - 3_600_000)
   })
 
   it('does not believe an answer to a question asked before a change', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     shadow.apply(KEY, VALUE, { atMs: AT, source: 'poll' })
     const askedAt = shadow.generation(KEY)
     shadow.invalidate(KEY)
@@ -354,7 +374,7 @@ describe('shadow', () => {
   })
 
   it('remembers that something is not there', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     shadow.apply(KEY, new Uint8Array(), { atMs: AT, source: 'poll' })
     expect(shadow.get(KEY)?.state).toBe('tombstone')
     shadow.compact(AT + SHADOW_LIMITS.tombstoneMs)
@@ -364,7 +384,7 @@ describe('shadow', () => {
   })
 
   it('holds a bounded number of values, and keeps what is pinned', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     const keys = Array.from({ length: SHADOW_LIMITS.capacity + 100 }, (_, index) => boilerKey(0x08, index))
     shadow.pin(keys.slice(0, 50))
     for (const key of keys) shadow.apply(key, VALUE, { atMs: AT, source: 'passive' })
@@ -374,7 +394,7 @@ describe('shadow', () => {
   })
 
   it('says when more is wanted than fits, and when it does not keep up', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     const keys = Array.from({ length: SHADOW_LIMITS.staticPins + 1 }, (_, index) => boilerKey(0x08, index))
     shadow.pin(keys)
     expect(shadow.pinnedBudgetDegraded).toBe(true)
@@ -389,7 +409,7 @@ describe('shadow', () => {
   })
 
   it('keeps what a write has to be held against for a while', () => {
-    const shadow = new Shadow()
+    const shadow = new RegisterShadow()
     shadow.confirm(KEY, AT)
     shadow.apply(KEY, VALUE, { atMs: AT, source: 'write_confirm' })
     expect(shadow.counts()).toMatchObject({ confirmPins: 1, evictable: 0 })
@@ -410,7 +430,7 @@ describe('telegrams recorded on real buses', () => {
       const { data } = decoded.value.telegram
       const register = findRegister(data[0] ?? 0, data[2] ?? 0, (data[4] ?? 0) + 256 * (data[5] ?? 0))
       if (register === undefined) continue
-      const value = decodeValue(register.type, (decoded.value.response ?? new Uint8Array()).subarray(4))
+      const value = decodeRegisterValue(register.type, (decoded.value.response ?? new Uint8Array()).subarray(4))
       expect({ wire, value: Number(value) }).toEqual({ wire, value: expect.closeTo(Number(printed), 2) })
       compared++
     }

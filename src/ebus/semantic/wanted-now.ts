@@ -10,9 +10,9 @@
 import { busTime, dateText } from './bus-clock.ts'
 import type { BusTime } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
-import { ZONE } from './register-map.ts'
+import { ZONE_REGISTERS } from './register-map.ts'
 import type { DaySlot } from './schedule.ts'
-import { knownProgram } from './schedule-reads.ts'
+import { readKnownProgram } from './schedule-reads.ts'
 
 export const WANTED_REASONS = [
   'system_off',
@@ -46,7 +46,7 @@ export interface WantedNow {
   readonly celsius: number | undefined
 }
 
-export function wantedNow(
+export function computeWantedNow(
   reader: PlaneReader,
   orders: ZoneOrders,
   {
@@ -56,11 +56,12 @@ export function wantedNow(
   }: { readonly instance: number; readonly dayCelsius: number | undefined; readonly nowMs: number },
 ): WantedNow {
   const because = (reason: WantedReason, celsius?: number): WantedNow => ({ reason, celsius, slot: undefined })
-  const night = reader.peek(ZONE.nightSetpoint, instance)
+  const night = reader.peek(ZONE_REGISTERS.nightSetpoint, instance)
   if (orders.systemOff) return because('system_off')
   if (orders.mode === 'off') return because('zone_off')
-  if (orders.special === 'quick_veto') return because('quick_veto', reader.peek(ZONE.quickVetoSetpoint, instance))
-  if (orders.onHoliday) return because('holiday', reader.peek(ZONE.holidaySetpoint, instance))
+  if (orders.special === 'quick_veto')
+    return because('quick_veto', reader.peek(ZONE_REGISTERS.quickVetoSetpoint, instance))
+  if (orders.onHoliday) return because('holiday', reader.peek(ZONE_REGISTERS.holidaySetpoint, instance))
   if (orders.special !== 'none') return because(orders.special)
   if (orders.mode === 'manual') return because('manual', dayCelsius)
   if (orders.mode === 'night') return because('night_mode', night)
@@ -75,7 +76,9 @@ export function wantedNow(
 
 /** Whether today is one of the days of a holiday, both ends included. */
 export function isHoliday(reader: PlaneReader, instance: number, nowMs: number): boolean {
-  const [start, end] = [ZONE.holidayStart, ZONE.holidayEnd].map((register) => reader.reading(register, instance)?.value)
+  const [start, end] = [ZONE_REGISTERS.holidayStart, ZONE_REGISTERS.holidayEnd].map(
+    (register) => reader.reading(register, instance)?.value,
+  )
   const time = busTime(reader.shadow, nowMs)
   if (time === undefined || typeof start !== 'string' || typeof end !== 'string') return false
   const today = dateText(time)
@@ -85,7 +88,7 @@ export function isHoliday(reader: PlaneReader, instance: number, nowMs: number):
 function daySlots(reader: PlaneReader, zone: number, { weekday }: BusTime): readonly DaySlot[] | undefined {
   const { regulator } = reader.topology
   if (regulator === undefined || regulator.timers === undefined || regulator.timers === 'none') return undefined
-  return knownProgram(regulator, { zone, channel: 'heating' }, reader.shadow)?.days[weekday]
+  return readKnownProgram(regulator, { zone, channel: 'heating' }, reader.shadow)?.days[weekday]
 }
 
 function slotText({ startMinute, endMinute }: DaySlot): string {

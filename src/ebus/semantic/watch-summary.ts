@@ -12,11 +12,11 @@ import type { ReadKey } from './read-key.ts'
 import type { PlannedRead } from './read-plan.ts'
 import type { FreshnessClass } from './register.ts'
 import { FRESHNESS_CLASSES } from './register.ts'
-import { MAP_SIZE } from './register-map.ts'
-import type { Shadow } from './shadow.ts'
+import { REGISTER_MAP_SIZE } from './register-map.ts'
+import type { RegisterShadow } from './shadow.ts'
 
 export interface WatchParts {
-  readonly shadow: Shadow
+  readonly shadow: RegisterShadow
   readonly plan: readonly PlannedRead[]
   /** Keys that tools have read lately. */
   readonly tooling: ReadonlySet<ReadKey>
@@ -55,7 +55,7 @@ export function watchSummaryJson({ shadow, plan, tooling, flags }: WatchParts): 
       pin_classes: classes({ static: staticPins, write_confirm: confirmPins, evictable }),
     },
     activation_counts: {
-      catalog_descriptors: MAP_SIZE + BOILER_MAP_SIZE,
+      catalog_descriptors: REGISTER_MAP_SIZE + BOILER_MAP_SIZE,
       active_keys: plan.length,
       source_classes: classes({ poller: plan.length, write_confirm: confirmPins, tooling: tooling.size, operator: 0 }),
     },

@@ -5,12 +5,20 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { circuitTypeText } from './circuits.ts'
-import { PlaneReader, known } from './plane-reader.ts'
-import type { Plane, PlaneParts, Reading } from './plane-reader.ts'
-import type { Register } from './register.ts'
-import { CIRCUIT, INSTANCES, REGULATOR_GROUP, SYSTEM, THERMOSTAT_GROUP, ZONE, remoteRegisters } from './register-map.ts'
+import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
+import type { SemanticPlane, PlaneParts, PlaneReading } from './plane-reader.ts'
+import type { RegulatorRegister } from './register.ts'
+import {
+  CIRCUIT_REGISTERS,
+  INSTANCE_COUNTS,
+  REGULATOR_GROUP,
+  SYSTEM_REGISTERS,
+  THERMOSTAT_GROUP,
+  ZONE_REGISTERS,
+  remoteRegisters,
+} from './register-map.ts'
 import type { ZoneOrders } from './wanted-now.ts'
-import { isHoliday, wantedNow } from './wanted-now.ts'
+import { isHoliday, computeWantedNow } from './wanted-now.ts'
 
 /** Values of 03/0006; 700 controllers call 2 day and have a 3, night. */
 const MODE = { off: 0, auto: 1, manual: 2, night: 3 } as const
@@ -23,7 +31,7 @@ const COOLING = 2
 const VALVE_OPEN = 1
 const HIGHEST_MAPPING = 0x20
 
-export function zonesPlane(parts: PlaneParts, nowMs: number): Plane {
+export function zonesPlane(parts: PlaneParts, nowMs: number): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (!parts.topology.zonesKnown) return reader.plane(null)
   const zones = parts.topology.zones().map((instance) => zone(reader, instance, nowMs))
@@ -36,9 +44,10 @@ export function zoneId(instance: number): string {
 
 /** In one register, or in two with six letters each: whichever holds more of it. */
 export function zoneName(reader: PlaneReader, instance: number): string {
-  const part = (register: Register): string => reader.text(`${zoneId(instance)}.name`, register, instance) ?? ''
-  const short = part(ZONE.name).trim()
-  const long = `${part(ZONE.namePart1)}${part(ZONE.namePart2)}`.trim()
+  const part = (register: RegulatorRegister): string =>
+    reader.text(`${zoneId(instance)}.name`, register, instance) ?? ''
+  const short = part(ZONE_REGISTERS.name).trim()
+  const long = `${part(ZONE_REGISTERS.namePart1)}${part(ZONE_REGISTERS.namePart2)}`.trim()
   const name = long.length > short.length ? long : short
   return name === '' ? `Zone ${instance + 1}` : name
 }
@@ -47,31 +56,31 @@ function zone(reader: PlaneReader, instance: number, nowMs: number): JsonObject 
   const id = zoneId(instance)
   const state = (field: string): string => `${id}.state.${field}`
   const config = (field: string): string => `${id}.config.${field}`
-  const mapping = reader.number(config('room_temperature_zone_mapping'), ZONE.sensorMapping, instance)
+  const mapping = reader.number(config('room_temperature_zone_mapping'), ZONE_REGISTERS.sensorMapping, instance)
   const circuit = associatedCircuit(reader, mapping, instance)
-  const mode = reader.number(config('operating_mode'), ZONE.operatingMode, instance)
-  const special = reader.number(state('special_function'), ZONE.specialFunction, instance)
-  const valve = reader.number(state('hvac_action'), ZONE.valve, instance)
-  const cooling = reader.peek(CIRCUIT.state, circuit) === COOLING
-  const canCool = reader.reading(CIRCUIT.coolingEnabled, circuit)?.value === true
-  const type = reader.peek(CIRCUIT.type, circuit)
+  const mode = reader.number(config('operating_mode'), ZONE_REGISTERS.operatingMode, instance)
+  const special = reader.number(state('special_function'), ZONE_REGISTERS.specialFunction, instance)
+  const valve = reader.number(state('hvac_action'), ZONE_REGISTERS.valve, instance)
+  const cooling = reader.peek(CIRCUIT_REGISTERS.state, circuit) === COOLING
+  const canCool = reader.reading(CIRCUIT_REGISTERS.coolingEnabled, circuit)?.value === true
+  const type = reader.peek(CIRCUIT_REGISTERS.type, circuit)
   const quickVeto = isQuickVeto(reader, special)
   const onHoliday = isHoliday(reader, instance, nowMs)
-  const holidayStart = reader.text(config('holiday_start_date'), ZONE.holidayStart, instance)
+  const holidayStart = reader.text(config('holiday_start_date'), ZONE_REGISTERS.holidayStart, instance)
   // Times of a holiday that nobody has set are midnight, and mean nothing.
-  const holidayTime = (field: string, register: Register): string | undefined =>
+  const holidayTime = (field: string, register: RegulatorRegister): string | undefined =>
     holidayStart === undefined ? undefined : reader.text(config(field), register, instance)
   return {
     id,
     name: zoneName(reader, instance),
-    state: known({
+    state: withoutUnknowns({
       current_temp_c: roomValue(reader, 'roomTemperature', { path: state('current_temp_c'), instance, mapping }),
       current_humidity_pct: roomValue(reader, 'humidity', { path: state('current_humidity_pct'), instance, mapping }),
       hvac_action: valve === undefined ? undefined : valve !== VALVE_OPEN ? 'idle' : cooling ? 'cooling' : 'heating',
       special_function: special === undefined ? undefined : String(special),
       ...wantedFields(reader, ordersOf(reader, { mode, special, quickVeto, onHoliday }), { instance, nowMs }),
     }),
-    config: known({
+    config: withoutUnknowns({
       operating_mode: modeText(mode, cooling),
       preset: presetText(mode, { special, quickVeto, onHoliday }),
       target_temp_c: targetOf(reader, config('target_temp_c'), instance),
@@ -80,16 +89,16 @@ function zone(reader: PlaneReader, instance: number, nowMs: number): JsonObject 
       associated_circuit: circuit,
       room_temperature_zone_mapping: mapping,
       day_setpoint_c: reader.number(config('day_setpoint_c'), dayRegister(reader, instance), instance),
-      night_setpoint_c: reader.number(config('night_setpoint_c'), ZONE.nightSetpoint, instance),
+      night_setpoint_c: reader.number(config('night_setpoint_c'), ZONE_REGISTERS.nightSetpoint, instance),
       quick_veto: quickVeto,
-      quick_veto_setpoint_c: reader.number(config('quick_veto_setpoint_c'), ZONE.quickVetoSetpoint, instance),
-      quick_veto_duration_h: reader.number(config('quick_veto_duration_h'), ZONE.quickVetoHours, instance),
+      quick_veto_setpoint_c: reader.number(config('quick_veto_setpoint_c'), ZONE_REGISTERS.quickVetoSetpoint, instance),
+      quick_veto_duration_h: reader.number(config('quick_veto_duration_h'), ZONE_REGISTERS.quickVetoHours, instance),
       quick_veto_expiry: quickVeto ? vetoExpiry(reader, config('quick_veto_expiry'), instance) : undefined,
       holiday_start_date: holidayStart,
-      holiday_end_date: reader.text(config('holiday_end_date'), ZONE.holidayEnd, instance),
-      holiday_setpoint_c: reader.number(config('holiday_setpoint_c'), ZONE.holidaySetpoint, instance),
-      holiday_start_time: holidayTime('holiday_start_time', ZONE.holidayStartTime),
-      holiday_end_time: holidayTime('holiday_end_time', ZONE.holidayEndTime),
+      holiday_end_date: reader.text(config('holiday_end_date'), ZONE_REGISTERS.holidayEnd, instance),
+      holiday_setpoint_c: reader.number(config('holiday_setpoint_c'), ZONE_REGISTERS.holidaySetpoint, instance),
+      holiday_start_time: holidayTime('holiday_start_time', ZONE_REGISTERS.holidayStartTime),
+      holiday_end_time: holidayTime('holiday_end_time', ZONE_REGISTERS.holidayEndTime),
     }),
   }
 }
@@ -101,9 +110,9 @@ function zone(reader: PlaneReader, instance: number, nowMs: number): JsonObject 
 function associatedCircuit(reader: PlaneReader, mapping: number | undefined, instance: number): number {
   if (mapping === undefined || mapping < 1 || mapping > HIGHEST_MAPPING) return instance
   const mapped = mapping - 1
-  const isActive = (circuit: number): boolean => (reader.peek(CIRCUIT.type, circuit) ?? 0) !== 0
+  const isActive = (circuit: number): boolean => (reader.peek(CIRCUIT_REGISTERS.type, circuit) ?? 0) !== 0
   if (!reader.topology.circuitsKnown || isActive(mapped)) return mapped
-  const index = reader.peek(ZONE.index, instance)
+  const index = reader.peek(ZONE_REGISTERS.index, instance)
   return index !== undefined && isActive(index) ? index : instance
 }
 
@@ -123,7 +132,7 @@ function ordersOf(reader: PlaneReader, { mode, special, quickVeto, onHoliday }: 
     [SPECIAL.dayAtHome, 'day_at_home'],
   ])
   return {
-    systemOff: reader.reading(SYSTEM.systemOff)?.value === true,
+    systemOff: reader.reading(SYSTEM_REGISTERS.systemOff)?.value === true,
     mode: MODE_WORDS[mode ?? MODE.auto] ?? 'auto',
     special: quickVeto ? 'quick_veto' : (words.get(special ?? 0) ?? 'none'),
     onHoliday,
@@ -137,8 +146,8 @@ function wantedFields(
   { instance, nowMs }: { readonly instance: number; readonly nowMs: number },
 ): Readonly<Record<string, Json | undefined>> {
   const dayCelsius = reader.peek(dayRegister(reader, instance), instance)
-  const wanted = wantedNow(reader, orders, { instance, dayCelsius, nowMs })
-  const told = reader.number(`${zoneId(instance)}.state.wanted_now_c`, ZONE.currentSetpoint, instance)
+  const wanted = computeWantedNow(reader, orders, { instance, dayCelsius, nowMs })
+  const told = reader.number(`${zoneId(instance)}.state.wanted_now_c`, ZONE_REGISTERS.currentSetpoint, instance)
   return { wanted_now_c: told ?? wanted.celsius, wanted_because: wanted.reason, wanted_slot: wanted.slot }
 }
 
@@ -164,14 +173,16 @@ function allowedModes(type: number, canCool: boolean): readonly string[] {
 /** What the room shall be by day, or, where that is not known, what it shall be now. */
 function targetOf(reader: PlaneReader, path: string, instance: number): number | undefined {
   const day = reader.number(path, dayRegister(reader, instance), instance)
-  return day ?? reader.number(path, ZONE.currentSetpoint, instance)
+  return day ?? reader.number(path, ZONE_REGISTERS.currentSetpoint, instance)
 }
 
 /** Where this regulator keeps the setpoint by day; one of an unknown family shows it by which of the two it answers. */
-export function dayRegister(reader: PlaneReader, instance: number): Register {
-  if (reader.topology.regulator?.timers === 'b524') return ZONE.earlierDaySetpoint
-  const answers = (register: Register): boolean => reader.reading(register, instance) !== undefined
-  return !answers(ZONE.daySetpoint) && answers(ZONE.earlierDaySetpoint) ? ZONE.earlierDaySetpoint : ZONE.daySetpoint
+export function dayRegister(reader: PlaneReader, instance: number): RegulatorRegister {
+  if (reader.topology.regulator?.timers === 'b524') return ZONE_REGISTERS.earlierDaySetpoint
+  const answers = (register: RegulatorRegister): boolean => reader.reading(register, instance) !== undefined
+  return !answers(ZONE_REGISTERS.daySetpoint) && answers(ZONE_REGISTERS.earlierDaySetpoint)
+    ? ZONE_REGISTERS.earlierDaySetpoint
+    : ZONE_REGISTERS.daySetpoint
 }
 
 function isQuickVeto(reader: PlaneReader, special: number | undefined): boolean {
@@ -179,8 +190,8 @@ function isQuickVeto(reader: PlaneReader, special: number | undefined): boolean 
 }
 
 function vetoExpiry(reader: PlaneReader, path: string, instance: number): string | undefined {
-  const date = reader.text(path, ZONE.quickVetoEndDate, instance)
-  const time = reader.text(path, ZONE.quickVetoEndTime, instance)
+  const date = reader.text(path, ZONE_REGISTERS.quickVetoEndDate, instance)
+  const time = reader.text(path, ZONE_REGISTERS.quickVetoEndTime, instance)
   return date === undefined || time === undefined ? undefined : `${date}T${time}`
 }
 
@@ -194,9 +205,9 @@ function roomValue(
     mapping,
   }: { readonly path: string; readonly instance: number; readonly mapping: number | undefined },
 ): number | undefined {
-  const own = reader.number(path, ZONE[field], instance)
-  if (own !== undefined || mapping === undefined || mapping < 1 || mapping > INSTANCES) return own
-  const thermostat: Reading | undefined =
+  const own = reader.number(path, ZONE_REGISTERS[field], instance)
+  if (own !== undefined || mapping === undefined || mapping < 1 || mapping > INSTANCE_COUNTS) return own
+  const thermostat: PlaneReading | undefined =
     mapping === 1
       ? reader.reading(remoteRegisters(REGULATOR_GROUP)[field])
       : reader.reading(remoteRegisters(THERMOSTAT_GROUP)[field], mapping - 1)

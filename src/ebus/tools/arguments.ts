@@ -34,7 +34,7 @@ export const consistencyArgument = z
   })
   .exactOptional()
 
-export type Consistency = { readonly mode?: 'LIVE' | 'SNAPSHOT'; readonly snapshot_id?: string } | undefined
+export type ReadConsistency = { readonly mode?: 'LIVE' | 'SNAPSHOT'; readonly snapshot_id?: string } | undefined
 
 /** What every reading tool takes. */
 export const viewArguments = { consistency: consistencyArgument, bus: busArgument }
@@ -47,14 +47,14 @@ export const detailArgument = z
 /** 0 to 255, though 253 is the last that a device can have: a wrong one is answered as NOT_FOUND, not as a mistake. */
 export const addressArgument = z.int().min(0).max(255).describe('The device: any of its addresses on the bus.')
 /** Spec 1: left out it means all that is kept, which the stores bound (docs/adr/0100). */
-export const limitArgument = z
+export const busLimitArgument = z
   .int()
   .min(1)
   .exactOptional()
   .describe('Only the newest so many; all that are kept if left out, which can be long. `count` says how many.')
 
 /** Bounded, since keys are kept for a day (guard.idempotencyHours). */
-export const idempotencyKeyArgument = z
+export const ebusKeyArgument = z
   .string()
   .trim()
   .min(1)

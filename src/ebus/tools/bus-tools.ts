@@ -8,15 +8,15 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import { limitArgument, viewArguments } from './arguments.ts'
+import { busLimitArgument, viewArguments } from './arguments.ts'
 import { busMessages, busPeriodicity, busSpecimens, busSummary, watchSummary } from './bus-schemas.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import type { House } from './house.ts'
-import { look } from './house.ts'
-import type { View } from './view.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { resolveView } from './ebus-tools.ts'
+import type { EbusView } from './ebus-view.ts'
 
 const common = { effect: 'reads', family: ebusFamily } as const
-const listInput = z.strictObject({ limit: limitArgument, ...viewArguments })
+const listInput = z.strictObject({ limit: busLimitArgument, ...viewArguments })
 
 const summaryTool = defineTool({
   ...common,
@@ -25,7 +25,7 @@ const summaryTool = defineTool({
   description:
     'Whether the bus can be heard and how far that is to be relied on, who talks, what went wrong, and what happened to the adapter lately.',
   input: z.strictObject(viewArguments),
-  output: answered(busSummary),
+  output: ebusOutputSchema(busSummary),
 })
 
 const messagesTool = defineTool({
@@ -38,7 +38,7 @@ const messagesTool = defineTool({
     ...listInput.shape,
     payload: z.boolean().default(false).describe('The bytes of every telegram, not only of those nobody knows.'),
   }),
-  output: answered(busMessages),
+  output: ebusOutputSchema(busMessages),
 })
 
 const periodicityTool = defineTool({
@@ -48,7 +48,7 @@ const periodicityTool = defineTool({
   description:
     'For every kind of telegram that others send: when it was last seen and at which intervals. All that are kept, up to 256 kinds; `limit` gives the newest so many.',
   input: listInput,
-  output: answered(busPeriodicity),
+  output: ebusOutputSchema(busPeriodicity),
 })
 
 const specimensTool = defineTool({
@@ -61,7 +61,7 @@ const specimensTool = defineTool({
     ...listInput.shape,
     family: z.string().trim().toUpperCase().max(16).exactOptional().describe('Only this service, such as B512.'),
   }),
-  output: answered(busSpecimens),
+  output: ebusOutputSchema(busSpecimens),
 })
 
 const watchTool = defineTool({
@@ -70,34 +70,34 @@ const watchTool = defineTool({
   title: 'Read what is being watched',
   description: 'How many values are kept, why, how fresh they have to be, and whether that still fits.',
   input: z.strictObject(viewArguments),
-  output: answered(watchSummary),
+  output: ebusOutputSchema(watchSummary),
 })
 
-export function busTools(house: House): readonly Capability[] {
+export function createEbusBusTools(house: EbusTools): readonly Capability[] {
   return [
     summaryTool.handledBy(async (wish, call) => {
-      const looked = look(house, wish, call)
+      const looked = resolveView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       return ok({ data: answer(view.summary()) })
     }),
 
     messagesTool.handledBy(async ({ limit, payload, ...wish }, call) => {
-      const looked = look(house, wish, call)
+      const looked = resolveView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       return ok({ data: answer(messageList(view, { limit, payload })) })
     }),
 
     periodicityTool.handledBy(async ({ limit, ...wish }, call) => {
-      const looked = look(house, wish, call)
+      const looked = resolveView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       return ok({ data: answer(list(view.status(), view.periodicity(), view.capacity.periodicity, limit)) })
     }),
 
     specimensTool.handledBy(async ({ limit, family, ...wish }, call) => {
-      const looked = look(house, wish, call)
+      const looked = resolveView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       // Newest first, unlike the two lists of the freeze, so `limit` cuts at the other end.
@@ -108,10 +108,10 @@ export function busTools(house: House): readonly Capability[] {
 }
 
 /** Only where overheard values are used at all; otherwise there is nothing to watch. */
-export function watchTools(house: House): readonly Capability[] {
+export function createWatchTools(house: EbusTools): readonly Capability[] {
   return [
     watchTool.handledBy(async (wish, call) => {
-      const looked = look(house, wish, call)
+      const looked = resolveView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       return ok({ data: answer(view.watch()) })
@@ -121,7 +121,7 @@ export function watchTools(house: House): readonly Capability[] {
 
 /** Also behind the resource: both leave bytes out unless they are asked for or are all there is. */
 export function messageList(
-  view: View,
+  view: EbusView,
   { limit, payload }: { readonly limit: number | undefined; readonly payload: boolean },
 ): JsonObject {
   const { items, ...rest } = list(view.status(), view.messages(), view.capacity.messages, limit)

@@ -2,20 +2,20 @@
 import { describe, expect, it } from 'vitest'
 import { listeningInstallation } from '../../../test/listening-installation.ts'
 import { fromHex } from '../../core/bytes.ts'
-import type { Installation } from '../installation.ts'
+import type { HeatingInstallation } from '../installation.ts'
 import { registerKey } from '../semantic/read-key.ts'
-import { CIRCUIT, ZONE } from '../semantic/register-map.ts'
+import { CIRCUIT_REGISTERS, ZONE_REGISTERS } from '../semantic/register-map.ts'
 import type { ChangeView } from './change-view.ts'
 import { changeView } from './change-view.ts'
 
 const REGULATOR = 0x15
 
-function house(): Installation {
+function house(): HeatingInstallation {
   const installation = listeningInstallation()
   const learn = (key: number, payload: string): boolean =>
     installation.learn(key, fromHex(payload), { atMs: 1, nowMs: 1, source: 'poll' })
-  learn(registerKey(REGULATOR, CIRCUIT.heatingCurve, 0), '02020f00 9a99993f')
-  learn(registerKey(REGULATOR, ZONE.daySetpoint, 1), '02032200 0000a841')
+  learn(registerKey(REGULATOR, CIRCUIT_REGISTERS.heatingCurve, 0), '02020f00 9a99993f')
+  learn(registerKey(REGULATOR, ZONE_REGISTERS.daySetpoint, 1), '02032200 0000a841')
   return installation
 }
 

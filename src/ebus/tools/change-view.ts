@@ -7,13 +7,13 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { BusRequest } from '../adapter/bus.ts'
-import type { Installation } from '../installation.ts'
+import type { HeatingInstallation } from '../installation.ts'
 import { nameBoilerRegister } from '../semantic/boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from '../semantic/decoded-field.ts'
-import { meaningOf } from '../semantic/read-key.ts'
-import { isWhole } from '../semantic/register.ts'
+import { interpretTelegram } from '../semantic/read-key.ts'
+import { isWholeNumberType } from '../semantic/register.ts'
 import { nameRegister } from '../semantic/register-name.ts'
-import type { Exchange } from '../wire/telegram.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
 
 export interface ChangeView {
   readonly label: string
@@ -23,7 +23,7 @@ export interface ChangeView {
 
 /** `undefined` where nobody knows what it changes. `look` is the data of the telegram that reads the same. */
 export function changeView(
-  installation: Installation,
+  installation: HeatingInstallation,
   request: BusRequest,
   look: Uint8Array | undefined,
 ): ChangeView | undefined {
@@ -37,13 +37,13 @@ export function changeView(
   return { label, values: { before, after } }
 }
 
-function exchangeOf(request: BusRequest, response: Uint8Array): Exchange {
+function exchangeOf(request: BusRequest, response: Uint8Array): TelegramExchange {
   return { telegram: { ...request, source: 0x00 }, response, commandRepeats: 0, responseRepeats: 0 }
 }
 
 /** As it is remembered: a person is not kept waiting for the bus. */
-function lastAnswer(installation: Installation, request: BusRequest): DecodedTelegram | undefined {
-  const meaning = meaningOf(exchangeOf(request, new Uint8Array()))
+function lastAnswer(installation: HeatingInstallation, request: BusRequest): DecodedTelegram | undefined {
+  const meaning = interpretTelegram(exchangeOf(request, new Uint8Array()))
   const entry = meaning?.kind === 'value' ? installation.shadow.get(meaning.key) : undefined
   return entry?.state === 'present' ? installation.decode(exchangeOf(request, entry.payload)) : undefined
 }
@@ -54,7 +54,7 @@ function isExact({ secondary, data }: BusRequest): boolean {
   switch (secondary) {
     case 0x24: {
       const register = first === 0x02 || first === 0x06 ? nameRegister(first, third, high * 256 + low) : undefined
-      return register !== undefined && isWhole(register.type, data.subarray(6))
+      return register !== undefined && isWholeNumberType(register.type, data.subarray(6))
     }
     case 0x09:
       return nameBoilerRegister(second * 256 + third)?.register.coding.length === data.length - 3

@@ -14,16 +14,16 @@ import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
-import { addressText } from '../observe/observation.ts'
+import { formatBusAddress } from '../observe/observation.ts'
 import { VAILLANT } from '../registry/identity.ts'
 import type { ConfigField } from '../semantic/config-field.ts'
 import { BOILER_FIELDS, SYSTEM_FIELDS, configFieldName, parseConfigValue } from '../semantic/config-field.ts'
-import type { RegisterValue } from '../semantic/register.ts'
-import { busArgument, idempotencyKeyArgument } from './arguments.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import { badArgument, readFault, withdrawn, writeFault } from './faults.ts'
-import type { House } from './house.ts'
-import { besideLive, busLock, busOf } from './house.ts'
+import type { RegulatorValue } from '../semantic/register.ts'
+import { busArgument, ebusKeyArgument } from './arguments.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { ebusArgumentFault, busReadFault, withdrawnBusFault, busWriteFault } from './faults.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
 
 const TELEGRAM_MS = 4_000
 
@@ -36,13 +36,13 @@ const input = z.strictObject({
     .describe('As the plane names it under `config`, in either spelling of names.'),
   value: z.union([z.string().trim().max(32), z.number(), z.boolean()]),
   dryRun: z.boolean().exactOptional().describe('Say what would be changed, and change nothing.'),
-  idempotency_key: idempotencyKeyArgument.exactOptional(),
+  idempotency_key: ebusKeyArgument.exactOptional(),
   bus: busArgument,
 })
 type ConfigWish = z.output<typeof input>
 
 const shown = z.union([z.string(), z.number(), z.boolean()]).nullable()
-const output = answered(
+const output = ebusOutputSchema(
   z.object({
     success: z.boolean().describe('Whether the device has it now.'),
     field: z.string(),
@@ -88,11 +88,11 @@ interface PlannedConfig {
   readonly address: number
   readonly name: string
   readonly field: ConfigField
-  readonly value: RegisterValue
+  readonly value: RegulatorValue
   readonly bytes: Uint8Array
 }
 
-export function configTools(house: House): readonly Capability[] {
+export function configTools(house: EbusTools): readonly Capability[] {
   return TOOLS.map((tool) =>
     defineChange({
       name: tool.name,
@@ -103,7 +103,7 @@ export function configTools(house: House): readonly Capability[] {
       effect: 'sensitive',
       idempotent: true,
       family: ebusFamily,
-      lock: (body: JsonObject): string => busLock(house, body),
+      lock: (body: JsonObject): string => busLockKey(house, body),
       plan: (wish) => planConfig(house, tool, wish),
       assess,
       act: (planned, _wish, call) => setConfig(house, planned, call),
@@ -112,16 +112,16 @@ export function configTools(house: House): readonly Capability[] {
   )
 }
 
-function planConfig(house: House, tool: ConfigTool, wish: ConfigWish): Result<PlannedConfig, Fault> {
-  const heating = busOf(house, wish.bus)
+function planConfig(house: EbusTools, tool: ConfigTool, wish: ConfigWish): Result<PlannedConfig, Fault> {
+  const heating = findBus(house, wish.bus)
   if (!heating.ok) return heating
   const name = configFieldName(wish.field)
   const field = Object.hasOwn(tool.fields, name) ? tool.fields[name] : undefined
-  if (field === undefined) return fail(badArgument('field', `one of ${Object.keys(tool.fields).join(', ')}`))
+  if (field === undefined) return fail(ebusArgumentFault('field', `one of ${Object.keys(tool.fields).join(', ')}`))
   const value = parseConfigValue(field, wish.value)
-  if (!value.ok) return fail(badArgument('value', value.fault))
+  if (!value.ok) return fail(ebusArgumentFault('value', value.fault))
   const bytes = field.encode(value.value)
-  if (bytes === undefined) return fail(badArgument('value', 'does not fit the setting'))
+  if (bytes === undefined) return fail(ebusArgumentFault('value', 'does not fit the setting'))
   const address = tool.device(heating.value)
   if (address === undefined) return fail({ kind: 'offline', code: 'BUS_UNAVAILABLE', message: tool.absent })
   return ok({ heating: heating.value, address, name, field, value: value.value, bytes })
@@ -133,7 +133,7 @@ function assess({ heating, address, name, field, value }: PlannedConfig, wish: C
   return {
     effect: 'sensitive',
     reasons: [],
-    target: `ebus:${heating.id}:${addressText(address)}/${field.actuator}`,
+    target: `ebus:${heating.id}:${formatBusAddress(address)}/${field.actuator}`,
     label: `${name.replaceAll('_', ' ')}: ${String(value)}${field.unit === undefined ? '' : ` ${field.unit}`}`,
     keyedChange: { bus: heating.id, field: name, value },
     preview: { field: name, before: before ?? null, after: value },
@@ -142,19 +142,19 @@ function assess({ heating, address, name, field, value }: PlannedConfig, wish: C
   }
 }
 
-async function setConfig(house: House, planned: PlannedConfig, call: Call): Promise<Outcome> {
+async function setConfig(house: EbusTools, planned: PlannedConfig, call: Call): Promise<Outcome> {
   const { heating, address, name, field, value, bytes } = planned
   const telegram = { deadlineMs: TELEGRAM_MS, caller: accountKey(call.caller) }
   const look = { ...telegram, maxAgeMs: 0, source: 'write_confirm' } as const
   return heating.exclusively(async () => {
-    if (call.signal.aborted) return fail(withdrawn())
+    if (call.signal.aborted) return fail(withdrawnBusFault())
     const before = await heating.read(field.key(address), look)
     // What is not known beforehand cannot be put back: nothing is changed then.
-    if (!before.ok) return fail(readFault(before.fault, address))
+    if (!before.ok) return fail(busReadFault(before.fault, address))
     const answer = (success: boolean, more: JsonObject): Outcome =>
       ok({
         data: {
-          ...besideLive(house, heating, house.clock.now()),
+          ...liveMeta(house, heating, house.clock.now()),
           data: {
             success,
             field: name,
@@ -168,7 +168,7 @@ async function setConfig(house: House, planned: PlannedConfig, call: Call): Prom
     if (call.rehearsal) return answer(false, { dry_run: true })
     const request = { target: address, primary: VAILLANT, secondary: field.secondary, data: field.command(bytes) }
     const sent = await heating.send(request, { ...telegram, signal: call.signal, repeatable: false })
-    if (!sent.ok) return fail(writeFault(sent.fault, address))
+    if (!sent.ok) return fail(busWriteFault(sent.fault, address))
     const after = await heating.read(field.key(address), look)
     if (!after.ok) return answer(false, {})
     const { payload } = after.value.entry

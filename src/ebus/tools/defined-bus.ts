@@ -9,27 +9,27 @@ import { fail, ok } from '../../core/result.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
-import { notFound } from './faults.ts'
-import type { House } from './house.ts'
-import { busOf } from './house.ts'
+import { notFoundFault } from './faults.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { findBus } from './ebus-tools.ts'
 
 const CIRCUITS_NAMED = 20
 
-export function definitionsOf(
-  house: House,
+export function requireDefinitions(
+  house: EbusTools,
   bus: string | undefined,
 ): Result<{ readonly heating: HeatingBus; readonly definitions: BusDefinitions }, Fault> {
-  const heating = busOf(house, bus)
+  const heating = findBus(house, bus)
   if (!heating.ok) return heating
   const { definitions } = heating.value.installation
   if (definitions !== undefined) return ok({ heating: heating.value, definitions })
   const origin = house.definitions
   if (origin === undefined)
-    return fail(notFound('This house has no message definitions. The owner can set ebus.definitions.'))
-  return fail(notFound(origin.problem ?? 'The message definitions are being loaded; try again in a moment.'))
+    return fail(notFoundFault('This house has no message definitions. The owner can set ebus.definitions.'))
+  return fail(notFoundFault(origin.problem ?? 'The message definitions are being loaded; try again in a moment.'))
 }
 
-export function undecodable({ circuit, name }: MessageDefinition, because: string): Fault {
+export function undecodableFault({ circuit, name }: MessageDefinition, because: string): Fault {
   return {
     kind: 'failed',
     code: 'PROTOCOL_ERROR',
@@ -39,13 +39,13 @@ export function undecodable({ circuit, name }: MessageDefinition, because: strin
 }
 
 /** With what there is, so that the next call can be right. */
-export function unknownMessage(
+export function unknownMessageFault(
   definitions: BusDefinitions,
   { circuit, name }: { readonly circuit: string; readonly name: string },
 ): Fault {
   const same = definitions.messages.filter((message) => message.circuit.toLowerCase() === circuit.toLowerCase())
   const circuits = new Set(definitions.messages.map((message) => message.circuit))
-  return notFound(
+  return notFoundFault(
     same.length === 0
       ? `There is no circuit ${circuit}; there is ${[...circuits].slice(0, CIRCUITS_NAMED).join(', ') || 'none yet'}.`
       : `Circuit ${circuit} has no such message ${name}; ebus.v1.messages.find lists its ${same.length}.`,

@@ -16,11 +16,11 @@ import type { HeatingBus } from '../heating-bus-client.ts'
 import type { DefinedMethod, DefinedPlane } from '../registry/defined-plane.ts'
 import { definedPlanes } from '../registry/defined-plane.ts'
 import type { NamedValues } from '../registry/method.ts'
-import { STATE_MS, valid } from '../registry/method.ts'
+import { STATE_MS, validValue } from '../registry/method.ts'
 import { readDefinedValues } from './defined-read.ts'
 import type { PlannedWrite, ScalarValue } from './defined-write.ts'
 import { planDefinedWrite, writeDefined } from './defined-write.ts'
-import { badArgument } from './faults.ts'
+import { ebusArgumentFault } from './faults.ts'
 
 /** What a call of a defined method comes to on this bus, now. */
 export type DefinedCall =
@@ -55,7 +55,7 @@ export function planDefinedCall(
   if (method.readOnly)
     return ok({ kind: 'defined-read', heating, method, input: questionText(method.message, given.value) })
   if (Object.keys(given.value).length === 0 && settableKeys(method.message).length > 0)
-    return fail(badArgument('params', `needs ${settableKeys(method.message).join(', ')}`))
+    return fail(ebusArgumentFault('params', `needs ${settableKeys(method.message).join(', ')}`))
   const write = planDefinedWrite({ heating, definitions }, method.message, { value: given.value })
   return write.ok ? ok({ kind: 'defined-write', heating, write: write.value }) : write
 }
@@ -69,9 +69,11 @@ function scalars(message: MessageDefinition, params: JsonObject): Result<Readonl
     .map(([key, value]) => [key === 'value' && only !== undefined && keys.length === 1 ? only : key, value] as const)
   for (const [key, value] of entries) {
     if (!keys.includes(key))
-      return fail(badArgument(`params.${key}`, `is not taken; ${keys.length === 0 ? 'nothing is' : keys.join(', ')}`))
+      return fail(
+        ebusArgumentFault(`params.${key}`, `is not taken; ${keys.length === 0 ? 'nothing is' : keys.join(', ')}`),
+      )
     if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
-      return fail(badArgument(`params.${key}`, 'is a number, a text or a boolean'))
+      return fail(ebusArgumentFault(`params.${key}`, 'is a number, a text or a boolean'))
   }
   const ordered = keys.flatMap((key) => entries.filter((entry) => entry[0] === key))
   return ok(Object.fromEntries(ordered) as Readonly<Record<string, ScalarValue>>)
@@ -134,6 +136,9 @@ export async function writeDefinedMethod(write: PlannedWrite, call: Call): Promi
 
 function namedValues(values: JsonObject): NamedValues {
   return Object.fromEntries(
-    Object.entries(values).map(([key, value]) => [key, value === null ? { value: null, valid: false } : valid(value)]),
+    Object.entries(values).map(([key, value]) => [
+      key,
+      value === null ? { value: null, valid: false } : validValue(value),
+    ]),
   )
 }

@@ -15,8 +15,8 @@ import { decodeMessage } from '../definitions/decode.ts'
 import { errorText } from '../definitions/definition-error.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
-import { undecodable } from './defined-bus.ts'
-import { badArgument, notFound, readFault } from './faults.ts'
+import { undecodableFault } from './defined-bus.ts'
+import { ebusArgumentFault, notFoundFault, busReadFault } from './faults.ts'
 import { unitsJson, valuesJson } from './message-view.ts'
 
 export interface DefinedReadWish {
@@ -49,10 +49,10 @@ export async function readDefinedValues(
   const data = isFresh ? ok(known) : await askDevice(heating, message, wish)
   if (!data.ok) return data
   const decoded = decodeMessage(message, data.value)
-  if (!decoded.ok) return fail(undecodable(message, errorText(decoded.fault)))
+  if (!decoded.ok) return fail(undecodableFault(message, errorText(decoded.fault)))
   const fields = decoded.value.fields.filter(({ key }) => field === undefined || key === field)
   if (fields.length === 0 && field !== undefined)
-    return fail(badArgument('field', `the message has ${decoded.value.fields.map(({ key }) => key).join(', ')}`))
+    return fail(ebusArgumentFault('field', `the message has ${decoded.value.fields.map(({ key }) => key).join(', ')}`))
   const shown = { ...decoded.value, fields }
   return ok({
     values: valuesJson(message, shown),
@@ -70,7 +70,7 @@ async function askDevice(
 ): Promise<Result<LastData, Fault>> {
   if (message.isPassive)
     return fail(
-      notFound(
+      notFoundFault(
         `${message.circuit} ${message.name} is only heard, and was not within ${Math.round(maxAgeMs / 1_000)} s.`,
       ),
     )
@@ -81,6 +81,6 @@ async function askDevice(
     repeatable: true,
   })
   if (read.ok) return read
-  if (typeof read.fault === 'string') return fail(badArgument('input', errorText(read.fault)))
-  return fail(readFault(read.fault, message.zz ?? 0))
+  if (typeof read.fault === 'string') return fail(ebusArgumentFault('input', errorText(read.fault)))
+  return fail(busReadFault(read.fault, message.zz ?? 0))
 }

@@ -7,7 +7,7 @@
 import { accountKey } from '../../bus/caller.ts'
 import type { Call } from '../../bus/call.ts'
 import type { Assessment } from '../../bus/capability.ts'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -22,8 +22,8 @@ import type { FieldReading } from '../definitions/field.ts'
 import { isIgnoredField } from '../definitions/field.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
-import { addressText } from '../observe/observation.ts'
-import { badArgument, withdrawn, writeFault } from './faults.ts'
+import { formatBusAddress } from '../observe/observation.ts'
+import { ebusArgumentFault, withdrawnBusFault, busWriteFault } from './faults.ts'
 import { builtInWrite, valuesJson, writeEffect } from './message-view.ts'
 
 const DEADLINE_MS = 5_000
@@ -71,7 +71,7 @@ export function assessDefinedWrite({
   const commands = commandsFor(message, values, last)
   const data = commands.ok ? commands.value[0]?.data : undefined
   const what = `${message.circuit}.${message.name}`
-  const target = message.zz === undefined ? 'any' : addressText(message.zz)
+  const target = message.zz === undefined ? 'any' : formatBusAddress(message.zz)
   return {
     effect: writeEffect(definitions, message, data),
     target: `ebus:${heating.id}:${target}/${what}`,
@@ -81,7 +81,7 @@ export function assessDefinedWrite({
       message: what,
       value: values.value,
       ...(look === undefined || last === undefined ? {} : { before: valuesJson(look, last) }),
-      ...(data === undefined ? {} : { telegram_data: hex(data) }),
+      ...(data === undefined ? {} : { telegram_data: toHex(data) }),
     },
   }
 }
@@ -99,7 +99,7 @@ export async function writeDefined(planned: PlannedWrite, call: Call): Promise<R
   const send = { deadlineMs: DEADLINE_MS, caller: accountKey(call.caller) }
   // Nothing of ours goes out between the look before, the change and the look at it.
   return heating.exclusively(async () => {
-    if (call.signal.aborted) return fail(withdrawn())
+    if (call.signal.aborted) return fail(withdrawnBusFault())
     const before = await lookAt(planned, { ...send, signal: call.signal })
     const commands = commandsFor(message, values, before)
     if (!commands.ok) return commands
@@ -107,7 +107,7 @@ export async function writeDefined(planned: PlannedWrite, call: Call): Promise<R
       const request = { target, primary: message.pb, secondary: message.sb, data }
       // Not repeatable: a telegram that may have reached its target is not said a second time.
       const sent = await heating.send(request, { ...send, signal: call.signal, repeatable: false })
-      if (!sent.ok) return fail(writeFault(sent.fault, target))
+      if (!sent.ok) return fail(busWriteFault(sent.fault, target))
     }
     const [first] = commands.value
     const written = first === undefined || commands.value.length > 1 ? undefined : writtenValues(message, first.data)
@@ -143,18 +143,19 @@ function commandsFor(
   const given = typeof value === 'object' ? value : field === undefined ? undefined : { [field]: value }
   const unknown = Object.keys(given ?? {}).find((key) => !settable.some((each) => each.key === key))
   if (unknown !== undefined)
-    return fail(badArgument('field', `${unknown} is none; there is ${settable.map(({ key }) => key).join(', ')}`))
+    return fail(ebusArgumentFault('field', `${unknown} is none; there is ${settable.map(({ key }) => key).join(', ')}`))
   const texts: string[] = []
   for (const { key, constant } of given === undefined ? [] : settable) {
     const own = given?.[key]
     const known = current?.fields.find((each) => each.key === key)?.reading
     const text = own === undefined ? (constant?.text ?? known?.printed) : textOf(own)
-    if (text === undefined) return fail(badArgument('value', `${key} is missing, and its present value is not known`))
-    if (text.includes(';') && settable.length > 1) return fail(badArgument('value', `${key} holds a ;`))
+    if (text === undefined)
+      return fail(ebusArgumentFault('value', `${key} is missing, and its present value is not known`))
+    if (text.includes(';') && settable.length > 1) return fail(ebusArgumentFault('value', `${key} holds a ;`))
     texts.push(text)
   }
   const commands = encodeCommands(message, given === undefined ? textOf(value as ScalarValue) : texts.join(';'))
-  return commands.ok ? commands : fail(badArgument('value', errorText(commands.fault)))
+  return commands.ok ? commands : fail(ebusArgumentFault('value', errorText(commands.fault)))
 }
 
 function textOf(value: ScalarValue): string {

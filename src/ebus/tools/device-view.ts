@@ -6,14 +6,14 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
-import type { Installation } from '../installation.ts'
+import type { HeatingInstallation } from '../installation.ts'
 import { definedPlanes } from '../registry/defined-plane.ts'
-import type { Device, DeviceRegistry } from '../registry/device-registry.ts'
+import type { BusDevice, BusDeviceRegistry } from '../registry/device-registry.ts'
 import { DISCOVERY_SOURCES, VERIFICATION_STATES } from '../registry/device-registry.ts'
 import type { MethodSummary } from '../registry/method.ts'
 import type { DevicePlane } from '../registry/plane.ts'
-import { planesOf } from '../registry/plane.ts'
-import { productOf } from '../registry/product.ts'
+import { listDevicePlanes } from '../registry/plane.ts'
+import { findProduct } from '../registry/product.ts'
 import { settingOutput } from './setting-view.ts'
 
 /** `primary` and `secondary` are the two bytes of the service, PB and SB. */
@@ -65,7 +65,7 @@ export const deviceOutput = z.object({
 })
 
 /** As data, so that a snapshot can keep it and still answer for each address. */
-export interface DeviceView {
+export interface BusDeviceView {
   readonly addresses: readonly number[]
   readonly planes: readonly DevicePlane[]
   /** Without the labels, which belong to an address and not to a device. */
@@ -75,17 +75,21 @@ export interface DeviceView {
 }
 
 /** Of all devices, in the order of their addresses. */
-export function deviceViews({
+export function listBusDeviceViews({
   registry,
   definitions,
-}: Pick<Installation, 'registry' | 'definitions'>): readonly DeviceView[] {
+}: Pick<HeatingInstallation, 'registry' | 'definitions'>): readonly BusDeviceView[] {
   return registry.devices().map((device) => deviceView(registry, device, definitions))
 }
 
-function deviceView(registry: DeviceRegistry, device: Device, definitions: BusDefinitions | undefined): DeviceView {
+function deviceView(
+  registry: BusDeviceRegistry,
+  device: BusDevice,
+  definitions: BusDefinitions | undefined,
+): BusDeviceView {
   const { address, addresses, identity, serial } = device
   // By what the device said it is: before that it has none.
-  const planes: readonly DevicePlane[] = [...planesOf(identity), ...definedPlanes(definitions, addresses)]
+  const planes: readonly DevicePlane[] = [...listDevicePlanes(identity), ...definedPlanes(definitions, addresses)]
   const labels = addresses.map((each) => {
     const slot = registry.slot(each)
     return [each, slot === undefined ? {} : { discovery_source: slot.source, verification_state: slot.state }] as const
@@ -102,7 +106,7 @@ function deviceView(registry: DeviceRegistry, device: Device, definitions: BusDe
       device_id: identity?.deviceId ?? null,
       software_version: identity?.software ?? null,
       hardware_version: identity?.hardware ?? null,
-      product: productOf(identity).name,
+      product: findProduct(identity).name,
       ...(serial === undefined ? {} : { serial_number: serial }),
       planes: planes.map(planeJson),
     },
@@ -110,7 +114,7 @@ function deviceView(registry: DeviceRegistry, device: Device, definitions: BusDe
 }
 
 /** With the labels of one of its addresses; its main one for a list. */
-export function deviceJson(view: DeviceView, address = view.address): JsonObject {
+export function busDeviceJson(view: BusDeviceView, address = view.address): JsonObject {
   return { ...view.json, ...view.labels.get(address) }
 }
 

@@ -6,43 +6,43 @@
  *
  * Pure.
  */
-import type { Issue } from '../../bus/capability.ts'
+import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { BusFault } from '../adapter/bus.ts'
-import { mayHaveActed } from '../adapter/bus.ts'
-import { addressText } from '../observe/observation.ts'
+import { mayTargetHaveActed } from '../adapter/bus.ts'
+import { formatBusAddress } from '../observe/observation.ts'
 import type { ReadFault } from '../semantic/read-scheduler.ts'
-import type { EbusCode, Layer } from './envelope.ts'
-import type { Reach } from './view.ts'
+import type { EbusCode, SourceLayer } from './ebus-envelope.ts'
+import type { BusReach } from './ebus-view.ts'
 
 /** `where` is the layer that has something to complain about, and whatever else a caller may want to know. */
 function fault(
   kind: FaultKind,
   code: EbusCode,
   message: string,
-  where: Layer | (JsonObject & { readonly source_layer: Layer }),
+  where: SourceLayer | (JsonObject & { readonly source_layer: SourceLayer }),
 ): Fault {
   return { kind, code, message, details: typeof where === 'string' ? { source_layer: where } : where }
 }
 
-export function notFound(message: string): Fault {
+export function notFoundFault(message: string): Fault {
   return fault('not-found', 'NOT_FOUND', message, 'registry')
 }
 
-export function badArgument(argument: string, message: string): Fault {
-  return badArguments([{ path: argument.split('.'), message, code: 'custom' }])
+export function ebusArgumentFault(argument: string, message: string): Fault {
+  return ebusArgumentsFault([{ path: argument.split('.'), message, code: 'custom' }])
 }
 
 /** From the registry's tables; arguments that fail a schema are said by the chain before they come here. */
-export function badArguments(issues: readonly Issue[]): Fault {
+export function ebusArgumentsFault(issues: readonly ArgumentIssue[]): Fault {
   const message = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
   const spelt = issues.map(({ path, message: text, code }) => ({ path: [...path], message: text, code }))
   return fault('invalid-arguments', 'INVALID_ARGUMENT', message, { source_layer: 'registry', issues: spelt })
 }
 
 /** For what nobody knows because nobody could ask: `undefined` where somebody could, and then null is an answer. */
-export function outOfReach(reach: Reach): Fault | undefined {
+export function outOfReachFault(reach: BusReach): Fault | undefined {
   if (reach === 'connected') return undefined
   return fault(
     'offline',
@@ -52,15 +52,15 @@ export function outOfReach(reach: Reach): Fault | undefined {
   )
 }
 
-const OUT_OF_REACH: Readonly<Record<Exclude<Reach, 'connected'>, string>> = {
+const OUT_OF_REACH: Readonly<Record<Exclude<BusReach, 'connected'>, string>> = {
   disconnected: 'The eBUS adapter cannot be reached',
   no_signal: 'The adapter is there, but the bus carries no signal',
   forbidden: 'ebusd was started without --enablehex and sends nothing for others',
 }
 
 /** For a read: nothing in the house is different because of it. */
-export function readFault(cause: ReadFault, target: number): Fault {
-  const who = addressText(target)
+export function busReadFault(cause: ReadFault, target: number): Fault {
+  const who = formatBusAddress(target)
   switch (cause.kind) {
     case 'resting':
       return {
@@ -102,19 +102,19 @@ export function readFault(cause: ReadFault, target: number): Fault {
 }
 
 /** For a change. */
-export function writeFault(cause: ReadFault, target: number): Fault {
+export function busWriteFault(cause: ReadFault, target: number): Fault {
   if (cause.kind === 'resting' || cause.kind === 'listen-only' || cause.kind === 'refused')
-    return readFault(cause, target)
-  if (mayHaveActed(cause))
+    return busReadFault(cause, target)
+  if (mayTargetHaveActed(cause))
     return fault(
       'unknown-outcome',
       'UNKNOWN_OUTCOME',
-      `The change was sent to ${addressText(target)} and no answer says whether it took effect (${cause.kind}). Look before trying again.`,
+      `The change was sent to ${formatBusAddress(target)} and no answer says whether it took effect (${cause.kind}). Look before trying again.`,
       { source_layer: 'bus', cause: cause.kind },
     )
   if (cause.kind === 'no-answer')
-    return fault('offline', 'TIMEOUT', `Nobody answers at ${addressText(target)}; nothing was changed.`, 'bus')
-  if (cause.kind === 'cancelled') return withdrawn()
+    return fault('offline', 'TIMEOUT', `Nobody answers at ${formatBusAddress(target)}; nothing was changed.`, 'bus')
+  if (cause.kind === 'cancelled') return withdrawnBusFault()
   // Not `timed-out`: that would leave open what is certain, that nothing was sent.
   if (cause.kind === 'timed-out')
     return fault(
@@ -129,7 +129,7 @@ export function writeFault(cause: ReadFault, target: number): Fault {
 /**
  * Of the kind that promises that nothing was tried, so that the key of a call that was withdrawn in time is free again.
  */
-export function withdrawn(): Fault {
+export function withdrawnBusFault(): Fault {
   return fault('busy', 'CANCELLED', 'The call was withdrawn before anything was sent.', 'gateway')
 }
 
@@ -155,7 +155,7 @@ function untried(cause: Exclude<BusFault, { readonly kind: 'refused' }>): Fault 
     case 'arbitration-lost':
       return say(
         'busy',
-        `Others were faster ${cause.attempts} times, last ${addressText(cause.winner)}. The bus is busy.`,
+        `Others were faster ${cause.attempts} times, last ${formatBusAddress(cause.winner)}. The bus is busy.`,
       )
     case 'collision':
       return say(

@@ -2,42 +2,42 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { listeningInstallation, situationAt } from '../../../test/listening-installation.ts'
-import type { Installation } from '../installation.ts'
+import type { HeatingInstallation } from '../installation.ts'
 import type { BusEvent } from '../adapter/bus.ts'
 import { HEATING_PLANES } from '../semantic/planes.ts'
-import { readPlan } from '../semantic/read-plan.ts'
+import { planReads } from '../semantic/read-plan.ts'
 import {
-  CIRCUIT,
-  CYLINDER,
-  HOT_WATER,
+  CIRCUIT_REGISTERS,
+  CYLINDER_REGISTERS,
+  HOT_WATER_REGISTERS,
   REMOTE_GROUPS,
-  SOLAR,
-  SYSTEM,
-  ZONE,
+  SOLAR_REGISTERS,
+  SYSTEM_REGISTERS,
+  ZONE_REGISTERS,
   remoteRegisters,
 } from '../semantic/register-map.ts'
-import type { Register } from '../semantic/register.ts'
+import type { RegulatorRegister } from '../semantic/register.ts'
 import { busMessages, busPeriodicity, busSpecimens, busSummary, watchSummary } from './bus-schemas.ts'
-import { deviceJson, deviceOutput } from './device-view.ts'
+import { busDeviceJson, deviceOutput } from './device-view.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
-import { liveView } from './view.ts'
+import { createLiveView } from './ebus-view.ts'
 
 const AT = Date.UTC(2026, 0, 5)
-const REGISTERS: readonly Register[] = [
-  SYSTEM,
-  HOT_WATER,
-  CIRCUIT,
-  ZONE,
-  SOLAR,
-  CYLINDER,
+const REGISTERS: readonly RegulatorRegister[] = [
+  SYSTEM_REGISTERS,
+  HOT_WATER_REGISTERS,
+  CIRCUIT_REGISTERS,
+  ZONE_REGISTERS,
+  SOLAR_REGISTERS,
+  CYLINDER_REGISTERS,
   ...REMOTE_GROUPS.map(remoteRegisters),
-].flatMap((group) => Object.values<Register>(group))
+].flatMap((group) => Object.values<RegulatorRegister>(group))
 
 const installation = listeningInstallation
 
 /** What does not fit its schema. */
-function misshapen(heating: Installation): readonly unknown[] {
-  const view = liveView({
+function misshapen(heating: HeatingInstallation): readonly unknown[] {
+  const view = createLiveView({
     busId: 'main',
     installation: heating,
     bus: {
@@ -54,7 +54,7 @@ function misshapen(heating: Installation): readonly unknown[] {
     },
     info: undefined,
     version: '1',
-    plan: () => readPlan(heating.topology, heating.shadow, AT + 30_000),
+    plan: () => planReads(heating.topology, heating.shadow, AT + 30_000),
     toolReads: new Set(),
     atMs: AT + 30_000,
     nowMs: 30_000,
@@ -62,7 +62,7 @@ function misshapen(heating: Installation): readonly unknown[] {
   const list = { status: view.status(), count: 0, capacity: 0 }
   return [
     ...HEATING_PLANES.map((name) => PLANE_SCHEMAS[name].safeParse(view.plane(name).data)),
-    ...view.devices().map((device) => deviceOutput.safeParse(deviceJson(device))),
+    ...view.devices().map((device) => deviceOutput.safeParse(busDeviceJson(device))),
     busSummary.safeParse(view.summary()),
     busMessages.safeParse({ ...list, items: view.messages() }),
     busSpecimens.safeParse({ count: 0, items: view.specimens() }),

@@ -15,11 +15,11 @@ import { fileFaultText } from '../definitions/definition-error.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import { busArgument } from './arguments.ts'
-import { definitionsOf, unknownMessage } from './defined-bus.ts'
+import { requireDefinitions, unknownMessageFault } from './defined-bus.ts'
 import { readDefinedValues } from './defined-read.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import type { House } from './house.ts'
-import { besideLive, busOf } from './house.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { liveMeta, findBus } from './ebus-tools.ts'
 import { messageJson } from './message-view.ts'
 import { messageWriteTool } from './message-write-tool.ts'
 
@@ -46,7 +46,7 @@ const findTool = defineTool({
     limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
     bus: busArgument,
   }),
-  output: answered(z.object({ count: z.int(), messages: z.array(z.record(z.string(), z.unknown())) })),
+  output: ebusOutputSchema(z.object({ count: z.int(), messages: z.array(z.record(z.string(), z.unknown())) })),
 })
 
 const readTool = defineTool({
@@ -71,7 +71,7 @@ const readTool = defineTool({
       .describe('How old an answer may be, in seconds; 0 asks the device in any case.'),
     bus: busArgument,
   }),
-  output: answered(
+  output: ebusOutputSchema(
     z.object({
       circuit: z.string(),
       name: z.string(),
@@ -88,27 +88,27 @@ const statusTool = defineTool({
   description:
     'Where message definitions come from, which file describes which device, and which lines were refused, with file and line.',
   input: z.strictObject({ bus: busArgument }),
-  output: answered(z.record(z.string(), z.unknown())),
+  output: ebusOutputSchema(z.record(z.string(), z.unknown())),
 })
 
-export function messageTools(house: House): readonly Capability[] {
+export function messageTools(house: EbusTools): readonly Capability[] {
   return [
     findTool.handledBy(async (wish) => {
-      const found = definitionsOf(house, wish.bus)
+      const found = requireDefinitions(house, wish.bus)
       if (!found.ok) return found
       const { heating, definitions } = found.value
       const matching = definitions.messages.filter((message) => matches(definitions, message, wish))
       const nowMs = house.clock.now()
       const messages = matching.slice(0, wish.limit).map((message) => messageJson(definitions, message, nowMs))
-      return ok({ data: { ...besideLive(house, heating, nowMs), data: { count: matching.length, messages } } })
+      return ok({ data: { ...liveMeta(house, heating, nowMs), data: { count: matching.length, messages } } })
     }),
     readTool.handledBy((wish, call) => readMessage(house, wish, call)),
     messageWriteTool(house),
     statusTool.handledBy(async ({ bus }) => {
-      const heating = busOf(house, bus)
+      const heating = findBus(house, bus)
       if (!heating.ok) return heating
       return ok({
-        data: { ...besideLive(house, heating.value, house.clock.now()), data: statusJson(house, heating.value) },
+        data: { ...liveMeta(house, heating.value, house.clock.now()), data: statusJson(house, heating.value) },
       })
     }),
   ]
@@ -146,12 +146,12 @@ interface ReadWish {
   readonly bus?: string
 }
 
-async function readMessage(house: House, wish: ReadWish, call: Call): Promise<Outcome> {
-  const found = definitionsOf(house, wish.bus)
+async function readMessage(house: EbusTools, wish: ReadWish, call: Call): Promise<Outcome> {
+  const found = requireDefinitions(house, wish.bus)
   if (!found.ok) return found
   const { heating, definitions } = found.value
   const message = definitions.named(wish.circuit, wish.name, 'read')
-  if (message === undefined) return fail(unknownMessage(definitions, wish))
+  if (message === undefined) return fail(unknownMessageFault(definitions, wish))
   const { field, input } = wish
   const read = await readDefinedValues(heating, message, {
     maxAgeMs: wish.max_age * 1_000,
@@ -165,7 +165,7 @@ async function readMessage(house: House, wish: ReadWish, call: Call): Promise<Ou
   const { values, units, atMs, fromCache } = read.value
   return ok({
     data: {
-      ...besideLive(house, heating, atMs),
+      ...liveMeta(house, heating, atMs),
       data: {
         circuit: message.circuit,
         name: message.name,
@@ -181,7 +181,7 @@ async function readMessage(house: House, wish: ReadWish, call: Call): Promise<Ou
   })
 }
 
-function statusJson(house: House, { installation: { definitions } }: HeatingBus): JsonObject {
+function statusJson(house: EbusTools, { installation: { definitions } }: HeatingBus): JsonObject {
   const origin = house.definitions
   if (origin === undefined) return { state: 'none' }
   const { source, state, problem, sha256 } = origin

@@ -4,7 +4,7 @@
  * Pure.
  */
 import type { Effect } from '../../bus/capability.ts'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { visibleJson, visibleText } from '../../core/stranger-text.ts'
 import type { BusDefinitions, LastData } from '../definitions/bus-definitions.ts'
@@ -16,9 +16,9 @@ import { isIgnoredField } from '../definitions/field.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 import { fieldLimits } from '../definitions/number-codec.ts'
 import { isSecretField } from '../definitions/secret-field.ts'
-import type { Prepared } from '../registry/method.ts'
+import type { PreparedMethodCall } from '../registry/method.ts'
 import { findMethod } from '../registry/plane.ts'
-import type { Register } from '../semantic/register.ts'
+import type { RegulatorRegister } from '../semantic/register.ts'
 import { SECRET_TEXT } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
 import { addressKind } from '../wire/address.ts'
@@ -55,16 +55,16 @@ function builtInEffect(message: MessageDefinition, data: Uint8Array | undefined)
   return builtInWrite(message, data)?.effect ?? 'sensitive'
 }
 
-function builtInRegister({ pb, sb }: MessageDefinition, data: Uint8Array): Register | undefined {
+function builtInRegister({ pb, sb }: MessageDefinition, data: Uint8Array): RegulatorRegister | undefined {
   const [opcode = 0, verb, group = 0, , low = 0, high = 0] = data
   return pb === 0xb5 && sb === 0x24 && verb === 0x01 ? findRegister(opcode, group, high * 256 + low) : undefined
 }
 
 /** The same write as the built-in map knows it; `undefined` where that has no such register. */
-export function builtInWrite(message: MessageDefinition, data: Uint8Array): Prepared | undefined {
+export function builtInWrite(message: MessageDefinition, data: Uint8Array): PreparedMethodCall | undefined {
   if (builtInRegister(message, data) === undefined) return undefined
   const [opcode = 0, , group = 0, instance = 0, low = 0, high = 0, ...bytes] = data
-  const params = { group, instance, addr: high * 256 + low, opcode, data: hex(Uint8Array.from(bytes)) }
+  const params = { group, instance, addr: high * 256 + low, opcode, data: toHex(Uint8Array.from(bytes)) }
   const prepared = findMethod('system', 'set_ext_register')?.prepare(params)
   return prepared?.ok === true ? prepared.value : undefined
 }

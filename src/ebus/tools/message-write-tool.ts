@@ -10,13 +10,13 @@ import type { Fault, Reason } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { busArgument, idempotencyKeyArgument } from './arguments.ts'
-import { definitionsOf, unknownMessage } from './defined-bus.ts'
+import { busArgument, ebusKeyArgument } from './arguments.ts'
+import { requireDefinitions, unknownMessageFault } from './defined-bus.ts'
 import type { PlannedWrite } from './defined-write.ts'
 import { assessDefinedWrite, planDefinedWrite, writeDefined } from './defined-write.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import type { House } from './house.ts'
-import { besideLive, busLock } from './house.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { liveMeta, busLockKey } from './ebus-tools.ts'
 
 const word = z.string().trim().min(1).max(64)
 const scalar = z.union([z.string().max(200), z.number(), z.boolean()])
@@ -30,7 +30,7 @@ const input = z.strictObject({
     .describe('The value, by name where the field has named values; or several as {field: value}.'),
   intent: z.enum(['MUTATE']).exactOptional().describe('MUTATE; anything else changes nothing.'),
   allow_dangerous: z.boolean().default(false).describe('True: this changes something.'),
-  idempotency_key: idempotencyKeyArgument.exactOptional(),
+  idempotency_key: ebusKeyArgument.exactOptional(),
   bus: busArgument,
 })
 type WriteWish = z.output<typeof input>
@@ -43,7 +43,7 @@ const words = {
   description:
     'Writes a setting that the owner’s definition files describe (ebus.v1.messages.find with writable) and reads it back. Needs intent MUTATE, allow_dangerous and an idempotency_key. Settings of the installer and of service, and what cannot be read back, also need a person’s approval.',
   input,
-  output: answered(
+  output: ebusOutputSchema(
     z.object({
       circuit: z.string(),
       name: z.string(),
@@ -58,10 +58,10 @@ const words = {
   family: ebusFamily,
 } as const
 
-export function messageWriteTool(house: House): Capability {
+export function messageWriteTool(house: EbusTools): Capability {
   return defineChange({
     ...words,
-    lock: (body: JsonObject): string => busLock(house, body),
+    lock: (body: JsonObject): string => busLockKey(house, body),
     plan: (wish) => plan(house, wish),
     assess: (planned, { idempotency_key: key, ...wish }) => ({
       ...assessDefinedWrite(planned),
@@ -76,7 +76,7 @@ export function messageWriteTool(house: House): Capability {
       const { circuit, name } = planned.message
       return ok({
         data: {
-          ...besideLive(house, planned.heating, house.clock.now()),
+          ...liveMeta(house, planned.heating, house.clock.now()),
           data: {
             circuit,
             name,
@@ -91,11 +91,11 @@ export function messageWriteTool(house: House): Capability {
   })
 }
 
-function plan(house: House, wish: WriteWish): Result<PlannedWrite, Fault> {
-  const found = definitionsOf(house, wish.bus)
+function plan(house: EbusTools, wish: WriteWish): Result<PlannedWrite, Fault> {
+  const found = requireDefinitions(house, wish.bus)
   if (!found.ok) return found
   const message = found.value.definitions.named(wish.circuit, wish.name, 'write')
-  if (message === undefined) return fail(unknownMessage(found.value.definitions, wish))
+  if (message === undefined) return fail(unknownMessageFault(found.value.definitions, wish))
   const { field, value } = wish
   return planDefinedWrite(found.value, message, field === undefined ? { value } : { field, value })
 }

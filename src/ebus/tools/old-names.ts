@@ -9,21 +9,21 @@
  */
 import type { Capability } from '../../bus/capability.ts'
 import { CALLS_ON, defineChange, defineTool } from '../../bus/capability-definition.ts'
-import { ebusFamily } from './envelope.ts'
+import { ebusFamily } from './ebus-envelope.ts'
 import { devicesList, listWords } from './registry-tools.ts'
-import { INVOKE, legacyInput, output } from './rpc-tools.ts'
+import { INVOKE_NAME, legacyInput, rpcOutput } from './rpc-tools.ts'
 
 const legacyInvoke = defineChange({
   family: ebusFamily,
   name: 'ebus.invoke',
   title: 'Call a method of a device (old name)',
-  description: `As ${INVOKE}, with intent READ_ONLY unless told otherwise; what is allowed there is allowed here.`,
+  description: `As ${INVOKE_NAME}, with intent READ_ONLY unless told otherwise; what is allowed there is allowed here.`,
   effect: 'writes',
   idempotent: false,
   input: legacyInput,
-  output,
+  output: rpcOutput,
   ...CALLS_ON,
-  act: (_plan, invocation, context) => context.call(INVOKE, invocation, { isLocal: true }),
+  act: (_plan, invocation, context) => context.call(INVOKE_NAME, invocation, { isLocal: true }),
 })
 
 const legacyDevices = defineTool({

@@ -6,8 +6,8 @@
  */
 import { z } from 'zod'
 import { FM5_MODES } from '../semantic/fm5.ts'
-import type { PlaneName } from '../semantic/planes.ts'
-import { CHANNELS, WEEKDAYS } from '../semantic/schedule.ts'
+import type { SemanticPlaneName } from '../semantic/planes.ts'
+import { PROGRAM_CHANNELS, WEEKDAYS } from '../semantic/schedule.ts'
 import { WANTED_REASONS } from '../semantic/wanted-now.ts'
 
 /** Absent, never null and never zero: a sensor that is not there has not measured nothing. */
@@ -257,7 +257,7 @@ export const slotOutput = z.object({
 
 const program = z.object({
   zone: z.int().describe('0 to 2; 255 for hot water and what goes with it.'),
-  hc: z.enum(CHANNELS),
+  hc: z.enum(PROGRAM_CHANNELS),
   config: z
     .object({
       // What the program can hold: slots a day, minutes, °C. Resolution and least duration are advice to B555.
@@ -354,7 +354,7 @@ const heatPump = z.object({
 })
 
 /** Null means not read yet, or nothing there to read; an empty list means looked, and found none. */
-export const PLANE_SCHEMAS: Readonly<Record<PlaneName, z.ZodType>> = {
+export const PLANE_SCHEMAS: Readonly<Record<SemanticPlaneName, z.ZodType>> = {
   runtime_status: z.object({ adapter_status: part, daemon_status: part }),
   zones: z.array(zone).nullable(),
   dhw: dhw.nullable(),

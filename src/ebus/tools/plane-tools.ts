@@ -8,19 +8,19 @@ import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { HeatingPlane, PlaneName } from '../semantic/planes.ts'
+import type { HeatingPlane, SemanticPlaneName } from '../semantic/planes.ts'
 import { HEATING_PLANES } from '../semantic/planes.ts'
 import { detailArgument, viewArguments } from './arguments.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import { outOfReach } from './faults.ts'
-import type { House, Wish } from './house.ts'
-import { busOf, freshnessOf, look } from './house.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { outOfReachFault } from './faults.ts'
+import type { EbusTools, ViewRequest } from './ebus-tools.ts'
+import { findBus, planeFreshness, resolveView } from './ebus-tools.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 
 /** One row per tool; what they do differs in nothing but the plane. */
 interface PlaneTool {
   readonly name: string
-  readonly plane: PlaneName
+  readonly plane: SemanticPlaneName
   readonly title: string
   readonly description: string
 }
@@ -131,27 +131,27 @@ export const PLANE_TOOLS: readonly PlaneTool[] = [
 const ANSWER_MS = 2_000
 
 /** What is known, and how old it is. What was never read is read now, within the deadline of the call. */
-export function planeTools(house: House): readonly Capability[] {
+export function planeTools(house: EbusTools): readonly Capability[] {
   return PLANE_TOOLS.map(({ plane, ...words }) =>
     defineTool({
       ...words,
       input: z.strictObject({ ...viewArguments, detail: detailArgument }),
-      output: answered(PLANE_SCHEMAS[plane]),
+      output: ebusOutputSchema(PLANE_SCHEMAS[plane]),
       effect: 'reads',
       family: ebusFamily,
     }).handledBy(async ({ detail, ...wish }, call) => {
       if (isLive(wish) && isHeatingPlane(plane)) await makeReady(house, { planes: [plane], bus: wish.bus }, call)
-      const looked = look(house, wish, call)
+      const looked = resolveView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       const shown = view.plane(plane)
-      const away = shown.data === null ? outOfReach(view.reach) : undefined
+      const away = shown.data === null ? outOfReachFault(view.reach) : undefined
       if (away !== undefined) return fail(away)
       // Ages count from now even for a snapshot: what is old has not become younger by being kept.
       return ok({
         data: answer(
           shown.data,
-          freshnessOf(shown, house.clock.now(), { eachField: detail, messageName: view.messageName }),
+          planeFreshness(shown, house.clock.now(), { eachField: detail, messageName: view.messageName }),
         ),
       })
     }),
@@ -159,20 +159,20 @@ export function planeTools(house: House): readonly Capability[] {
 }
 
 async function makeReady(
-  house: House,
+  house: EbusTools,
   { planes, bus }: { readonly planes: readonly HeatingPlane[]; readonly bus: string | undefined },
   call: Call,
 ): Promise<void> {
-  const heating = busOf(house, bus)
+  const heating = findBus(house, bus)
   const leftMs = Math.floor(call.deadlineMs - house.clock.monotonic() - ANSWER_MS)
   if (!heating.ok || leftMs <= 0) return
   await heating.value.makeReady(planes, AbortSignal.any([call.signal, AbortSignal.timeout(leftMs)]))
 }
 
-function isLive({ consistency }: Wish): boolean {
+function isLive({ consistency }: ViewRequest): boolean {
   return consistency?.mode !== 'SNAPSHOT'
 }
 
-function isHeatingPlane(plane: PlaneName): plane is HeatingPlane {
+function isHeatingPlane(plane: SemanticPlaneName): plane is HeatingPlane {
   return (HEATING_PLANES as readonly string[]).includes(plane)
 }

@@ -13,19 +13,19 @@ import type { Result } from '../../core/result.ts'
 import type { MethodSummary } from '../registry/method.ts'
 import type { DevicePlane } from '../registry/plane.ts'
 import { addressArgument, viewArguments } from './arguments.ts'
-import type { DeviceView } from './device-view.ts'
+import type { BusDeviceView } from './device-view.ts'
 import {
-  deviceJson,
+  busDeviceJson,
   deviceOutput,
   methodDetailJson,
   methodDetailOutput,
   planeJson,
   planeOutput,
 } from './device-view.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import { badArgument, notFound } from './faults.ts'
-import type { House, Looked, Wish } from './house.ts'
-import { look } from './house.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { ebusArgumentFault, notFoundFault } from './faults.ts'
+import type { EbusTools, ResolvedView, ViewRequest } from './ebus-tools.ts'
+import { resolveView } from './ebus-tools.ts'
 import { settingJson } from './setting-view.ts'
 
 const METHODS = 100
@@ -38,7 +38,7 @@ export const listWords = {
   description:
     'Every device that was heard or asked on the bus: what it is, under which addresses it answers, how certain that is, and what can be asked of it.',
   input: z.strictObject(viewArguments),
-  output: answered(z.array(deviceOutput)),
+  output: ebusOutputSchema(z.array(deviceOutput)),
 } as const
 
 export const devicesList = defineTool({ ...common, ...listWords, name: 'ebus.v1.registry.devices.list' })
@@ -49,7 +49,7 @@ const devicesGet = defineTool({
   title: 'Read one device',
   description: 'One device by any of its addresses, with how that very address was found.',
   input: z.strictObject({ address: addressArgument, ...viewArguments }),
-  output: answered(deviceOutput),
+  output: ebusOutputSchema(deviceOutput),
 })
 
 const planesList = defineTool({
@@ -58,7 +58,7 @@ const planesList = defineTool({
   title: 'List the planes of a device',
   description: 'Groups of methods of one device; only those of routable planes can be called with rpc.invoke.',
   input: z.strictObject({ address: addressArgument, ...viewArguments }),
-  output: answered(z.array(planeOutput)),
+  output: ebusOutputSchema(z.array(planeOutput)),
 })
 
 const methodsList = defineTool({
@@ -75,23 +75,23 @@ const methodsList = defineTool({
     offset: z.int().min(0).default(0).describe('How many to leave out at the beginning.'),
     ...viewArguments,
   }),
-  output: answered(z.array(methodDetailOutput)),
+  output: ebusOutputSchema(z.array(methodDetailOutput)),
 })
 
-export function registryTools(house: House): readonly Capability[] {
+export function registryTools(house: EbusTools): readonly Capability[] {
   return [
     devicesList.handledBy(async (wish, call) => {
-      const looked = look(house, wish, call)
+      const looked = resolveView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
-      return ok({ data: answer(view.devices().map((device) => deviceJson(device))) })
+      return ok({ data: answer(view.devices().map((device) => busDeviceJson(device))) })
     }),
 
     devicesGet.handledBy(async ({ address, ...wish }, call) => {
       const found = findDevice(house, { address, ...wish }, call)
       if (!found.ok) return found
       const { device, answer } = found.value
-      return ok({ data: answer(deviceJson(device, address)) })
+      return ok({ data: answer(busDeviceJson(device, address)) })
     }),
 
     planesList.handledBy(async ({ address, ...wish }, call) => {
@@ -130,21 +130,21 @@ function hasWords({ name, comment = '' }: MethodSummary, query = ''): boolean {
 
 /** In the view that was asked for: a snapshot has the devices of its moment, with the labels they had then. */
 function findDevice(
-  house: House,
-  { address, ...wish }: Wish & { readonly address: number },
+  house: EbusTools,
+  { address, ...wish }: ViewRequest & { readonly address: number },
   call: Call,
-): Result<Looked & { readonly device: DeviceView }, Fault> {
-  const looked = look(house, wish, call)
+): Result<ResolvedView & { readonly device: BusDeviceView }, Fault> {
+  const looked = resolveView(house, wish, call)
   if (!looked.ok) return looked
   // Any face: callers see addresses in telegrams, not devices.
   const device = looked.value.view.devices().find(({ addresses }) => addresses.includes(address))
-  if (device === undefined) return fail(notFound(`There is no device at ${address}.`))
+  if (device === undefined) return fail(notFoundFault(`There is no device at ${address}.`))
   return ok({ ...looked.value, device })
 }
 
 /** With what there is, so that the next call can be right. */
-export function findPlane({ planes }: DeviceView, name: string): Result<DevicePlane, Fault> {
+export function findPlane({ planes }: BusDeviceView, name: string): Result<DevicePlane, Fault> {
   const plane = planes.find((each) => each.name === name)
   if (plane !== undefined) return ok(plane)
-  return fail(badArgument('plane', `the device has ${planes.map((each) => each.name).join(', ') || 'no planes'}`))
+  return fail(ebusArgumentFault('plane', `the device has ${planes.map((each) => each.name).join(', ') || 'no planes'}`))
 }

@@ -11,21 +11,21 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
-import type { Change } from '../installation.ts'
-import { PLANES } from '../semantic/planes.ts'
+import type { InstallationChange } from '../installation.ts'
+import { SEMANTIC_PLANES } from '../semantic/planes.ts'
 import { messageList } from './bus-tools.ts'
-import { deviceJson } from './device-view.ts'
-import { ebusFamily } from './envelope.ts'
-import { outOfReach } from './faults.ts'
-import type { House } from './house.ts'
-import { busBeside, freshnessOf, viewNow } from './house.ts'
+import { busDeviceJson } from './device-view.ts'
+import { ebusFamily } from './ebus-envelope.ts'
+import { outOfReachFault } from './faults.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { busNote, planeFreshness, currentView } from './ebus-tools.ts'
 import { PLANE_TOOLS } from './plane-tools.ts'
 import { settingJson } from './setting-view.ts'
-import type { View } from './view.ts'
+import type { EbusView } from './ebus-view.ts'
 
-type Topic = (typeof PLANES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
+type Topic = (typeof SEMANTIC_PLANES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
 
-const TOPICS: readonly Topic[] = [...PLANES, 'settings', 'devices', 'bus', 'messages']
+const TOPICS: readonly Topic[] = [...SEMANTIC_PLANES, 'settings', 'devices', 'bus', 'messages']
 /** A resource has no `limit`; the tool has them all. */
 const SHOWN_MESSAGES = 64
 
@@ -34,18 +34,18 @@ export function resourceUri(busId: string, topic: Topic): string {
 }
 
 /** What a change makes worth reading again. */
-export function changedUris(busId: string, change: Change | 'settings'): readonly string[] {
+export function changedUris(busId: string, change: InstallationChange | 'settings'): readonly string[] {
   // The adapter's own state shows in three places at once.
   const topics: readonly Topic[] = change === 'bus' ? ['bus', 'runtime_status', 'adapter_info'] : [change]
   return topics.map((topic) => resourceUri(busId, topic))
 }
 
 /** One set per bus; the buses of a gateway do not change while it runs. */
-export function resources(house: House): readonly Capability[] {
+export function createEbusResources(house: EbusTools): readonly Capability[] {
   return house.buses.flatMap((heating) => TOPICS.map((topic) => resource(house, heating, topic)))
 }
 
-function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
+function resource(house: EbusTools, heating: HeatingBus, topic: Topic): Capability {
   const words = wordsFor(topic)
   const tool = defineTool({
     name: `ebus.resource.${heating.id}.${topic}`,
@@ -58,17 +58,17 @@ function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
     face: { kind: 'resource', uri: resourceUri(heating.id, topic), mimeType: 'application/json' },
   })
   return tool.handledBy(async () => {
-    const view = viewNow(house, heating)
+    const view = currentView(house, heating)
     const bus = house.buses.length > 1 ? heating.id : undefined
     const { data, beside } = show(view, { topic, bus }, house.clock.now())
-    const away = data === null ? outOfReach(view.reach) : undefined
+    const away = data === null ? outOfReachFault(view.reach) : undefined
     if (away !== undefined) return ok({ data: ebusFamily.failure(away, tool.offer).structured })
     // Always LIVE: a resource has no arguments to ask for a snapshot with.
     const answer = {
       data,
       consistency: { mode: 'LIVE' },
       data_timestamp: new Date(view.atMs).toISOString(),
-      ...busBeside(house, heating),
+      ...busNote(house, heating),
       ...beside,
     }
     // A resource is read without an envelope of the face's making, so it brings its own.
@@ -78,16 +78,16 @@ function resource(house: House, heating: HeatingBus, topic: Topic): Capability {
 
 /** The same as the tools would answer. */
 function show(
-  view: View,
+  view: EbusView,
   { topic, bus }: { readonly topic: Topic; readonly bus: string | undefined },
   nowMs: number,
 ): { readonly data: Json; readonly beside: JsonObject } {
   if (topic === 'settings') return { data: view.settings().map((setting) => settingJson(setting, bus)), beside: {} }
-  if (topic === 'devices') return { data: view.devices().map((device) => deviceJson(device)), beside: {} }
+  if (topic === 'devices') return { data: view.devices().map((device) => busDeviceJson(device)), beside: {} }
   if (topic === 'bus') return { data: view.summary(), beside: {} }
   if (topic === 'messages') return { data: messageList(view, { limit: SHOWN_MESSAGES, payload: false }), beside: {} }
   const plane = view.plane(topic)
-  return { data: plane.data, beside: freshnessOf(plane, nowMs, { eachField: false }) }
+  return { data: plane.data, beside: planeFreshness(plane, nowMs, { eachField: false }) }
 }
 
 function wordsFor(topic: Topic): { readonly title: string; readonly description: string } {

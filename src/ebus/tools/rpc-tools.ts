@@ -12,32 +12,39 @@ import type { Call, Outcome } from '../../bus/call.ts'
 import { accountKey } from '../../bus/caller.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { BusRequest } from '../adapter/bus.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
-import type { Installation } from '../installation.ts'
-import { addressText } from '../observe/observation.ts'
-import type { Method, NamedValues, Prepared } from '../registry/method.ts'
-import { CONFIG_MS, STATE_MS, valid } from '../registry/method.ts'
+import type { HeatingInstallation } from '../installation.ts'
+import { formatBusAddress } from '../observe/observation.ts'
+import type { DeviceMethod, NamedValues, PreparedMethodCall } from '../registry/method.ts'
+import { CONFIG_MS, STATE_MS, validValue } from '../registry/method.ts'
 import type { DefinedPlane } from '../registry/defined-plane.ts'
 import { definedPlanes } from '../registry/defined-plane.ts'
-import { findMethod, planesOf } from '../registry/plane.ts'
-import { meaningOf } from '../semantic/read-key.ts'
+import { findMethod, listDevicePlanes } from '../registry/plane.ts'
+import { interpretTelegram } from '../semantic/read-key.ts'
 import type { ReadKey } from '../semantic/read-key.ts'
 import { SECRET_TEXT } from '../semantic/register.ts'
-import { addressArgument, busArgument, idempotencyKeyArgument } from './arguments.ts'
+import { addressArgument, busArgument, ebusKeyArgument } from './arguments.ts'
 import { changeView } from './change-view.ts'
 import type { DefinedCall } from './defined-method.ts'
 import { findDefinedPlane, planDefinedCall, readDefinedMethod, writeDefinedMethod } from './defined-method.ts'
 import { assessDefinedWrite } from './defined-write.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
-import type { House } from './house.ts'
-import { besideLive, busLock, busOf } from './house.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import {
+  ebusArgumentFault,
+  ebusArgumentsFault,
+  notFoundFault,
+  busReadFault,
+  withdrawnBusFault,
+  busWriteFault,
+} from './faults.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
 import { HOW_TO_SET } from './setting-view.ts'
 
 /** The older gateway's default, which its callers count on. */
@@ -57,7 +64,7 @@ const shared = {
   plane: name,
   method: name,
   params,
-  idempotency_key: idempotencyKeyArgument.exactOptional(),
+  idempotency_key: ebusKeyArgument.exactOptional(),
   timeout_ms: z.int().min(1).max(MAX_TIMEOUT_MS).default(DEFAULT_TIMEOUT_MS).describe('How long the bus may take.'),
   max_age_ms: z
     .int()
@@ -91,28 +98,29 @@ export const legacyInput = z.strictObject({
 })
 type Invocation = z.output<typeof invokeInput>
 
-export const output = answered(
+export const rpcOutput = ebusOutputSchema(
   z
     .record(z.string(), z.object({ value: z.unknown(), valid: z.boolean() }))
     .describe('Named values; bytes as hex. A value that the device did not give is null and not valid.'),
 )
 
-export const INVOKE = 'ebus.v1.rpc.invoke'
+export const INVOKE_NAME = 'ebus.v1.rpc.invoke'
 
-export function rpcTools(house: House): readonly Capability[] {
+export function rpcTools(house: EbusTools): readonly Capability[] {
   return [
     defineChange({
-      name: INVOKE,
+      name: INVOKE_NAME,
       title: 'Call a method of a device',
       description: `Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. This is also how a room setpoint, the hot water temperature or a mode is set: ${HOW_TO_SET}. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.`,
       input: invokeInput,
-      output,
+      output: rpcOutput,
       // The most that a call can be is known when its arguments are: see `assess`.
       effect: 'writes',
       idempotent: false,
       family: ebusFamily,
       // Reads take none: the bus itself puts telegrams in a row.
-      lock: (body: JsonObject): string | undefined => (body['intent'] === 'MUTATE' ? busLock(house, body) : undefined),
+      lock: (body: JsonObject): string | undefined =>
+        body['intent'] === 'MUTATE' ? busLockKey(house, body) : undefined,
       plan: (invocation) => resolve(house, invocation),
       assess: (resolved, invocation) =>
         'kind' in resolved ? assessDefined(resolved, invocation) : assess(resolved, invocation),
@@ -134,7 +142,7 @@ function assess({ heating, method, prepared, request }: Resolved, invocation: In
   if (method.readOnly) return { effect: 'reads', reasons }
   const { installation } = heating
   // By the main face, so that limits and approvals hold under every address of the device.
-  const target = addressText(request.target)
+  const target = formatBusAddress(request.target)
   const device = installation.registry.find(request.target)
   const what = prepared.actuator ?? method.name
   const change = changeView(installation, request, prepared.confirm?.data)
@@ -149,9 +157,9 @@ function assess({ heating, method, prepared, request }: Resolved, invocation: In
       bus: heating.id,
       address: invocation.address,
       method: method.name,
-      telegram_data: hex(prepared.data),
+      telegram_data: toHex(prepared.data),
     },
-    preview: { ...change?.values, method: method.name, telegram_data: hex(prepared.data) },
+    preview: { ...change?.values, method: method.name, telegram_data: toHex(prepared.data) },
   }
 }
 
@@ -167,10 +175,10 @@ function assessDefined(resolved: DefinedCall, invocation: Invocation): Assessmen
 }
 
 /** Where a call could not be planned: whether its method changes something, if that can be told. */
-function isKnownToChange(house: House, { plane, method, address, bus }: Invocation): boolean {
+function isKnownToChange(house: EbusTools, { plane, method, address, bus }: Invocation): boolean {
   const builtIn = findMethod(plane, method)
   if (builtIn !== undefined) return !builtIn.readOnly
-  const heating = busOf(house, bus)
+  const heating = findBus(house, bus)
   const device = heating.ok ? heating.value.installation.registry.find(address) : undefined
   if (!heating.ok || device === undefined) return false
   const defined = findDefinedPlane(heating.value, device.addresses, plane)
@@ -191,7 +199,11 @@ function gateReasons(invocation: Invocation, changes: boolean): readonly Reason[
  * B524 of a device that is no regulator: what its registers are is written nowhere, whatever their numbers are
  * elsewhere.
  */
-function isElsewhere({ secondary }: Method, address: number, installation: Installation | undefined): boolean {
+function isElsewhere(
+  { secondary }: DeviceMethod,
+  address: number,
+  installation: HeatingInstallation | undefined,
+): boolean {
   return secondary === EXTENDED && installation?.isRegulator(address) !== true
 }
 const EXTENDED = 0x24
@@ -209,7 +221,7 @@ const NOT_READ_ONLY: Reason = {
 
 /** A call on its way: what was asked, by whom, of which house. */
 interface Job {
-  readonly house: House
+  readonly house: EbusTools
   readonly invocation: Invocation
   readonly call: Call
 }
@@ -217,35 +229,37 @@ interface Job {
 /** What it comes to on this bus, now. */
 interface Resolved {
   readonly heating: HeatingBus
-  readonly method: Method
-  readonly prepared: Prepared
+  readonly method: DeviceMethod
+  readonly prepared: PreparedMethodCall
   readonly request: BusRequest
 }
 
 /** In the order in which a caller can put things right: bus, device, plane, method, intent, source, parameters. */
-function resolve(house: House, invocation: Invocation): Result<Resolved | DefinedCall, Fault> {
-  const heating = busOf(house, invocation.bus)
+function resolve(house: EbusTools, invocation: Invocation): Result<Resolved | DefinedCall, Fault> {
+  const heating = findBus(house, invocation.bus)
   if (!heating.ok) return heating
   const device = heating.value.installation.registry.find(invocation.address)
-  if (device === undefined) return fail(notFound(`There is no device at ${addressText(invocation.address)}.`))
-  const planes = planesOf(device.identity)
+  if (device === undefined) return fail(notFoundFault(`There is no device at ${formatBusAddress(invocation.address)}.`))
+  const planes = listDevicePlanes(device.identity)
   const plane = planes.find((each) => each.name === invocation.plane)
   if (plane === undefined) {
     const defined = definedPlanes(heating.value.installation.definitions, device.addresses)
     const chosen = defined.find((each) => each.name === invocation.plane)
     if (chosen !== undefined) return resolveDefined(heating.value, chosen, invocation)
     const names = [...planes, ...defined].map((each) => each.name)
-    return fail(badArgument('plane', `the device has ${names.join(', ') || 'no planes'}`))
+    return fail(ebusArgumentFault('plane', `the device has ${names.join(', ') || 'no planes'}`))
   }
   const method = plane.methods.find((each) => each.name === invocation.method)
   if (method === undefined)
-    return fail(badArgument('method', `plane ${plane.name} has ${plane.methods.map((each) => each.name).join(', ')}`))
-  if (!method.routable) return fail(badArgument('method', notCallable(method, heating.value)))
+    return fail(
+      ebusArgumentFault('method', `plane ${plane.name} has ${plane.methods.map((each) => each.name).join(', ')}`),
+    )
+  if (!method.routable) return fail(ebusArgumentFault('method', notCallable(method, heating.value)))
   if (invocation.intent === 'READ_ONLY' && !method.readOnly) return fail(notReadOnly())
   const wrongSource = checkSource(invocation.params['source'], heating.value)
   if (wrongSource !== undefined) return fail(wrongSource)
   const prepared = method.prepare(invocation.params)
-  if (!prepared.ok) return fail(badArguments(prepared.fault))
+  if (!prepared.ok) return fail(ebusArgumentsFault(prepared.fault))
   const request = requestOf(method, device.address, prepared.value)
   return ok({ heating: heating.value, method, prepared: prepared.value, request })
 }
@@ -258,7 +272,7 @@ function resolveDefined(
   const method = plane.methods.find((each) => each.name === name)
   if (method === undefined)
     return fail(
-      badArgument(
+      ebusArgumentFault(
         'method',
         `plane ${plane.name} has ${plane.methods.length} of them; registry.methods.list names them`,
       ),
@@ -297,12 +311,12 @@ function cacheJson(fromCache: boolean, atMs: number, nowMs: number): JsonObject 
   }
 }
 
-function requestOf({ primary, secondary }: Method, target: number, { data }: Prepared): BusRequest {
+function requestOf({ primary, secondary }: DeviceMethod, target: number, { data }: PreparedMethodCall): BusRequest {
   return { target, primary, secondary, data }
 }
 
 /** With the way that leads there instead. */
-function notCallable({ readOnly }: Method, { installation }: HeatingBus): string {
+function notCallable({ readOnly }: DeviceMethod, { installation }: HeatingBus): string {
   if (readOnly) return 'listed, but not to be called; the semantic tools have what it would say'
   const regulator = installation.topology.regulator?.address
   const where = regulator === undefined ? '' : ` (address ${regulator})`
@@ -314,7 +328,7 @@ function checkSource(source: Json | undefined, heating: HeatingBus): Fault | und
   const { address } = heating.status()
   if (source === undefined || source === GATEWAY_SOURCE || source === address) return undefined
   const own = address === undefined ? 'its own address' : `${address}`
-  return badArgument('params.source', `this gateway sends as ${own}; leave it out`)
+  return ebusArgumentFault('params.source', `this gateway sends as ${own}; leave it out`)
 }
 
 /**
@@ -330,7 +344,7 @@ async function read({ house, invocation, call }: Job, resolved: Resolved): Promi
     caller: accountKey(call.caller),
     signal: call.signal,
   })
-  if (!served.ok) return fail(readFault(served.fault, request.target))
+  if (!served.ok) return fail(busReadFault(served.fault, request.target))
   const { entry, fromCache } = served.value
   const nowMs = house.clock.now()
   return ok({
@@ -353,7 +367,7 @@ function shownValues({ heating, method, request }: Resolved, values: NamedValues
 
 /** Where an answer has its bytes, in full or in part. */
 const TELLING: readonly string[] = ['payload', 'response_payload', 'value', 'decoded']
-const HIDDEN = valid(SECRET_TEXT)
+const HIDDEN = validValue(SECRET_TEXT)
 
 /** Without what only a regulator's table says. */
 function bytesOnly(values: NamedValues): NamedValues {
@@ -370,8 +384,8 @@ function classAgeMs({ cache_class: cacheClass, refresh_class: refreshClass }: Js
 /** Throws for a method that is called a read and is none: then our own tables disagree. */
 function keyOf(request: BusRequest): ReadKey {
   const telegram = { ...request, source: 0x00 }
-  const meaning = meaningOf({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
-  if (meaning?.kind !== 'value') throw new Error(`${hex(request.data)} reads nothing`)
+  const meaning = interpretTelegram({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
+  if (meaning?.kind !== 'value') throw new Error(`${toHex(request.data)} reads nothing`)
   return meaning.key
 }
 
@@ -380,11 +394,11 @@ async function change({ house, invocation, call }: Job, resolved: Resolved): Pro
   const wish = { deadlineMs: invocation.timeout_ms, caller: accountKey(call.caller) }
   // Nothing of ours goes out between the change and the look at it.
   return heating.exclusively(async () => {
-    if (call.signal.aborted) return fail(withdrawn())
+    if (call.signal.aborted) return fail(withdrawnBusFault())
     const before = await readBefore(resolved, wish)
     // Not repeatable: a telegram that may have reached its target is not said a second time.
     const sent = await heating.send(request, { ...wish, signal: call.signal, repeatable: false })
-    if (!sent.ok) return fail(writeFault(sent.fault, request.target))
+    if (!sent.ok) return fail(busWriteFault(sent.fault, request.target))
     const values = shownValues(resolved, prepared.decode(sent.value), sent.value)
     const data = { ...values, ...before, ...(await confirm(resolved, wish)) }
     return ok({ data: { ...besideData(house, heating, house.clock.now()), data } })
@@ -407,7 +421,7 @@ async function readBefore(
   const { payload } = served.value.entry
   const values = shownValues(resolved, prepared.confirm.decode(payload), payload)
   return {
-    before: values['decoded'] ?? values['value'] ?? valid(hex(payload)),
+    before: values['decoded'] ?? values['value'] ?? validValue(toHex(payload)),
     ...(values['value'] === undefined ? {} : { before_data: values['value'] }),
   }
 }
@@ -426,13 +440,13 @@ async function confirm(
   const { payload } = served.value.entry
   const values = shownValues(resolved, prepared.confirm.decode(payload), payload)
   return {
-    read_back: values['decoded'] ?? values['value'] ?? valid(hex(payload)),
-    confirmed: valid(prepared.confirm.holds(payload)),
+    read_back: values['decoded'] ?? values['value'] ?? validValue(toHex(payload)),
+    confirmed: validValue(prepared.confirm.holds(payload)),
   }
 }
 
 /** What goes beside the data of every answer here. */
-function besideData(house: House, heating: HeatingBus, atMs: number): Omit<JsonObject, 'data'> {
+function besideData(house: EbusTools, heating: HeatingBus, atMs: number): Omit<JsonObject, 'data'> {
   const { address } = heating.status()
-  return { ...besideLive(house, heating, atMs), ...(address === undefined ? {} : { source_address: address }) }
+  return { ...liveMeta(house, heating, atMs), ...(address === undefined ? {} : { source_address: address }) }
 }

@@ -4,7 +4,7 @@
  * Pure.
  */
 import { z } from 'zod'
-import type { Issue } from '../../bus/capability.ts'
+import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { DaySlot, ProgramConfig, ProgramId } from '../semantic/schedule.ts'
@@ -46,8 +46,8 @@ export interface ProgramFacts {
 export function checkSlots(
   slots: readonly SlotInput[],
   facts: ProgramFacts,
-): Result<readonly DaySlot[], readonly Issue[]> {
-  const issues: Issue[] = []
+): Result<readonly DaySlot[], readonly ArgumentIssue[]> {
+  const issues: ArgumentIssue[] = []
   const say = (path: readonly (string | number)[], message: string): void =>
     void issues.push({ path: ['slots', ...path], message, code: 'custom' })
   const { maxSlots } = facts.config

@@ -16,7 +16,7 @@ import type { ProgramId } from '../semantic/schedule.ts'
 import { WEEKDAYS } from '../semantic/schedule.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { weekdayInput } from './schedule-request.ts'
-import { assessDay, planDay, rehearseDay, setProgram } from './schedule-tools.ts'
+import { assessDay, planDay, dryRunDay, setProgram } from './schedule-tools.ts'
 import type { DayJob, DayPlan } from './schedule-tools.ts'
 
 const clockTime = z.string().regex(/^([01]?\d|2[0-4]):[0-5]\d$/, 'a time of day such as 06:30')
@@ -76,7 +76,7 @@ export async function setScheduleDays(
   let last: Outcome | undefined
   for (const plan of plans) {
     const { weekday } = plan.wish
-    last = call.rehearsal ? await rehearseDay(plan, job) : await setProgram(plan, job)
+    last = call.rehearsal ? await dryRunDay(plan, job) : await setProgram(plan, job)
     const data =
       last.ok && isJsonObject(last.value.data)
         ? last.value.data['data']

@@ -15,21 +15,28 @@ import type { Result } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import type { ReadKey } from '../semantic/read-key.ts'
-import { HOT_WATER } from '../semantic/register-map.ts'
+import { HOT_WATER_REGISTERS } from '../semantic/register-map.ts'
 import type { DaySlot, ProgramConfig, ProgramId } from '../semantic/schedule.ts'
 import { NO_ZONE, WEEKDAYS, decodeProgramConfig, refusalText } from '../semantic/schedule.ts'
-import { configKey, knownProgram } from '../semantic/schedule-reads.ts'
+import { configKey, readKnownProgram } from '../semantic/schedule-reads.ts'
 import { slotJson } from '../semantic/schedules.ts'
-import type { DayOutcome, DayPlace, SlotResult, Talk } from '../semantic/schedule-writer.ts'
+import type { DayOutcome, DayPlace, SlotResult, RegulatorLink } from '../semantic/schedule-writer.ts'
 import { readDay, writeDay } from '../semantic/schedule-writer.ts'
-import type { Regulator } from '../semantic/topology.ts'
+import type { KnownRegulator } from '../semantic/topology.ts'
 import { chooseZone } from '../semantic/zone-choice.ts'
 import { dayRegister } from '../semantic/zones.ts'
-import { busArgument, idempotencyKeyArgument } from './arguments.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import { badArgument, badArguments, notFound, readFault, withdrawn, writeFault } from './faults.ts'
-import type { House } from './house.ts'
-import { besideLive, busLock, busOf } from './house.ts'
+import { busArgument, ebusKeyArgument } from './arguments.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import {
+  ebusArgumentFault,
+  ebusArgumentsFault,
+  notFoundFault,
+  busReadFault,
+  withdrawnBusFault,
+  busWriteFault,
+} from './faults.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
 import { slotOutput } from './plane-schemas.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { checkSlots, slotInput, weekdayInput } from './schedule-request.ts'
@@ -43,7 +50,7 @@ const shared = {
   weekday: weekdayInput,
   slots: z.array(slotInput).max(12).describe('All slots of the day; an empty list leaves none.'),
   dryRun: z.boolean().exactOptional().describe('Say what would be written, and write nothing.'),
-  idempotency_key: idempotencyKeyArgument.exactOptional(),
+  idempotency_key: ebusKeyArgument.exactOptional(),
   bus: busArgument,
 }
 
@@ -57,7 +64,7 @@ const slotResults = z.array(
   }),
 )
 
-const output = answered(
+const output = ebusOutputSchema(
   z.object({
     success: z.boolean(),
     slot_results: slotResults,
@@ -79,7 +86,7 @@ export interface DayWish {
   readonly bus?: string
 }
 
-export function scheduleTools(house: House, pause: (ms: number) => Promise<void>): readonly Capability[] {
+export function scheduleTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
   const common = {
     output,
     effect: 'writes',
@@ -87,7 +94,7 @@ export function scheduleTools(house: House, pause: (ms: number) => Promise<void>
     idempotent: true,
     family: ebusFamily,
     timeoutSeconds: TIMEOUT_SECONDS,
-    lock: (body: JsonObject): string => busLock(house, body),
+    lock: (body: JsonObject): string => busLockKey(house, body),
   } as const
   return [
     defineChange({
@@ -114,14 +121,14 @@ export function scheduleTools(house: House, pause: (ms: number) => Promise<void>
       description:
         'Replaces the times of one weekday in which hot water is made. A temperature, if given, is the one hot water setpoint. Reads the day back and restores the old one if it was not kept as written.',
       input: z.strictObject(shared),
-      ...programSteps(house, pause, (wish: DayWish) => ok({ id: DHW, wish })),
+      ...programSteps(house, pause, (wish: DayWish) => ok({ id: DHW_PROGRAM, wish })),
     }),
   ]
 }
 
 /** The functions of both changes, which differ only in how they say which program is meant. */
 function programSteps<Input>(
-  house: House,
+  house: EbusTools,
   pause: DayJob['pause'],
   meant: (input: Input) => Result<MeantDay, Fault>,
 ): {
@@ -137,26 +144,26 @@ function programSteps<Input>(
     },
     assess: assessDay,
     act: (plan, _, call) => setProgram(plan, { house, call, pause }),
-    rehearse: (plan, _, call) => rehearseDay(plan, { house, call, pause }),
+    rehearse: (plan, _, call) => dryRunDay(plan, { house, call, pause }),
   }
 }
 
 /** Numbers are those of the contract, which begin with 0; names are looked up. */
-function zoneOf(house: House, zone: number | string, bus: string | undefined): Result<number, Fault> {
+function zoneOf(house: EbusTools, zone: number | string, bus: string | undefined): Result<number, Fault> {
   if (typeof zone === 'number') return ok(zone)
-  const heating = busOf(house, bus)
+  const heating = findBus(house, bus)
   if (!heating.ok) return heating
   const chosen = chooseZone(new PlaneReader(heating.value.installation), zone)
-  return chosen.ok ? chosen : fail(badArgument('zone', chosen.fault))
+  return chosen.ok ? chosen : fail(ebusArgumentFault('zone', chosen.fault))
 }
 
 /** Hot water has no zone of its own. */
-export const DHW: ProgramId = { zone: NO_ZONE, channel: 'dhw' }
+export const DHW_PROGRAM: ProgramId = { zone: NO_ZONE, channel: 'dhw' }
 
 /** What the day is and would be, for whoever has to approve it; from memory, the bus is not asked for that. */
 export function assessDay({ heating, regulator, id, wish }: DayPlan): Assessment {
   const busId = heating.id
-  const program = knownProgram(regulator, id, heating.installation.shadow)
+  const program = readKnownProgram(regulator, id, heating.installation.shadow)
   const what = id.channel === 'dhw' ? 'dhw' : `zone-${id.zone + 1}`
   return {
     effect: 'writes',
@@ -181,7 +188,7 @@ export interface MeantDay {
 }
 
 export interface DayJob {
-  readonly house: House
+  readonly house: EbusTools
   readonly call: Call
   readonly pause: (ms: number) => Promise<void>
 }
@@ -190,9 +197,9 @@ export interface DayJob {
 export async function setProgram(plan: DayPlan, job: DayJob): Promise<Outcome> {
   const { heating, regulator, slots } = plan
   return heating.exclusively(async () => {
-    if (job.call.signal.aborted) return fail(withdrawn())
+    if (job.call.signal.aborted) return fail(withdrawnBusFault())
     const written = await writeDay(talkOf(heating, job), placeOf(plan), slots)
-    if (!written.ok) return fail(readFault(written.fault, regulator.address))
+    if (!written.ok) return fail(busReadFault(written.fault, regulator.address))
     if (written.value.kind === 'unchanged' && written.value.restored)
       heating.installation.observatory.incidents.note(
         'restored',
@@ -203,14 +210,14 @@ export async function setProgram(plan: DayPlan, job: DayJob): Promise<Outcome> {
   })
 }
 
-export async function rehearseDay(plan: DayPlan, job: DayJob): Promise<Outcome> {
+export async function dryRunDay(plan: DayPlan, job: DayJob): Promise<Outcome> {
   const { heating, regulator, slots } = plan
   return heating.exclusively(async () => {
-    if (job.call.signal.aborted) return fail(withdrawn())
+    if (job.call.signal.aborted) return fail(withdrawnBusFault())
     const before = await readDay(talkOf(heating, job), placeOf(plan))
     return before.ok
       ? rehearsed(job.house, heating, { before: before.value, slots })
-      : fail(readFault(before.fault, regulator.address))
+      : fail(busReadFault(before.fault, regulator.address))
   })
 }
 
@@ -227,7 +234,7 @@ function idleCelsius({ channel }: ProgramId, { minCelsius }: ProgramConfig): num
 }
 
 /** Reads come from the bus, never from memory: what is there now is the whole point. */
-function talkOf(heating: HeatingBus, { call, pause }: DayJob): Talk {
+function talkOf(heating: HeatingBus, { call, pause }: DayJob): RegulatorLink {
   const caller = accountKey(call.caller)
   return {
     pause,
@@ -242,14 +249,14 @@ function talkOf(heating: HeatingBus, { call, pause }: DayJob): Talk {
 /** One day as it would be written, and where. */
 export interface DayPlan extends MeantDay {
   readonly heating: HeatingBus
-  readonly regulator: Regulator
+  readonly regulator: KnownRegulator
   readonly config: ProgramConfig
   readonly slots: readonly DaySlot[]
 }
 
 /** Everything that can be refused is refused here, before the first telegram that changes something. */
 export async function planDay({ id, wish }: MeantDay, job: DayJob): Promise<Result<DayPlan, Fault>> {
-  const found = busOf(job.house, wish.bus)
+  const found = findBus(job.house, wish.bus)
   if (!found.ok) return found
   const heating = found.value
   const { topology, shadow } = heating.installation
@@ -257,16 +264,17 @@ export async function planDay({ id, wish }: MeantDay, job: DayJob): Promise<Resu
   // In this order: no regulator yet is worth trying again, one without programs is not.
   if (regulator?.timers === undefined || regulator.timers === 'none') return fail(noPrograms(regulator))
   if (id.channel === 'heating' && topology.zonesKnown && !topology.zones().includes(id.zone))
-    return fail(notFound(`There is no zone ${id.zone}; there are ${topology.zones().join(', ')}.`))
-  const config = knownProgram(regulator, id, shadow)?.config ?? (await askConfig(talkOf(heating, job), regulator, id))
-  if (config === undefined) return fail(notFound('The regulator has no such program.'))
+    return fail(notFoundFault(`There is no zone ${id.zone}; there are ${topology.zones().join(', ')}.`))
+  const config =
+    readKnownProgram(regulator, id, shadow)?.config ?? (await askConfig(talkOf(heating, job), regulator, id))
+  if (config === undefined) return fail(notFoundFault('The regulator has no such program.'))
   const checked = checkSlots(wish.slots, { id, config, setpoint: setpointOf(heating, id) })
   return checked.ok
     ? ok({ id, wish, heating, regulator, config, slots: checked.value })
-    : fail(badArguments(checked.fault))
+    : fail(ebusArgumentsFault(checked.fault))
 }
 
-function noPrograms(regulator: Regulator | undefined): Fault {
+function noPrograms(regulator: KnownRegulator | undefined): Fault {
   if (regulator === undefined)
     return { kind: 'offline', code: 'BUS_UNAVAILABLE', message: 'No regulator has answered on this bus yet.' }
   return {
@@ -277,7 +285,11 @@ function noPrograms(regulator: Regulator | undefined): Fault {
 }
 
 /** Only 720 controllers can be asked; the 700 family's limits are known beforehand or not at all. */
-async function askConfig(talk: Talk, regulator: Regulator, id: ProgramId): Promise<ProgramConfig | undefined> {
+async function askConfig(
+  talk: RegulatorLink,
+  regulator: KnownRegulator,
+  id: ProgramId,
+): Promise<ProgramConfig | undefined> {
   if (regulator.timers !== 'b555') return undefined
   const answer = await talk.read(configKey(regulator.address, id))
   return answer.ok ? decodeProgramConfig(answer.value) : undefined
@@ -286,11 +298,11 @@ async function askConfig(talk: Talk, regulator: Regulator, id: ProgramId): Promi
 /** What slots without a temperature of their own heat to. */
 function setpointOf(heating: HeatingBus, { zone, channel }: ProgramId): number | undefined {
   const reader = new PlaneReader(heating.installation)
-  return channel === 'dhw' ? reader.peek(HOT_WATER.target) : reader.peek(dayRegister(reader, zone), zone)
+  return channel === 'dhw' ? reader.peek(HOT_WATER_REGISTERS.target) : reader.peek(dayRegister(reader, zone), zone)
 }
 
 function rehearsed(
-  house: House,
+  house: EbusTools,
   heating: HeatingBus,
   { before, slots }: { readonly before: readonly DaySlot[]; readonly slots: readonly DaySlot[] },
 ): Outcome {
@@ -305,9 +317,9 @@ function rehearsed(
 
 /** Written, as it was, or nobody knows: there is no fourth way to come out of it. */
 function reported(
-  house: House,
+  house: EbusTools,
   heating: HeatingBus,
-  { regulator, outcome }: { readonly regulator: Regulator; readonly outcome: DayOutcome },
+  { regulator, outcome }: { readonly regulator: KnownRegulator; readonly outcome: DayOutcome },
 ): Outcome {
   const results = outcome.results.map(resultJson)
   const before = outcome.before.map(slotJson)
@@ -326,7 +338,7 @@ function reported(
     const message = `The day is as it was${outcome.restored ? ', after it was put back' : ''}: ${why}.`
     // Only where not a single slot went out may the same call simply be made again (docs/adr/0004).
     const untouched = cause?.index === 0 && cause.fault !== undefined && !outcome.restored
-    const fault = untouched ? writeFault(cause.fault, regulator.address) : undefined
+    const fault = untouched ? busWriteFault(cause.fault, regulator.address) : undefined
     const kind = fault === undefined || fault.kind === 'unknown-outcome' ? 'failed' : fault.kind
     return fail({ kind, code: fault?.code ?? 'PROTOCOL_ERROR', message, details: { source_layer: 'bus', data } })
   }
@@ -356,6 +368,6 @@ function resultJson({ index, accepted, code, fault }: SlotResult): JsonObject {
   }
 }
 
-function reply(house: House, heating: HeatingBus, data: JsonObject): Outcome {
-  return ok({ data: { data, ...besideLive(house, heating, house.clock.now()) } })
+function reply(house: EbusTools, heating: HeatingBus, data: JsonObject): Outcome {
+  return ok({ data: { data, ...liveMeta(house, heating, house.clock.now()) } })
 }

@@ -14,24 +14,24 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
-import { addressText } from '../observe/observation.ts'
+import { formatBusAddress } from '../observe/observation.ts'
 import { VAILLANT } from '../registry/identity.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import { registerKey } from '../semantic/read-key.ts'
-import type { RegisterValue } from '../semantic/register.ts'
-import { decodeValue, encodeDate, encodeNumber, holdsWritten } from '../semantic/register.ts'
+import type { RegulatorValue } from '../semantic/register.ts'
+import { decodeRegisterValue, encodeDate, encodeNumber, holdsWritten } from '../semantic/register.ts'
 import type { SettingPlan, SettingRequest, SettingStep, SettingWord } from '../semantic/setting-request.ts'
 import { SETTING_WORDS, ZONE_SETTINGS, planSetting } from '../semantic/setting-request.ts'
 import { chooseZone } from '../semantic/zone-choice.ts'
 import { zoneName } from '../semantic/zones.ts'
-import { busArgument, idempotencyKeyArgument } from './arguments.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import { badArgument, badArguments, readFault, withdrawn, writeFault } from './faults.ts'
-import type { House } from './house.ts'
-import { besideLive, busLock, busOf } from './house.ts'
+import { busArgument, ebusKeyArgument } from './arguments.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { ebusArgumentFault, ebusArgumentsFault, busReadFault, withdrawnBusFault, busWriteFault } from './faults.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
 import type { ScheduleWish } from './schedule-setting.ts'
 import { assessSchedule, planSchedule, scheduleDays, setScheduleDays } from './schedule-setting.ts'
-import { DHW } from './schedule-tools.ts'
+import { DHW_PROGRAM } from './schedule-tools.ts'
 import type { DayJob, DayPlan } from './schedule-tools.ts'
 import { SET_SETTING } from './setting-view.ts'
 
@@ -63,7 +63,7 @@ const input = z.strictObject({
   hours: z.number().min(0.5).max(12).exactOptional().describe('room_temperature: only for so long.'),
   until: z.string().max(16).exactOptional().describe('room_temperature: only until then, as 22:30.'),
   dryRun: z.boolean().exactOptional().describe('Say what would be changed, and change nothing.'),
-  idempotency_key: idempotencyKeyArgument.exactOptional(),
+  idempotency_key: ebusKeyArgument.exactOptional(),
   bus: busArgument,
 })
 type Wish = z.output<typeof input>
@@ -76,7 +76,7 @@ const change = z.object({
   wanted: shownValue,
 })
 
-const output = answered(
+const output = ebusOutputSchema(
   z.object({
     setting: z.string(),
     zone: z.string().exactOptional(),
@@ -94,7 +94,7 @@ type SettingChange =
   | { readonly kind: 'registers'; readonly resolved: Resolved }
   | { readonly kind: 'schedule'; readonly schedule: ScheduleWish; readonly days: readonly DayPlan[] }
 
-export function settingTools(house: House, pause: (ms: number) => Promise<void>): readonly Capability[] {
+export function settingTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
   const carryOut = (change: SettingChange, wish: Wish, call: Call): Promise<Outcome> =>
     change.kind === 'registers'
       ? setSetting(house, wish, { resolved: change.resolved, call })
@@ -111,7 +111,7 @@ export function settingTools(house: House, pause: (ms: number) => Promise<void>)
       idempotent: true,
       family: ebusFamily,
       timeoutSeconds: TIMEOUT_SECONDS,
-      lock: (body: JsonObject): string => busLock(house, body),
+      lock: (body: JsonObject): string => busLockKey(house, body),
       plan: async (wish, call): Promise<Result<SettingChange, Fault>> => {
         const schedule = scheduleOf(house, wish)
         if (schedule === undefined) {
@@ -131,12 +131,12 @@ export function settingTools(house: House, pause: (ms: number) => Promise<void>)
 }
 
 /** `undefined` where no program is meant. */
-function scheduleOf(house: House, wish: Wish): Result<ScheduleWish, Fault> | undefined {
+function scheduleOf(house: EbusTools, wish: Wish): Result<ScheduleWish, Fault> | undefined {
   const { setting, value } = wish
   if (setting !== 'schedule' && setting !== 'hot_water_schedule') return undefined
   if (typeof value !== 'object' || !('weekdays' in value))
     return fail(
-      badArgument(
+      ebusArgumentFault(
         'value',
         'weekdays and slots, such as {"weekdays":["monday"],"slots":[{"from":"06:00","to":"22:00"}]}',
       ),
@@ -147,13 +147,13 @@ function scheduleOf(house: House, wish: Wish): Result<ScheduleWish, Fault> | und
     ...(wish.idempotency_key === undefined ? {} : { idempotency_key: wish.idempotency_key }),
     ...(wish.bus === undefined ? {} : { bus: wish.bus }),
   }
-  if (setting === 'hot_water_schedule') return ok({ ...asked, id: DHW })
-  const heating = busOf(house, wish.bus)
+  if (setting === 'hot_water_schedule') return ok({ ...asked, id: DHW_PROGRAM })
+  const heating = findBus(house, wish.bus)
   if (!heating.ok) return heating
   const zone = chooseZone(new PlaneReader(heating.value.installation), wish.zone)
   return zone.ok
     ? ok({ ...asked, id: { zone: zone.value, channel: 'heating' } })
-    : fail(badArgument('zone', zone.fault))
+    : fail(ebusArgumentFault('zone', zone.fault))
 }
 
 async function setSchedule(
@@ -186,8 +186,8 @@ interface Resolved {
   readonly plan: SettingPlan
 }
 
-function resolve(house: House, wish: Wish): Result<Resolved, Fault> {
-  const found = busOf(house, wish.bus)
+function resolve(house: EbusTools, wish: Wish): Result<Resolved, Fault> {
+  const found = findBus(house, wish.bus)
   if (!found.ok) return found
   const heating = found.value
   const { topology } = heating.installation
@@ -197,14 +197,14 @@ function resolve(house: House, wish: Wish): Result<Resolved, Fault> {
   const reader = new PlaneReader(heating.installation)
   const { setting, value } = wish
   if (!isPlain(setting) || (typeof value === 'object' && 'weekdays' in value))
-    return fail(badArgument('value', `not for ${setting}`))
+    return fail(ebusArgumentFault('value', `not for ${setting}`))
   const ofZone = ZONE_SETTINGS.has(setting)
   const zone = ofZone ? chooseZone(reader, wish.zone) : ok(undefined)
-  if (!zone.ok) return fail(badArgument('zone', zone.fault))
+  if (!zone.ok) return fail(ebusArgumentFault('zone', zone.fault))
   const timed = { ...(wish.hours === undefined ? {} : { hours: wish.hours }), ...untilOf(wish) }
   const request: SettingRequest = { setting, zone: zone.value, value: valueOf(value), ...timed }
   const plan = planSetting(reader, request, house.clock.now())
-  if (!plan.ok) return fail(badArguments(plan.fault))
+  if (!plan.ok) return fail(ebusArgumentsFault(plan.fault))
   const name = zone.value === undefined ? undefined : zoneName(reader, zone.value)
   return ok({ heating, address, zone: name, plan: plan.value })
 }
@@ -230,7 +230,7 @@ function assess({ address, zone, plan, heating }: Resolved, wish: Wish): Assessm
     ...(wish.dryRun === undefined ? {} : { dryRun: wish.dryRun }),
     ...(wish.idempotency_key === undefined ? {} : { idempotencyKey: wish.idempotency_key }),
   }
-  const targets = plan.steps.map((step) => `ebus:${busId}:${addressText(address)}/${actuatorOf(step)}`)
+  const targets = plan.steps.map((step) => `ebus:${busId}:${formatBusAddress(address)}/${actuatorOf(step)}`)
   const reader = new PlaneReader(heating.installation)
   const named = (value: (step: SettingStep) => Json): JsonObject =>
     Object.fromEntries(plan.steps.map((step) => [step.name, value(step)]))
@@ -255,26 +255,26 @@ function actuatorOf({ register: { opcode, group, number }, instance }: SettingSt
 }
 
 async function setSetting(
-  house: House,
+  house: EbusTools,
   wish: Wish,
   { resolved, call }: { readonly resolved: Resolved; readonly call: Call },
 ): Promise<Outcome> {
   const { heating, address, zone, plan } = resolved
   const telegram = { deadlineMs: TELEGRAM_MS, caller: accountKey(call.caller) }
   return heating.exclusively(async () => {
-    if (call.signal.aborted) return fail(withdrawn())
-    const before: (RegisterValue | undefined)[] = []
+    if (call.signal.aborted) return fail(withdrawnBusFault())
+    const before: (RegulatorValue | undefined)[] = []
     for (const step of plan.steps) {
       const key = registerKey(address, step.register, step.instance)
       const read = await heating.read(key, { ...telegram, maxAgeMs: 0, source: 'write_confirm' })
       // What is not known beforehand cannot be put back: nothing is changed then.
-      if (!read.ok) return fail(readFault(read.fault, address))
-      before.push(decodeValue(step.register.type, read.value.entry.payload.subarray(REGISTER_HEADER)))
+      if (!read.ok) return fail(busReadFault(read.fault, address))
+      before.push(decodeRegisterValue(step.register.type, read.value.entry.payload.subarray(REGISTER_HEADER)))
     }
     const undo = undoOf(plan, before, wish.bus)
     const answer = (
       confirmed: boolean,
-      after: readonly (RegisterValue | undefined)[],
+      after: readonly (RegulatorValue | undefined)[],
       more: JsonObject,
     ): JsonObject => ({
       setting: wish.setting,
@@ -289,28 +289,27 @@ async function setSetting(
       ...undo,
       ...more,
     })
-    const reply = (data: JsonObject): Outcome =>
-      ok({ data: { data, ...besideLive(house, heating, house.clock.now()) } })
+    const reply = (data: JsonObject): Outcome => ok({ data: { data, ...liveMeta(house, heating, house.clock.now()) } })
     if (call.rehearsal) return reply(answer(false, [], { dry_run: true }))
     const written: Uint8Array[] = []
     for (const step of plan.steps) {
       const bytes = bytesOf(step)
       const sent = await heating.send(writeOf(address, step, bytes), { ...telegram, repeatable: false })
       if (!sent.ok) {
-        const fault = writeFault(sent.fault, address)
+        const fault = busWriteFault(sent.fault, address)
         // A change of several registers that stops half-way says how far it got, and how to put it back.
         const data = written.length === 0 ? {} : { data: answer(false, [], {}) }
         return fail({ ...fault, details: { ...fault.details, ...data } })
       }
       written.push(bytes)
     }
-    const after: (RegisterValue | undefined)[] = []
+    const after: (RegulatorValue | undefined)[] = []
     let confirmed = true
     for (const [index, step] of plan.steps.entries()) {
       const key = registerKey(address, step.register, step.instance)
       const read = await heating.read(key, { ...telegram, maxAgeMs: 0, source: 'write_confirm' })
       const found = read.ok ? read.value.entry.payload.subarray(REGISTER_HEADER) : new Uint8Array()
-      after.push(decodeValue(step.register.type, found))
+      after.push(decodeRegisterValue(step.register.type, found))
       confirmed &&= holdsWritten(step.register, written[index] ?? new Uint8Array(), found)
     }
     return reply(answer(confirmed, after, {}))
@@ -319,7 +318,7 @@ async function setSetting(
 
 function undoOf(
   plan: SettingPlan,
-  before: readonly (RegisterValue | undefined)[],
+  before: readonly (RegulatorValue | undefined)[],
   bus: string | undefined,
 ): JsonObject {
   const call = plan.undo(before)

@@ -5,8 +5,8 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
-import { known } from '../semantic/plane-reader.ts'
-import type { Setting } from '../semantic/settings.ts'
+import { withoutUnknowns } from '../semantic/plane-reader.ts'
+import type { ResidentSetting } from '../semantic/settings.ts'
 
 export const SET_SETTING = 'ebus.v1.settings.set'
 
@@ -33,10 +33,10 @@ export const settingOutput = z.object({
 })
 
 /** `bus` only where there are several. */
-export function settingJson(setting: Setting, bus: string | undefined): JsonObject {
+export function settingJson(setting: ResidentSetting, bus: string | undefined): JsonObject {
   const { limits, words, now, shown } = setting
   const [minimum, maximum] = limits
-  return known({
+  return withoutUnknowns({
     name: setting.name,
     of: setting.of,
     meaning: setting.meaning,
@@ -46,14 +46,14 @@ export function settingJson(setting: Setting, bus: string | undefined): JsonObje
     values: words,
     now,
     read_back: shown === undefined ? undefined : { tool: `ebus.v1.semantic.${shown.plane}.get`, path: shown.path },
-    example: { tool: SET_SETTING, arguments: known({ ...exampleOf(setting), bus }) },
+    example: { tool: SET_SETTING, arguments: withoutUnknowns({ ...exampleOf(setting), bus }) },
   })
 }
 
 const MODES = ['off', 'auto', 'manual'] as const
 
 /** What it is already: an example that is sent as it stands changes no value, though hours start a quick veto. */
-function exampleOf({ name, zone, now, limits: [minimum, maximum] }: Setting): JsonObject {
+function exampleOf({ name, zone, now, limits: [minimum, maximum] }: ResidentSetting): JsonObject {
   const number = now !== undefined && now >= minimum && now <= maximum ? now : minimum
   const of = zone === undefined ? {} : { zone }
   switch (name) {

@@ -12,16 +12,16 @@ import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
-import type { PlaneName } from '../semantic/planes.ts'
-import { CONTRACT_PLANES, HEATING_PLANES, PLANES } from '../semantic/planes.ts'
+import type { SemanticPlaneName } from '../semantic/planes.ts'
+import { CONTRACT_PLANES, HEATING_PLANES, SEMANTIC_PLANES } from '../semantic/planes.ts'
 import { busArgument, viewArguments } from './arguments.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import { outOfReach } from './faults.ts'
-import type { House } from './house.ts'
-import { besideLive, busOf, freshnessOf, look, viewNow } from './house.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { outOfReachFault } from './faults.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { liveMeta, findBus, planeFreshness, resolveView, currentView } from './ebus-tools.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
-import type { View } from './view.ts'
-import { capture } from './view.ts'
+import type { EbusView } from './ebus-view.ts'
+import { captureView } from './ebus-view.ts'
 
 /** `records`: it changes nothing in the house, but it takes memory, and somebody has to answer for that. */
 const captureTool = defineTool({
@@ -30,7 +30,7 @@ const captureTool = defineTool({
   description:
     'Keeps planes, devices and traffic of one moment under an id. Pass it as consistency {mode: SNAPSHOT, snapshot_id} to read parts that belong together. It is yours alone and expires by itself.',
   input: z.strictObject({ bus: busArgument }),
-  output: answered(z.object({ created_at: z.string(), snapshot_id: z.string(), expires_at: z.string() })),
+  output: ebusOutputSchema(z.object({ created_at: z.string(), snapshot_id: z.string(), expires_at: z.string() })),
   effect: 'records',
   family: ebusFamily,
 })
@@ -40,7 +40,7 @@ const dropTool = defineTool({
   title: 'Let a snapshot go',
   description: 'Forgets a snapshot of yours before it expires.',
   input: z.strictObject({ snapshot_id: z.string().trim().min(1).max(64) }),
-  output: answered(z.object({ dropped: z.literal(true) })),
+  output: ebusOutputSchema(z.object({ dropped: z.literal(true) })),
   effect: 'records',
   family: ebusFamily,
 })
@@ -57,8 +57,8 @@ const planeName = z
   .string()
   .trim()
   .toLowerCase()
-  .pipe(z.enum(PLANES))
-  .meta({ enum: [...PLANES] })
+  .pipe(z.enum(SEMANTIC_PLANES))
+  .meta({ enum: [...SEMANTIC_PLANES] })
 
 const getTool = defineTool({
   name: 'ebus.v1.semantic.snapshot.get',
@@ -80,14 +80,14 @@ const getTool = defineTool({
       .describe('True: how old every single field is (meta.freshness.fields); otherwise only those that are stale.'),
     ...viewArguments,
   }),
-  output: answered(
+  output: ebusOutputSchema(
     z.object({
-      completed_planes: z.array(z.enum(PLANES)),
-      planes: z.object(Object.fromEntries(PLANES.map((name) => [name, PLANE_SCHEMAS[name].exactOptional()]))),
+      completed_planes: z.array(z.enum(SEMANTIC_PLANES)),
+      planes: z.object(Object.fromEntries(SEMANTIC_PLANES.map((name) => [name, PLANE_SCHEMAS[name].exactOptional()]))),
       error_planes: z
         .array(
           z.object({
-            plane: z.enum(PLANES),
+            plane: z.enum(SEMANTIC_PLANES),
             code: z.string(),
             message: z.string(),
             retriable: z.boolean(),
@@ -102,17 +102,17 @@ const getTool = defineTool({
 })
 
 /** `pause` lets a caller wait for the first reading without keeping the program busy. */
-export function snapshotTools(house: House, pause: (ms: number) => Promise<void>): readonly Capability[] {
+export function snapshotTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
   return [
     captureTool.handledBy(async ({ bus }, call) => {
-      const heating = busOf(house, bus)
+      const heating = findBus(house, bus)
       if (!heating.ok) return heating
-      const view = capture(viewNow(house, heating.value))
+      const view = captureView(currentView(house, heating.value))
       const taken = house.snapshots.take(view, callerKey(call.caller), view.atMs)
       if (!taken.ok) return taken
       const { id, expiresAtMs } = taken.value
       const data = { created_at: isoTime(view.atMs), snapshot_id: id, expires_at: isoTime(expiresAtMs) }
-      return ok({ data: { data, ...besideLive(house, heating.value, view.atMs) } })
+      return ok({ data: { data, ...liveMeta(house, heating.value, view.atMs) } })
     }),
 
     dropTool.handledBy(async ({ snapshot_id: id }, call) => {
@@ -125,16 +125,16 @@ export function snapshotTools(house: House, pause: (ms: number) => Promise<void>
 
     getTool.handledBy(async ({ planes = [], timeout_ms: timeoutMs, field_ages: eachField, ...rest }, call) => {
       const { allow_partial: allowPartial, ...wish } = rest
-      const heating = busOf(house, wish.bus)
+      const heating = findBus(house, wish.bus)
       if (!heating.ok) return heating
       const wanted = planes.length === 0 ? CONTRACT_PLANES : [...new Set(planes)]
       if (wish.consistency?.mode !== 'SNAPSHOT')
         await firstReading(house, heating.value, { wanted, timeoutMs, call, pause })
-      const looked = look(house, wish, call)
+      const looked = resolveView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       const live = wish.consistency?.mode !== 'SNAPSHOT'
-      const away = outOfReach(view.reach)
+      const away = outOfReachFault(view.reach)
       // Once everything was asked, a null plane is an answer: there is no such thing in this house.
       const open = away !== undefined || (live && !heating.value.isThrough())
       const missing = open ? wanted.filter((name) => isMissing(view, name)) : []
@@ -149,10 +149,10 @@ export function snapshotTools(house: House, pause: (ms: number) => Promise<void>
 
 /** Until every wanted plane has something to say, or there is nothing more to wait for. */
 async function firstReading(
-  house: House,
+  house: EbusTools,
   heating: HeatingBus,
   wait: {
-    readonly wanted: readonly PlaneName[]
+    readonly wanted: readonly SemanticPlaneName[]
     readonly timeoutMs: number
     readonly call: Call
     readonly pause: (ms: number) => Promise<void>
@@ -171,22 +171,22 @@ async function firstReading(
     const waitedMs = house.clock.monotonic() - startMs
     const patienceMs = heating.status().connected ? timeoutMs : Math.min(timeoutMs, CONNECT_PATIENCE_MS)
     if (waitedMs >= patienceMs || call.signal.aborted || heating.isThrough()) break
-    const view = viewNow(house, heating)
+    const view = currentView(house, heating)
     if (!wanted.some((name) => isMissing(view, name))) break
     await pause(WAKE_MS)
   }
   over.abort()
 }
 
-function isMissing(view: View, name: PlaneName): boolean {
+function isMissing(view: EbusView, name: SemanticPlaneName): boolean {
   return view.plane(name).data === null
 }
 
 /** A plane that is missing is not in `planes` at all: null there means that there is no such thing. */
 function together(
-  view: View,
-  wanted: readonly PlaneName[],
-  { missing, fault }: { readonly missing: readonly PlaneName[]; readonly fault: Fault },
+  view: EbusView,
+  wanted: readonly SemanticPlaneName[],
+  { missing, fault }: { readonly missing: readonly SemanticPlaneName[]; readonly fault: Fault },
 ): JsonObject {
   const complete = wanted.filter((name) => !missing.includes(name))
   const planes: Record<string, Json> = Object.fromEntries(complete.map((name) => [name, view.plane(name).data]))
@@ -197,12 +197,12 @@ function together(
   }
 }
 
-function notReadYet(planes: readonly PlaneName[]): Fault {
+function notReadYet(planes: readonly SemanticPlaneName[]): Fault {
   const message = `Not read yet: ${planes.join(', ')}. Ask again, or with allow_partial.`
   return { kind: 'timed-out', code: 'TIMEOUT', message }
 }
 
-function errorPlane(plane: PlaneName, fault: Fault): JsonObject {
+function errorPlane(plane: SemanticPlaneName, fault: Fault): JsonObject {
   const { code = 'TIMEOUT', details } = fault
   const message = code === 'TIMEOUT' ? 'Not read yet.' : fault.message
   return { plane, code, message, retriable: true, source_layer: details?.['source_layer'] ?? 'gateway' }
@@ -210,14 +210,14 @@ function errorPlane(plane: PlaneName, fault: Fault): JsonObject {
 
 /** The whole is as old as its oldest field. Each is named only where that was asked for: there are hundreds. */
 function besides(
-  house: House,
-  view: View,
-  { wanted, eachField }: { readonly wanted: readonly PlaneName[]; readonly eachField: boolean },
+  house: EbusTools,
+  view: EbusView,
+  { wanted, eachField }: { readonly wanted: readonly SemanticPlaneName[]; readonly eachField: boolean },
 ): JsonObject {
   const fields = new Map(
     wanted.flatMap((name) => [...view.plane(name).fields].map(([path, field]) => [`${name}.${path}`, field] as const)),
   )
-  return freshnessOf({ data: null, fields }, house.clock.now(), { eachField })
+  return planeFreshness({ data: null, fields }, house.clock.now(), { eachField })
 }
 
 function isoTime(ms: number): string {

@@ -8,18 +8,18 @@
  * Holds memory; otherwise pure.
  */
 import { randomBytes } from 'node:crypto'
-import { accountOf } from '../../bus/caller.ts'
-import { hex } from '../../core/bytes.ts'
+import { readCallerAccount } from '../../bus/caller.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { View } from './view.ts'
-import { weightOf } from './view.ts'
+import type { EbusView } from './ebus-view.ts'
+import { measureView } from './ebus-view.ts'
 
-export interface Snapshot {
+export interface EbusSnapshot {
   readonly id: string
   readonly owner: string
-  readonly view: View
+  readonly view: EbusView
   readonly expiresAtMs: number
   readonly bytes: number
 }
@@ -41,32 +41,32 @@ export const SNAPSHOT_LIMITS: Omit<SnapshotLimits, 'ttlMs'> = { perOwner: 8, tot
 /** Not to be guessed, although an id alone opens nothing. */
 const ID_BYTES = 16
 
-export class Snapshots {
+export class EbusSnapshots {
   readonly #limits: SnapshotLimits
-  readonly #kept = new Map<string, Snapshot>()
+  readonly #kept = new Map<string, EbusSnapshot>()
   #bytes = 0
 
   constructor(limits: SnapshotLimits) {
     this.#limits = limits
   }
 
-  take(view: View, owner: string, nowMs: number): Result<Snapshot, Fault> {
+  take(view: EbusView, owner: string, nowMs: number): Result<EbusSnapshot, Fault> {
     // Lazily, on every use: no timer keeps the program awake for it.
     this.#purge(nowMs)
-    const bytes = weightOf(view)
-    const account = accountOf(owner)
-    const own = [...this.#kept.values()].filter((snapshot) => accountOf(snapshot.owner) === account).length
+    const bytes = measureView(view)
+    const account = readCallerAccount(owner)
+    const own = [...this.#kept.values()].filter((snapshot) => readCallerAccount(snapshot.owner) === account).length
     const { perOwner, total } = this.#limits
     if (own >= perOwner) return fail(full(`You keep ${own} snapshots already; drop one, or wait until one expires.`))
     if (this.#kept.size >= total || this.#bytes + bytes > this.#limits.bytes)
       return fail(full('No more snapshots can be kept now.'))
-    const snapshot = { id: hex(randomBytes(ID_BYTES)), owner, view, expiresAtMs: nowMs + this.#limits.ttlMs, bytes }
+    const snapshot = { id: toHex(randomBytes(ID_BYTES)), owner, view, expiresAtMs: nowMs + this.#limits.ttlMs, bytes }
     this.#kept.set(snapshot.id, snapshot)
     this.#bytes += bytes
     return ok(snapshot)
   }
 
-  find(id: string, owner: string, nowMs: number): Snapshot | undefined {
+  find(id: string, owner: string, nowMs: number): EbusSnapshot | undefined {
     this.#purge(nowMs)
     const snapshot = this.#kept.get(id)
     return snapshot?.owner === owner ? snapshot : undefined
@@ -82,7 +82,7 @@ export class Snapshots {
     for (const snapshot of this.#kept.values()) if (snapshot.expiresAtMs <= nowMs) this.#forget(snapshot)
   }
 
-  #forget({ id, bytes }: Snapshot): void {
+  #forget({ id, bytes }: EbusSnapshot): void {
     this.#kept.delete(id)
     this.#bytes -= bytes
   }

@@ -4,14 +4,14 @@ import { listeningInstallation } from '../../../test/listening-installation.ts'
 import type { Offer } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { dataHash, ebusFamily } from './envelope.ts'
-import { readFault, writeFault } from './faults.ts'
-import { freshnessOf } from './house.ts'
+import { dataHash, ebusFamily } from './ebus-envelope.ts'
+import { busReadFault, busWriteFault } from './faults.ts'
+import { planeFreshness } from './ebus-tools.ts'
 import type { ProgramFacts, SlotInput } from './schedule-request.ts'
 import { checkSlots } from './schedule-request.ts'
-import { Snapshots } from './snapshots.ts'
-import type { View } from './view.ts'
-import { capture, liveView } from './view.ts'
+import { EbusSnapshots } from './snapshots.ts'
+import type { EbusView } from './ebus-view.ts'
+import { captureView, createLiveView } from './ebus-view.ts'
 
 const OFFER = {} as Offer
 const NOW = Date.UTC(2026, 0, 5)
@@ -82,23 +82,23 @@ describe('envelope', () => {
 
 describe('faults', () => {
   it('call a change untried only when nothing of it was on the wire', () => {
-    expect(writeFault({ kind: 'disconnected', reason: 'gone', phase: 'queued' }, 0x15)).toMatchObject({
+    expect(busWriteFault({ kind: 'disconnected', reason: 'gone', phase: 'queued' }, 0x15)).toMatchObject({
       kind: 'offline',
     })
-    expect(writeFault({ kind: 'disconnected', reason: 'gone', phase: 'talking' }, 0x15)).toMatchObject({
+    expect(busWriteFault({ kind: 'disconnected', reason: 'gone', phase: 'talking' }, 0x15)).toMatchObject({
       kind: 'unknown-outcome',
     })
-    expect(writeFault({ kind: 'timed-out', afterMs: 9, phase: 'arbitrating' }, 0x15)).toMatchObject({
+    expect(busWriteFault({ kind: 'timed-out', afterMs: 9, phase: 'arbitrating' }, 0x15)).toMatchObject({
       kind: 'busy',
       code: 'TIMEOUT',
     })
-    expect(writeFault({ kind: 'timed-out', afterMs: 9, phase: 'talking' }, 0x15)).toMatchObject({
+    expect(busWriteFault({ kind: 'timed-out', afterMs: 9, phase: 'talking' }, 0x15)).toMatchObject({
       kind: 'unknown-outcome',
     })
-    expect(writeFault({ kind: 'answer-lost' }, 0x15)).toMatchObject({ kind: 'unknown-outcome' })
-    expect(writeFault({ kind: 'refused' }, 0x15)).toMatchObject({ kind: 'failed', code: 'PROTOCOL_ERROR' })
-    expect(writeFault({ kind: 'no-answer' }, 0x15)).toMatchObject({ kind: 'offline', code: 'TIMEOUT' })
-    expect(writeFault({ kind: 'no-source', state: 'forbidden' }, 0x15)).toMatchObject({
+    expect(busWriteFault({ kind: 'answer-lost' }, 0x15)).toMatchObject({ kind: 'unknown-outcome' })
+    expect(busWriteFault({ kind: 'refused' }, 0x15)).toMatchObject({ kind: 'failed', code: 'PROTOCOL_ERROR' })
+    expect(busWriteFault({ kind: 'no-answer' }, 0x15)).toMatchObject({ kind: 'offline', code: 'TIMEOUT' })
+    expect(busWriteFault({ kind: 'no-source', state: 'forbidden' }, 0x15)).toMatchObject({
       kind: 'offline',
       code: 'BUS_UNAVAILABLE',
       message: 'ebusd sends nothing for others. Start it with --enablehex.',
@@ -106,34 +106,36 @@ describe('faults', () => {
   })
 
   it('say of a read that it can be tried again, unless it was refused', () => {
-    expect(readFault({ kind: 'no-answer' }, 0x15)).toMatchObject({ kind: 'timed-out', code: 'TIMEOUT' })
-    expect(readFault({ kind: 'timed-out', afterMs: 9, phase: 'talking' }, 0x15).message).toBe(
+    expect(busReadFault({ kind: 'no-answer' }, 0x15)).toMatchObject({ kind: 'timed-out', code: 'TIMEOUT' })
+    expect(busReadFault({ kind: 'timed-out', afterMs: 9, phase: 'talking' }, 0x15).message).toBe(
       'No answer of 0x15 within 9 ms.',
     )
-    expect(readFault({ kind: 'timed-out', afterMs: 9, phase: 'arbitrating' }, 0x15)).toMatchObject({
+    expect(busReadFault({ kind: 'timed-out', afterMs: 9, phase: 'arbitrating' }, 0x15)).toMatchObject({
       code: 'TIMEOUT',
       message: 'The bus was not free within 9 ms; 0x15 was not asked.',
     })
-    expect(readFault({ kind: 'arbitration-lost', winner: 0, attempts: 3 }, 0x15)).toMatchObject({
+    expect(busReadFault({ kind: 'arbitration-lost', winner: 0, attempts: 3 }, 0x15)).toMatchObject({
       kind: 'busy',
       code: 'BUS_UNAVAILABLE',
     })
-    expect(readFault({ kind: 'ebusd', message: 'ERR: arbitration lost' }, 0x15)).toMatchObject({
+    expect(busReadFault({ kind: 'ebusd', message: 'ERR: arbitration lost' }, 0x15)).toMatchObject({
       kind: 'busy',
       code: 'BUS_UNAVAILABLE',
       message: 'ebusd says: ERR: arbitration lost',
     })
-    expect(readFault({ kind: 'ebusd', message: 'ERR: element not found' }, 0x15)).toMatchObject({ kind: 'failed' })
-    expect(readFault({ kind: 'refused' }, 0x15)).toMatchObject({ kind: 'failed' })
-    expect(readFault({ kind: 'listen-only' }, 0x15)).toMatchObject({ kind: 'not-permitted' })
-    expect(readFault({ kind: 'resting', forMs: 12.5, because: 'no-answer' }, 0x15)).toMatchObject({ retryAfterMs: 13 })
+    expect(busReadFault({ kind: 'ebusd', message: 'ERR: element not found' }, 0x15)).toMatchObject({ kind: 'failed' })
+    expect(busReadFault({ kind: 'refused' }, 0x15)).toMatchObject({ kind: 'failed' })
+    expect(busReadFault({ kind: 'listen-only' }, 0x15)).toMatchObject({ kind: 'not-permitted' })
+    expect(busReadFault({ kind: 'resting', forMs: 12.5, because: 'no-answer' }, 0x15)).toMatchObject({
+      retryAfterMs: 13,
+    })
   })
 })
 
-function view(atMs = NOW): View {
+function view(atMs = NOW): EbusView {
   const installation = listeningInstallation()
   installation.registry.seed([0x15])
-  return liveView({
+  return createLiveView({
     busId: 'main',
     installation,
     bus: {
@@ -160,7 +162,7 @@ function view(atMs = NOW): View {
 describe('views', () => {
   it('are the same captured as live', () => {
     const live = view()
-    const kept = capture(live)
+    const kept = captureView(live)
     expect(kept.plane('runtime_status').data).toEqual({
       adapter_status: { status: 'connected', firmware_version: null, updates_available: null },
       daemon_status: {
@@ -180,8 +182,8 @@ describe('snapshots', () => {
   const LIMITS = { ttlMs: 1_000, perOwner: 2, total: 3, bytes: 1_000_000 }
 
   it('belong to whoever took them, and to nobody else', () => {
-    const snapshots = new Snapshots(LIMITS)
-    const taken = snapshots.take(capture(view()), 'ada', NOW)
+    const snapshots = new EbusSnapshots(LIMITS)
+    const taken = snapshots.take(captureView(view()), 'ada', NOW)
     const id = taken.ok ? taken.value.id : ''
     expect(id).toMatch(/^[0-9a-f]{32}$/)
     expect(snapshots.find(id, 'ada', NOW)?.owner).toBe('ada')
@@ -192,8 +194,8 @@ describe('snapshots', () => {
   })
 
   it('expire, dropped or not', () => {
-    const snapshots = new Snapshots(LIMITS)
-    const taken = snapshots.take(capture(view()), 'ada', NOW)
+    const snapshots = new EbusSnapshots(LIMITS)
+    const taken = snapshots.take(captureView(view()), 'ada', NOW)
     const id = taken.ok ? taken.value.id : ''
     expect(snapshots.find(id, 'ada', NOW + 999)).toBeDefined()
     expect(snapshots.find(id, 'ada', NOW + 1_000)).toBeUndefined()
@@ -201,12 +203,12 @@ describe('snapshots', () => {
   })
 
   it('are bounded for one and for all, in number and in size', () => {
-    const snapshots = new Snapshots(LIMITS)
-    const take = (owner: string, at = NOW): boolean => snapshots.take(capture(view()), owner, at).ok
+    const snapshots = new EbusSnapshots(LIMITS)
+    const take = (owner: string, at = NOW): boolean => snapshots.take(captureView(view()), owner, at).ok
     expect([take('ada'), take('ada'), take('ada')]).toEqual([true, true, false])
     expect([take('bob'), take('cy')]).toEqual([true, false])
     expect(take('cy', NOW + 1_000)).toBe(true)
-    expect(new Snapshots({ ...LIMITS, bytes: 100 }).take(capture(view()), 'ada', NOW)).toMatchObject({
+    expect(new EbusSnapshots({ ...LIMITS, bytes: 100 }).take(captureView(view()), 'ada', NOW)).toMatchObject({
       ok: false,
       fault: { kind: 'busy' },
     })
@@ -222,7 +224,7 @@ describe('freshness', () => {
       ['a', field(NOW - 500)],
       ['b', field(NOW - 2_000)],
     ])
-    expect(freshnessOf({ data: null, fields }, NOW, { eachField: true })).toEqual({
+    expect(planeFreshness({ data: null, fields }, NOW, { eachField: true })).toEqual({
       freshness: {
         source: 'poll',
         observed_at: '2026-01-04T23:59:58.000Z',
@@ -238,7 +240,9 @@ describe('freshness', () => {
 
   it('is old whenever the last run knew it or somebody changed it since', () => {
     const stale = (each: ReturnType<typeof field>): unknown => {
-      const { freshness } = freshnessOf({ data: null, fields: new Map([['a', each]]) }, NOW, { eachField: false }) as {
+      const { freshness } = planeFreshness({ data: null, fields: new Map([['a', each]]) }, NOW, {
+        eachField: false,
+      }) as {
         freshness: { stale: boolean }
       }
       return freshness.stale
@@ -248,7 +252,7 @@ describe('freshness', () => {
       true,
       true,
     ])
-    expect(freshnessOf({ data: null, fields: new Map() }, NOW, { eachField: true })).toEqual({})
+    expect(planeFreshness({ data: null, fields: new Map() }, NOW, { eachField: true })).toEqual({})
   })
 })
 

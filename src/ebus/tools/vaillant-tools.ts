@@ -8,21 +8,21 @@ import type { Call, Outcome } from '../../bus/call.ts'
 import { accountKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineChange, defineTool } from '../../bus/capability-definition.ts'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
-import { addressText } from '../observe/observation.ts'
+import { formatBusAddress } from '../observe/observation.ts'
 import { VAILLANT } from '../registry/identity.ts'
 import { decodeErrorCodes, decodeErrorEntry } from '../semantic/error-codes.ts'
 import { ERRORS_BEFORE, ERRORS_NOW, ERROR_KINDS, errorsKey } from '../semantic/read-key.ts'
 import { addressArgument, busArgument } from './arguments.ts'
-import { answered, ebusFamily } from './envelope.ts'
-import { notFound, readFault, writeFault } from './faults.ts'
-import type { House } from './house.ts'
-import { besideLive, busLock, busOf } from './house.ts'
+import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { notFoundFault, busReadFault, busWriteFault } from './faults.ts'
+import type { EbusTools } from './ebus-tools.ts'
+import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
 
 /** For one telegram. */
 const TELEGRAM_MS = 4_000
@@ -37,7 +37,7 @@ const input = {
   bus: busArgument,
 }
 
-const current = answered(
+const current = ebusOutputSchema(
   z.object({
     address: z.int(),
     device_id: z.string().nullable(),
@@ -47,7 +47,7 @@ const current = answered(
       .describe('The numbers, F.22 is 22; empty when there is nothing; null when it has no such memory.'),
   }),
 )
-const history = answered(
+const history = ebusOutputSchema(
   z.object({
     address: z.int(),
     device_id: z.string().nullable(),
@@ -69,7 +69,7 @@ interface Wish {
   readonly bus?: string
 }
 
-export function vaillantTools(house: House): readonly Capability[] {
+export function vaillantTools(house: EbusTools): readonly Capability[] {
   const common = { effect: 'reads', family: ebusFamily } as const
   return [
     defineTool({
@@ -111,7 +111,7 @@ export function vaillantTools(house: House): readonly Capability[] {
       description:
         'Asks a Vaillant device for the status number that its live monitor shows. Takes over the monitor of the device for half a minute, so a person is asked first.',
       input: z.strictObject(input),
-      output: answered(
+      output: ebusOutputSchema(
         z.object({
           address: z.int(),
           device_id: z.string().nullable(),
@@ -123,13 +123,13 @@ export function vaillantTools(house: House): readonly Capability[] {
       effect: 'sensitive',
       idempotent: true,
       family: ebusFamily,
-      lock: (body: JsonObject): string => busLock(house, body),
+      lock: (body: JsonObject): string => busLockKey(house, body),
       plan: (wish) => deviceOf(house, wish),
       assess: ({ heating, address }) => ({
         effect: 'sensitive',
         reasons: [],
-        target: `ebus:${heating.id}:${addressText(address)}/b503/live`,
-        label: `live monitor of ${addressText(address)}`,
+        target: `ebus:${heating.id}:${formatBusAddress(address)}/b503/live`,
+        label: `live monitor of ${formatBusAddress(address)}`,
       }),
       act: (device, _, call) => readMonitor(house, device, call),
     }),
@@ -142,24 +142,26 @@ interface AskedDevice {
   readonly deviceId: string | null
 }
 
-function deviceOf(house: House, { address, bus }: Wish): Result<AskedDevice, Fault> {
-  const found = busOf(house, bus)
+function deviceOf(house: EbusTools, { address, bus }: Wish): Result<AskedDevice, Fault> {
+  const found = findBus(house, bus)
   if (!found.ok) return found
   const heating = found.value
   const { registry, topology } = heating.installation
   const asked = address ?? topology.boiler?.address
-  if (asked === undefined) return fail(notFound('No boiler or heat pump is known yet; say which address.'))
+  if (asked === undefined) return fail(notFoundFault('No boiler or heat pump is known yet; say which address.'))
   const device = registry.find(asked)
-  if (device === undefined) return fail(notFound(`There is no device at ${addressText(asked)}.`))
+  if (device === undefined) return fail(notFoundFault(`There is no device at ${formatBusAddress(asked)}.`))
   if (device.identity?.manufacturerCode !== VAILLANT)
     return fail(
-      notFound(`The device at ${addressText(asked)} is not known to be of Vaillant, and nobody else has this memory.`),
+      notFoundFault(
+        `The device at ${formatBusAddress(asked)} is not known to be of Vaillant, and nobody else has this memory.`,
+      ),
     )
   return ok({ heating, address: device.address, deviceId: device.identity.deviceId })
 }
 
 async function readCurrent(
-  house: House,
+  house: EbusTools,
   { wish, kind }: { readonly wish: Wish; readonly kind: Kind },
   call: Call,
 ): Promise<Outcome> {
@@ -169,14 +171,14 @@ async function readCurrent(
   const key = errorsKey(address, [ERRORS_NOW, ERROR_KINDS[kind]])
   const read = await heating.read(key, { ...telegramOf(call), maxAgeMs: MAX_AGE_MS, source: 'tool' })
   // A device that refuses has no such memory.
-  if (!read.ok && read.fault.kind !== 'refused') return fail(readFault(read.fault, address))
+  if (!read.ok && read.fault.kind !== 'refused') return fail(busReadFault(read.fault, address))
   const codes = read.ok ? decodeErrorCodes(read.value.entry.payload) : undefined
   return answer(house, heating, { address, device_id: deviceId, codes: codes === undefined ? null : [...codes] })
 }
 
 /** One question for each entry, until one is empty: they are kept without gaps. */
 async function readHistory(
-  house: House,
+  house: EbusTools,
   { wish, kind }: { readonly wish: Wish; readonly kind: Kind },
   call: Call,
 ): Promise<Outcome> {
@@ -187,7 +189,7 @@ async function readHistory(
   for (let index = 0; index < HISTORY_LENGTH; index++) {
     const key = errorsKey(address, [ERRORS_BEFORE, ERROR_KINDS[kind], index])
     const read = await heating.read(key, { ...telegramOf(call), maxAgeMs: MAX_AGE_MS, source: 'tool' })
-    if (!read.ok && read.fault.kind !== 'refused') return fail(readFault(read.fault, address))
+    if (!read.ok && read.fault.kind !== 'refused') return fail(busReadFault(read.fault, address))
     const entry = read.ok ? decodeErrorEntry(read.value.entry.payload) : undefined
     if (entry === undefined || entry === 'empty') break
     entries.push({ index, code: entry.code, at: entry.at ?? null, status: entry.status })
@@ -195,12 +197,16 @@ async function readHistory(
   return answer(house, heating, { address, device_id: deviceId, entries })
 }
 
-async function readMonitor(house: House, { heating, address, deviceId }: AskedDevice, call: Call): Promise<Outcome> {
+async function readMonitor(
+  house: EbusTools,
+  { heating, address, deviceId }: AskedDevice,
+  call: Call,
+): Promise<Outcome> {
   const request = { target: address, primary: VAILLANT, secondary: 0x03, data: Uint8Array.of(0x00, 0x03) }
   const sent = await heating.send(request, { ...telegramOf(call), repeatable: false })
-  if (!sent.ok) return fail(writeFault(sent.fault, address))
+  if (!sent.ok) return fail(busWriteFault(sent.fault, address))
   const [status] = sent.value
-  return answer(house, heating, { address, device_id: deviceId, status: status ?? null, payload: hex(sent.value) })
+  return answer(house, heating, { address, device_id: deviceId, status: status ?? null, payload: toHex(sent.value) })
 }
 
 function telegramOf(call: Call): {
@@ -211,6 +217,6 @@ function telegramOf(call: Call): {
   return { deadlineMs: TELEGRAM_MS, caller: accountKey(call.caller), signal: call.signal }
 }
 
-function answer(house: House, heating: HeatingBus, data: JsonObject): Outcome {
-  return ok({ data: { data, ...besideLive(house, heating, house.clock.now()) } })
+function answer(house: EbusTools, heating: HeatingBus, data: JsonObject): Outcome {
+  return ok({ data: { data, ...liveMeta(house, heating, house.clock.now()) } })
 }

@@ -10,10 +10,10 @@
  */
 import { isInitiator, priorityClass } from './address.ts'
 
-export type Verdict = 'won' | 'second-round' | 'lost'
+export type ArbitrationVerdict = 'won' | 'second-round' | 'lost'
 
 /** What an initiator learns from the symbol that stood on the wire while it sent its address. */
-export function arbitrate(own: number, seen: number): Verdict {
+export function arbitrate(own: number, seen: number): ArbitrationVerdict {
   if (seen === own) return 'won'
   return isInitiator(seen) && priorityClass(seen) === priorityClass(own) ? 'second-round' : 'lost'
 }

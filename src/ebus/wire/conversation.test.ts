@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
-import { fromHex, hex } from '../../core/bytes.ts'
-import type { Turn } from './conversation.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
+import type { ConversationTurn } from './conversation.ts'
 import { beginConversation, continueConversation } from './conversation.ts'
 import type { Telegram } from './telegram.ts'
 
@@ -16,17 +16,17 @@ function talk(
   const wire: number[] = []
   const rest = [...fromHex(others)]
   const begun = beginConversation(telegram)
-  let turn: Turn = begun.turn
+  let turn: ConversationTurn = begun.turn
   while (turn.kind !== 'over') {
     const symbol = turn.kind === 'say' ? distort(turn.symbol, wire.length) : rest.shift()
     if (symbol === undefined) throw new Error('waits for ever')
     wire.push(symbol)
     turn = continueConversation(begun.conversation, symbol)
   }
-  return { wire: hex(Uint8Array.from(wire)), outcome: turn.outcome }
+  return { wire: toHex(Uint8Array.from(wire)), outcome: turn.outcome }
 }
 
-const flat = (spaced: string): string => hex(fromHex(spaced))
+const flat = (spaced: string): string => toHex(fromHex(spaced))
 
 describe('conversation', () => {
   it('says the command after its address, acknowledges the answer and gives the bus back', () => {

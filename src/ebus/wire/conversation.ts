@@ -10,11 +10,11 @@
  *
  * Pure, but for the conversation it is given.
  */
-import type { Breakage, Heard, Line } from './line.ts'
-import { newLine, step as hear } from './line.ts'
+import type { LineBreakage, LineEvent, BusLine } from './line.ts'
+import { newBusLine, stepLine as hear } from './line.ts'
 import { ACK, NAK, SYN } from './symbol.ts'
-import type { Exchange, Telegram } from './telegram.ts'
-import { encodeCommand } from './telegram.ts'
+import type { TelegramExchange, Telegram } from './telegram.ts'
+import { encodeTelegramCommand } from './telegram.ts'
 
 export type ConversationFault =
   /** What came back is not what was sent, or a SYN cut in: the command is not on the bus as a whole. */
@@ -26,33 +26,36 @@ export type ConversationFault =
   | 'answer-lost'
   | 'answer-garbled'
 
-export type Outcome =
-  | { readonly kind: 'exchange'; readonly exchange: Exchange }
+export type ConversationOutcome =
+  | { readonly kind: 'exchange'; readonly exchange: TelegramExchange }
   | { readonly kind: 'fault'; readonly fault: ConversationFault }
 
-export type Turn =
+export type ConversationTurn =
   /** Put this symbol on the bus now. */
   | { readonly kind: 'say'; readonly symbol: number }
   | { readonly kind: 'listen' }
-  | { readonly kind: 'over'; readonly outcome: Outcome }
+  | { readonly kind: 'over'; readonly outcome: ConversationOutcome }
 
 export interface Conversation {
-  readonly line: Line
+  readonly line: BusLine
   readonly wire: Uint8Array
   /** Index of the command symbol whose echo is due. */
   at: number
   /** Whatever was said last and must come back. */
   awaiting: number | undefined
   /** Set once everything is decided and only the closing SYN is left. */
-  outcome: Outcome | undefined
+  outcome: ConversationOutcome | undefined
 }
 
-const LISTEN: Turn = { kind: 'listen' }
+const LISTEN: ConversationTurn = { kind: 'listen' }
 
 /** Call when the own address has just stood on the bus unaltered; the first turn is ZZ. */
-export function beginConversation(telegram: Telegram): { readonly conversation: Conversation; readonly turn: Turn } {
-  const wire = encodeCommand(telegram)
-  const line = newLine()
+export function beginConversation(telegram: Telegram): {
+  readonly conversation: Conversation
+  readonly turn: ConversationTurn
+} {
+  const wire = encodeTelegramCommand(telegram)
+  const line = newBusLine()
   hear(line, SYN)
   hear(line, telegram.source)
   const conversation: Conversation = { line, wire, at: 1, awaiting: undefined, outcome: undefined }
@@ -60,7 +63,7 @@ export function beginConversation(telegram: Telegram): { readonly conversation: 
 }
 
 /** One symbol from the bus, our own echoes among them. */
-export function continueConversation(conversation: Conversation, symbol: number): Turn {
+export function continueConversation(conversation: Conversation, symbol: number): ConversationTurn {
   const { line, wire, outcome } = conversation
   // The closing SYN, or whatever somebody put there: the matter is decided either way.
   if (outcome !== undefined) return { kind: 'over', outcome }
@@ -85,8 +88,8 @@ function spokenOver({ line, wire, at }: Conversation): ConversationFault {
   return line.phase === 'command' && at < wire.length - 1 ? 'collision' : 'answer-lost'
 }
 
-function finish(conversation: Conversation, heard: Heard, symbol: number): Turn {
-  const outcome: Outcome =
+function finish(conversation: Conversation, heard: LineEvent, symbol: number): ConversationTurn {
+  const outcome: ConversationOutcome =
     heard.kind === 'exchange'
       ? { kind: 'exchange', exchange: heard.exchange }
       : { kind: 'fault', fault: faultOf(heard.reason) }
@@ -96,7 +99,7 @@ function finish(conversation: Conversation, heard: Heard, symbol: number): Turn 
   return say(conversation, SYN)
 }
 
-function faultOf(reason: Breakage): ConversationFault {
+function faultOf(reason: LineBreakage): ConversationFault {
   switch (reason) {
     case 'no-ack':
       return 'no-answer'
@@ -116,11 +119,11 @@ function faultOf(reason: Breakage): ConversationFault {
   }
 }
 
-function say(conversation: Conversation, symbol: number): Turn {
+function say(conversation: Conversation, symbol: number): ConversationTurn {
   conversation.awaiting = symbol
   return { kind: 'say', symbol }
 }
 
-function over(fault: ConversationFault): Turn {
+function over(fault: ConversationFault): ConversationTurn {
   return { kind: 'over', outcome: { kind: 'fault', fault } }
 }

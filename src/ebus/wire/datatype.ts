@@ -6,7 +6,7 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
@@ -36,12 +36,12 @@ export interface TimeOfDay {
   readonly second: number | undefined
 }
 
-export interface Moment {
+export interface BusMoment {
   readonly date: CalendarDate
   readonly time: TimeOfDay
 }
 
-export type FieldValue = number | string | CalendarDate | TimeOfDay | Moment
+export type FieldValue = number | string | CalendarDate | TimeOfDay | BusMoment
 
 export type DatatypeFault =
   | { readonly kind: 'too-short'; readonly type: string; readonly needed: number; readonly got: number }
@@ -66,12 +66,12 @@ export function defineDatatype<Value>({ read, ...rest }: Definition<Value>): Dat
       if (bytes.length < length) return fail({ kind: 'too-short', type: name, needed: length, got: bytes.length })
       const own = bytes.subarray(0, length)
       const value = read(own)
-      if (value === OUT_OF_RANGE) return fail({ kind: 'out-of-range', type: name, bytes: hex(own) })
+      if (value === OUT_OF_RANGE) return fail({ kind: 'out-of-range', type: name, bytes: toHex(own) })
       return ok(value)
     },
   }
 }
 
-export function refuse(type: string, value: unknown): never {
+export function refuseValue(type: string, value: unknown): never {
   throw new RangeError(`${type} cannot hold ${JSON.stringify(value)}`)
 }

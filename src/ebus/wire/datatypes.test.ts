@@ -2,9 +2,9 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { vectorRows } from '../../../test/shared-data.ts'
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import type { CalendarDate, FieldValue, TimeOfDay } from './datatype.ts'
-import { datatype, numeric } from './datatypes.ts'
+import { parseDatatype, numberDatatype } from './datatypes.ts'
 import { placeFields } from './record.ts'
 
 /** `decoded` as ebusd prints it: that is how the vectors were written down. */
@@ -135,18 +135,18 @@ describe('data types against a real ebusd', () => {
   })
 
   function decodesAlike([spec, bytes, text]: Row): boolean {
-    const decoded = datatype(spec)?.decode(fromHex(bytes))
+    const decoded = parseDatatype(spec)?.decode(fromHex(bytes))
     if (decoded === undefined) return false
     if (!decoded.ok) return text.startsWith('ERR') || text === 'empty'
     return printed(spec, decoded.value) === text
   }
 
   function encodesAlike([spec, bytes, text, encoded]: Row): boolean {
-    const type = datatype(spec)
+    const type = parseDatatype(spec)
     const decoded = type?.decode(fromHex(bytes))
     if (type === undefined || decoded === undefined || !decoded.ok) return false
     try {
-      return hex(type.encode(reread(decoded.value, text))) === encoded
+      return toHex(type.encode(reread(decoded.value, text))) === encoded
     } catch (error) {
       return error instanceof RangeError && encoded.startsWith('ERR')
     }
@@ -155,35 +155,35 @@ describe('data types against a real ebusd', () => {
 
 describe('data types', () => {
   it('tell a replacement value from bytes that mean nothing and from bytes that are missing', () => {
-    expect(numeric('D2C').decode(fromHex('0080'))).toEqual({ ok: true, value: undefined })
-    expect(numeric('D1C').decode(fromHex('c9'))).toEqual({
+    expect(numberDatatype('D2C').decode(fromHex('0080'))).toEqual({ ok: true, value: undefined })
+    expect(numberDatatype('D1C').decode(fromHex('c9'))).toEqual({
       ok: false,
       fault: { kind: 'out-of-range', type: 'D1C', bytes: 'c9' },
     })
-    expect(numeric('D2C').decode(fromHex('80'))).toEqual({
+    expect(numberDatatype('D2C').decode(fromHex('80'))).toEqual({
       ok: false,
       fault: { kind: 'too-short', type: 'D2C', needed: 2, got: 1 },
     })
   })
 
   it('read bytes at an offset of a larger buffer', () => {
-    expect(numeric('EXP').decode(fromHex('ffff 0000ac41').subarray(2))).toEqual({ ok: true, value: 21.5 })
+    expect(numberDatatype('EXP').decode(fromHex('ffff 0000ac41').subarray(2))).toEqual({ ok: true, value: 21.5 })
   })
 
   it('are unknown under any other name or length', () => {
     for (const spec of ['', 'XYZ', 'UCH:2', 'BCD:5', 'BI7:2', 'BI8', 'STR:0', 'UIN,0', 'BDA:5', 'TTM,10', 'STR:5,10'])
-      expect({ spec, known: datatype(spec) !== undefined }).toEqual({ spec, known: false })
-    expect(() => numeric('STR')).toThrow(RangeError)
+      expect({ spec, known: parseDatatype(spec) !== undefined }).toEqual({ spec, known: false })
+    expect(() => numberDatatype('STR')).toThrow(RangeError)
   })
 
   it('write the TEM parameter differently in a command', () => {
-    expect(hex(datatype('TEM_P', 'command')?.encode('19-025') ?? new Uint8Array())).toBe('1319')
-    expect(datatype('TEM_P', 'command')?.decode(fromHex('1319'))).toEqual({ ok: true, value: '19-025' })
+    expect(toHex(parseDatatype('TEM_P', 'command')?.encode('19-025') ?? new Uint8Array())).toBe('1319')
+    expect(parseDatatype('TEM_P', 'command')?.decode(fromHex('1319'))).toEqual({ ok: true, value: '19-025' })
   })
 
   it('skip what is to be ignored', () => {
-    expect(datatype('IGN:2')?.decode(fromHex('0102'))).toEqual({ ok: true, value: undefined })
-    expect(hex(datatype('IGN:2')?.encode(undefined) ?? new Uint8Array())).toBe('0000')
+    expect(parseDatatype('IGN:2')?.decode(fromHex('0102'))).toEqual({ ok: true, value: undefined })
+    expect(toHex(parseDatatype('IGN:2')?.encode(undefined) ?? new Uint8Array())).toBe('0000')
   })
 
   const everyType = ['UCH', 'SCH', 'D1C', 'UIN', 'SIR', 'D2B', 'D2C', 'FLT', 'S3N', 'U3R', 'ULG', 'S4B', 'EXP', 'BCD:3']
@@ -209,7 +209,7 @@ describe('data types', () => {
   it('never throw while decoding, and what they decode they encode to bytes that decode alike', () => {
     fc.assert(
       fc.property(fc.constantFrom(...everyType), fc.uint8Array({ minLength: 4, maxLength: 4 }), (spec, bytes) => {
-        const type = datatype(spec)
+        const type = parseDatatype(spec)
         if (type === undefined) throw new Error(spec)
         const first = type.decode(bytes)
         // Years beyond 2099 can be read but not written.
@@ -225,7 +225,7 @@ describe('record', () => {
   const offsets = (...specs: readonly string[]) =>
     placeFields(
       specs.map((spec) => {
-        const type = datatype(spec)
+        const type = parseDatatype(spec)
         if (type === undefined) throw new Error(spec)
         return { type }
       }),

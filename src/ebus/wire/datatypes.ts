@@ -18,7 +18,7 @@ const FIXED = new Map<string, Datatype<FieldValue>>(
 const SPEC = /^(?<name>[A-Z][A-Z0-9_]*)(?::(?<length>\d{1,3}))?(?:,(?<divisor>-?\d{1,6}))?$/
 
 /** A number type by name; throws for anything else: the name is written in our own tables. */
-export function numeric(spec: string): Datatype<number> {
+export function numberDatatype(spec: string): Datatype<number> {
   const [name = '', divisor] = spec.split(',')
   const type = numberType(name, divisor === undefined ? 1 : Number(divisor))
   if (type === undefined) throw new RangeError(`${spec} is no number type`)
@@ -26,7 +26,7 @@ export function numeric(spec: string): Datatype<number> {
 }
 
 /** `undefined` for a name nobody knows or a length the type cannot have. Lengths count bytes, or bits for BIn. */
-export function datatype(spec: string, part: TelegramPart = 'response'): Datatype<FieldValue> | undefined {
+export function parseDatatype(spec: string, part: TelegramPart = 'response'): Datatype<FieldValue> | undefined {
   const { name = '', length, divisor } = SPEC.exec(spec)?.groups ?? {}
   if (divisor !== undefined || (length === undefined && numberType(name, 1) !== undefined))
     return length === undefined && divisor !== '0' ? numberType(name, Number(divisor ?? 1)) : undefined

@@ -9,8 +9,8 @@
  *
  * Pure.
  */
-import type { CalendarDate, Datatype, Moment, OutOfRange } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, refuse } from './datatype.ts'
+import type { CalendarDate, Datatype, BusMoment, OutOfRange } from './datatype.ts'
+import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'
 import { fromBcd, toBcd } from './digit-type.ts'
 
 const CENTURY = 2_000
@@ -57,7 +57,7 @@ function dateType({ name, coding, monday }: DateLayout): Datatype<CalendarDate> 
     encode(value) {
       const { year, month, day } = value ?? { year: undefined, month: undefined, day: undefined }
       if ((year !== undefined && (year < CENTURY || year > 2_099)) || (month ?? 1) > 12 || (day ?? 1) > 31)
-        refuse(name, value)
+        refuseValue(name, value)
       const write = (part: number | undefined): number => (part === undefined ? NO_PART : coding.toByte(part))
       const yy = write(year === undefined ? undefined : year - CENTURY)
       if (monday === undefined) return Uint8Array.of(write(day), write(month), yy)
@@ -84,7 +84,7 @@ export const DAY: Datatype<CalendarDate> = defineDatatype<CalendarDate>({
   encode(value) {
     if (value === undefined) return Uint8Array.of(0xff, 0xff)
     const days = (utc('DAY', value) - DAY_EPOCH) / DAY_MS
-    if (days < 0 || days > 0xfffe) refuse('DAY', value)
+    if (days < 0 || days > 0xfffe) refuseValue('DAY', value)
     return Uint8Array.of(days & 0xff, days >> 8)
   },
 })
@@ -92,7 +92,7 @@ export const DAY: Datatype<CalendarDate> = defineDatatype<CalendarDate>({
 const LAST_MINUTE = (Date.UTC(2100, 0, 1) - MINUTE_EPOCH) / MINUTE_MS - 1
 
 /** Has no pattern for "nothing". */
-export const DTM: Datatype<Moment> = defineDatatype<Moment>({
+export const DTM: Datatype<BusMoment> = defineDatatype<BusMoment>({
   name: 'DTM',
   length: 4,
   read(bytes) {
@@ -105,9 +105,9 @@ export const DTM: Datatype<Moment> = defineDatatype<Moment>({
     }
   },
   encode(value) {
-    if (value === undefined) refuse('DTM', value)
+    if (value === undefined) refuseValue('DTM', value)
     const minutes = (utc('DTM', value.date) - MINUTE_EPOCH) / MINUTE_MS + value.time.hour * 60 + value.time.minute
-    if (minutes < 0 || minutes > LAST_MINUTE) refuse('DTM', value)
+    if (minutes < 0 || minutes > LAST_MINUTE) refuseValue('DTM', value)
     const bytes = new Uint8Array(4)
     new DataView(bytes.buffer).setUint32(0, minutes, true)
     return bytes
@@ -127,7 +127,7 @@ export const WEEKDAY_TYPES: readonly Datatype<number>[] = [
       return byte < monday || byte > monday + 6 ? OUT_OF_RANGE : byte - monday
     },
     encode(value) {
-      if (value !== undefined && !(value >= 0 && value <= 6)) refuse(name, value)
+      if (value !== undefined && !(value >= 0 && value <= 6)) refuseValue(name, value)
       return Uint8Array.of(value === undefined ? replacement : value + monday)
     },
   }),
@@ -139,7 +139,7 @@ function calendarDate(ms: number): CalendarDate {
 }
 
 function utc(type: string, { year, month, day }: CalendarDate): number {
-  if (year === undefined || month === undefined || day === undefined) refuse(type, { year, month, day })
+  if (year === undefined || month === undefined || day === undefined) refuseValue(type, { year, month, day })
   return Date.UTC(year, month - 1, day)
 }
 

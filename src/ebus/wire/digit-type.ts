@@ -6,7 +6,7 @@
  * Pure.
  */
 import type { Datatype, OutOfRange } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, refuse } from './datatype.ts'
+import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'
 
 const NO_DIGITS = 0xff
 
@@ -45,7 +45,7 @@ export function hcdType(length: number): Datatype<number> {
       return value
     },
     encode(value) {
-      if (value === undefined) refuse(name, value)
+      if (value === undefined) refuseValue(name, value)
       return writeDigits(name, value, { length, toByte: (pair) => pair })
     },
   })
@@ -60,7 +60,7 @@ export const PIN: Datatype<string> = defineDatatype<string>({
     return typeof value === 'number' ? String(value).padStart(4, '0') : value
   },
   encode(value) {
-    if (value !== undefined && !/^\d{4}$/.test(value)) refuse('PIN', value)
+    if (value !== undefined && !/^\d{4}$/.test(value)) refuseValue('PIN', value)
     const number = value === undefined ? undefined : Number(value)
     return writeDigits('PIN', number, { length: 2, toByte: toBcd }).toReversed()
   },
@@ -77,7 +77,7 @@ export function bitsType(first: number, count: number): Datatype<number> | undef
     bits: { first, count },
     read: ([byte = 0]) => (byte >> first) & mask,
     encode(value) {
-      if (value === undefined || !Number.isInteger(value) || value < 0 || value > mask) refuse(name, value)
+      if (value === undefined || !Number.isInteger(value) || value < 0 || value > mask) refuseValue(name, value)
       return Uint8Array.of(value << first)
     },
   })
@@ -102,6 +102,6 @@ function writeDigits(
   { length, toByte }: { readonly length: number; readonly toByte: (pair: number) => number },
 ): Uint8Array {
   if (value === undefined) return new Uint8Array(length).fill(NO_DIGITS)
-  if (!Number.isInteger(value) || value < 0 || value >= 100 ** length) refuse(name, value)
+  if (!Number.isInteger(value) || value < 0 || value >= 100 ** length) refuseValue(name, value)
   return Uint8Array.from({ length }, (_, index) => toByte(Math.floor(value / 100 ** index) % 100))
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import type { AdapterMessage, EnhancedFault } from './enhanced.ts'
 import {
   encodeAdapterMessage,
@@ -27,7 +27,7 @@ describe('enhanced protocol', () => {
     ['send', 0x00, 'c480'],
     ['info', 0x00, 'cc80'],
   ] as const)('writes %s %i as a pair', (command, data, bytes) => {
-    expect(hex(encodeHostMessage({ command, data }))).toBe(bytes)
+    expect(toHex(encodeHostMessage({ command, data }))).toBe(bytes)
     expect([...parseHostBytes(newEnhancedParser(), fromHex(bytes), () => expect.unreachable())]).toEqual([
       { command, data },
     ])
@@ -43,7 +43,7 @@ describe('enhanced protocol', () => {
     ['error-host', 0x01, 'f081'],
     ['info', 0xff, 'cfbf'],
   ] as const)('writes %s %i as an adapter does', (event, data, bytes) => {
-    expect(hex(encodeAdapterMessage({ event, data }))).toBe(bytes)
+    expect(toHex(encodeAdapterMessage({ event, data }))).toBe(bytes)
     expect(parsed(bytes)).toEqual({ messages: [{ event, data }], faults: [] })
   })
 

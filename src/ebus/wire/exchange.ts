@@ -5,28 +5,28 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { Breakage } from './line.ts'
-import { newLine, step } from './line.ts'
+import type { LineBreakage } from './line.ts'
+import { newBusLine, stepLine } from './line.ts'
 import { ACK, SYN } from './symbol.ts'
-import type { Exchange, Telegram } from './telegram.ts'
-import { encodeCommand, encodeResponse, telegramForm } from './telegram.ts'
+import type { TelegramExchange, Telegram } from './telegram.ts'
+import { encodeTelegramCommand, encodeResponse, telegramForm } from './telegram.ts'
 
-export type ExchangeFault = { readonly kind: 'broken'; readonly reason: Breakage } | { readonly kind: 'not-one' }
+export type ExchangeFault = { readonly kind: 'broken'; readonly reason: LineBreakage } | { readonly kind: 'not-one' }
 
 /** As it sounds when everything goes well the first time. */
 export function encodeExchange(telegram: Telegram, response: Uint8Array | undefined): Uint8Array {
   const form = telegramForm(telegram.target)
   if ((form === 'initiator-target') !== (response !== undefined)) throw new RangeError(`${form} with a wrong response`)
-  const command = encodeCommand(telegram)
+  const command = encodeTelegramCommand(telegram)
   if (form === 'broadcast') return command
   if (response === undefined) return Uint8Array.from([...command, ACK])
   return Uint8Array.from([...command, ACK, ...encodeResponse(response), ACK])
 }
 
 /** Hears exactly one exchange in `wire`, repeats included. */
-export function decodeExchange(wire: Uint8Array): Result<Exchange, ExchangeFault> {
-  const line = newLine()
-  const heard = [SYN, ...wire, SYN].map((symbol) => step(line, symbol)).filter((event) => event !== undefined)
+export function decodeExchange(wire: Uint8Array): Result<TelegramExchange, ExchangeFault> {
+  const line = newBusLine()
+  const heard = [SYN, ...wire, SYN].map((symbol) => stepLine(line, symbol)).filter((event) => event !== undefined)
   const [first] = heard
   if (first === undefined || heard.length > 1 || line.noise > 0) return fail({ kind: 'not-one' })
   return first.kind === 'exchange' ? ok(first.exchange) : fail({ kind: 'broken', reason: first.reason })

@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest'
 
-import { fromHex, hex } from '../../core/bytes.ts'
-import type { Heard, Line } from './line.ts'
-import { SILENCE, newLine, step } from './line.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
+import type { LineEvent, BusLine } from './line.ts'
+import { SILENCE, newBusLine, stepLine } from './line.ts'
 
 /** Hex pairs as the wire carries them; `--` is silence. */
-function play(trace: string, line: Line = newLine()): string[] {
+function play(trace: string, line: BusLine = newBusLine()): string[] {
   const told: string[] = []
   for (const word of trace.trim().split(/\s+/)) {
-    const heard = step(line, word === '--' ? SILENCE : Number.parseInt(word, 16))
+    const heard = stepLine(line, word === '--' ? SILENCE : Number.parseInt(word, 16))
     if (heard !== undefined) told.push(tell(heard))
   }
   return told
 }
 
-function tell(heard: Heard): string {
-  if (heard.kind === 'broken') return `${heard.reason} ${hex(heard.command)}/${hex(heard.response)}`
+function tell(heard: LineEvent): string {
+  if (heard.kind === 'broken') return `${heard.reason} ${toHex(heard.command)}/${toHex(heard.response)}`
   const { telegram, response, commandRepeats, responseRepeats } = heard.exchange
   const service = Uint8Array.of(telegram.source, telegram.target, telegram.primary, telegram.secondary)
   const again = commandRepeats + responseRepeats > 0 ? ` repeats ${commandRepeats},${responseRepeats}` : ''
-  return `${hex(service)} ${hex(telegram.data)}${response === undefined ? '' : ` > ${hex(response)}`}${again}`
+  return `${toHex(service)} ${toHex(telegram.data)}${response === undefined ? '' : ` > ${toHex(response)}`}${again}`
 }
 
 describe('line', () => {
   it('stays deaf until the first SYN', () => {
-    const line = newLine()
+    const line = newBusLine()
     expect(play('31 fe 07 fe 00 35 aa aa', line)).toEqual([])
     expect(line.noise).toBe(6)
   })
@@ -95,11 +95,11 @@ describe('line', () => {
   })
 
   it('has room for the longest part a count byte can announce', () => {
-    const line = newLine()
-    for (const symbol of fromHex('aa 31 08 07 04 ff')) step(line, symbol)
-    for (let index = 0; index < 255; index++) step(line, 0x11)
+    const line = newBusLine()
+    for (const symbol of fromHex('aa 31 08 07 04 ff')) stepLine(line, symbol)
+    for (let index = 0; index < 255; index++) stepLine(line, 0x11)
     expect(line.phase).toBe('command')
-    step(line, 0x11)
+    stepLine(line, 0x11)
     expect(line.phase).toBe('command-ack')
   })
 })

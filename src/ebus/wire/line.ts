@@ -15,15 +15,15 @@
  * Pure, but for the line it is given.
  */
 import { addressKind, isInitiator } from './address.ts'
-import { crcNext, crcPlain } from './crc.ts'
+import { addLogicalByte, addPlainByte } from './crc.ts'
 import { ACK, BROADCAST, ESC, NAK, SYN, unescapePair } from './symbol.ts'
-import type { Exchange } from './telegram.ts'
-import { MAX_DATA } from './telegram.ts'
+import type { TelegramExchange } from './telegram.ts'
+import { MAX_TELEGRAM_DATA } from './telegram.ts'
 
 /** Fed instead of a symbol when the stream has a hole: no signal, a lost connection, an adapter that restarted. */
 export const SILENCE = -1
 
-export type Breakage =
+export type LineBreakage =
   /** Only an address between two SYN: a contest without a winner, or a winner that fell silent. */
   | 'arbitration'
   | 'invalid-source'
@@ -45,11 +45,11 @@ export type Breakage =
   | 'response-nak'
   | 'silence'
 
-export type Heard =
-  | { readonly kind: 'exchange'; readonly exchange: Exchange }
+export type LineEvent =
+  | { readonly kind: 'exchange'; readonly exchange: TelegramExchange }
   | {
       readonly kind: 'broken'
-      readonly reason: Breakage
+      readonly reason: LineBreakage
       /** Logical bytes so far: QQ ZZ PB SB NN DD… CRC, and NN DD… CRC; either may stop anywhere. */
       readonly command: Uint8Array
       readonly response: Uint8Array
@@ -57,7 +57,7 @@ export type Heard =
 
 type LinePhase = 'deaf' | 'idle' | 'command' | 'command-ack' | 'response' | 'response-ack' | 'closing'
 
-export interface Line {
+export interface BusLine {
   phase: LinePhase
   escaping: boolean
   /** Of the part being collected, CRC byte excluded. */
@@ -83,18 +83,18 @@ export interface Line {
 const COMMAND_COUNT_AT = 4
 const RESPONSE_COUNT_AT = 0
 
-export function newLine(): Line {
+export function newBusLine(): BusLine {
   return {
     phase: 'deaf',
     escaping: false,
     crc: 0,
     plainLeft: 0,
     partGood: false,
-    command: new Uint8Array(COMMAND_COUNT_AT + 1 + MAX_DATA + 1),
+    command: new Uint8Array(COMMAND_COUNT_AT + 1 + MAX_TELEGRAM_DATA + 1),
     commandLength: 0,
     refusedLength: 0,
     commandRepeats: 0,
-    response: new Uint8Array(RESPONSE_COUNT_AT + 1 + MAX_DATA + 1),
+    response: new Uint8Array(RESPONSE_COUNT_AT + 1 + MAX_TELEGRAM_DATA + 1),
     responseLength: 0,
     responseRepeats: 0,
     symbols: 0,
@@ -103,12 +103,12 @@ export function newLine(): Line {
   }
 }
 
-export function step(line: Line, symbol: number): Heard | undefined {
+export function stepLine(line: BusLine, symbol: number): LineEvent | undefined {
   // Most symbols stand in the middle of a part and mean nothing but themselves: they take the short way.
   if (line.plainLeft > 0 && !line.escaping && symbol !== ESC && symbol !== SYN && symbol !== SILENCE) {
     line.symbols++
     line.plainLeft--
-    line.crc = crcPlain(line.crc, symbol)
+    line.crc = addPlainByte(line.crc, symbol)
     if (line.phase === 'command') line.command[line.commandLength++] = symbol
     else line.response[line.responseLength++] = symbol
     return undefined
@@ -144,7 +144,7 @@ export function step(line: Line, symbol: number): Heard | undefined {
   }
 }
 
-function beginCommand(line: Line): void {
+function beginCommand(line: BusLine): void {
   line.phase = 'command'
   line.escaping = false
   line.crc = 0
@@ -156,7 +156,7 @@ function beginCommand(line: Line): void {
   line.responseRepeats = 0
 }
 
-function onCommand(line: Line, symbol: number): Heard | undefined {
+function onCommand(line: BusLine, symbol: number): LineEvent | undefined {
   if (!line.escaping && symbol === ESC) {
     line.escaping = true
     return undefined
@@ -172,7 +172,7 @@ function onCommand(line: Line, symbol: number): Heard | undefined {
   if (at === 0 && !isInitiator(value)) return endAt(line, 'deaf', 'invalid-source')
   if (at === 1 && addressKind(value) === 'reserved') return endAt(line, 'deaf', 'invalid-target')
   if (at <= COMMAND_COUNT_AT || line.plainLeft > 0) {
-    line.crc = crcNext(line.crc, value)
+    line.crc = addLogicalByte(line.crc, value)
     if (at === COMMAND_COUNT_AT) line.plainLeft = value
     else if (line.plainLeft > 0) line.plainLeft--
     else if (at === 1) line.plainLeft = COMMAND_COUNT_AT - 2
@@ -184,7 +184,7 @@ function onCommand(line: Line, symbol: number): Heard | undefined {
   return undefined
 }
 
-function onCommandAck(line: Line, symbol: number): Heard | undefined {
+function onCommandAck(line: BusLine, symbol: number): LineEvent | undefined {
   if (symbol === NAK) {
     if (line.commandRepeats > 0) return endAt(line, 'deaf', 'nak')
     line.commandRepeats = 1
@@ -203,7 +203,7 @@ function onCommandAck(line: Line, symbol: number): Heard | undefined {
   return undefined
 }
 
-function onResponse(line: Line, symbol: number): Heard | undefined {
+function onResponse(line: BusLine, symbol: number): LineEvent | undefined {
   if (!line.escaping && symbol === ESC) {
     line.escaping = true
     return undefined
@@ -215,7 +215,7 @@ function onResponse(line: Line, symbol: number): Heard | undefined {
   line.response[at] = value
   line.responseLength = at + 1
   if (at === RESPONSE_COUNT_AT || line.plainLeft > 0) {
-    line.crc = crcNext(line.crc, value)
+    line.crc = addLogicalByte(line.crc, value)
     if (at === RESPONSE_COUNT_AT) line.plainLeft = value
     else line.plainLeft--
     return undefined
@@ -225,7 +225,7 @@ function onResponse(line: Line, symbol: number): Heard | undefined {
   return undefined
 }
 
-function onResponseAck(line: Line, symbol: number): Heard | undefined {
+function onResponseAck(line: BusLine, symbol: number): LineEvent | undefined {
   if (symbol === NAK) {
     if (line.responseRepeats > 0) return endAt(line, 'deaf', 'response-nak')
     line.responseRepeats = 1
@@ -239,7 +239,7 @@ function onResponseAck(line: Line, symbol: number): Heard | undefined {
 }
 
 /** The last symbol of a telegram is here. */
-function closeExchange(line: Line): Heard {
+function closeExchange(line: BusLine): LineEvent {
   const answered = line.phase === 'response-ack'
   if (!line.partGood) return broken(line, 'deaf', answered ? 'response-crc' : 'command-crc')
   line.phase = 'closing'
@@ -261,14 +261,14 @@ function closeExchange(line: Line): Heard {
 }
 
 /** Leaves for `next`; says that something was cut off if something was under way. Without a reason, a SYN did it. */
-function endAt(line: Line, next: 'deaf' | 'idle', reason: Breakage | undefined): Heard | undefined {
+function endAt(line: BusLine, next: 'deaf' | 'idle', reason: LineBreakage | undefined): LineEvent | undefined {
   const underWay = line.phase !== 'deaf' && line.phase !== 'idle' && line.phase !== 'closing'
   if (underWay) return broken(line, next, reason ?? cutBySyn(line))
   line.phase = next
   return undefined
 }
 
-function cutBySyn(line: Line): Breakage {
+function cutBySyn(line: BusLine): LineBreakage {
   switch (line.phase) {
     case 'command':
       if (line.commandRepeats > 0) return line.commandLength === 0 ? 'nak' : 'cut-command'
@@ -285,7 +285,7 @@ function cutBySyn(line: Line): Breakage {
   }
 }
 
-function broken(line: Line, next: 'deaf' | 'idle', reason: Breakage): Heard {
+function broken(line: BusLine, next: 'deaf' | 'idle', reason: LineBreakage): LineEvent {
   line.phase = next
   line.escaping = false
   line.plainLeft = 0

@@ -6,7 +6,7 @@
  * Pure.
  */
 import type { Datatype } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, refuse } from './datatype.ts'
+import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'
 
 interface Whole {
   readonly bytes: number
@@ -84,9 +84,9 @@ function wholeType(name: string, whole: Whole, divisor: number): Datatype<number
       return raw < min || raw > max ? OUT_OF_RANGE : scale.fromRaw(raw)
     },
     encode(value) {
-      if (value === undefined && !replaced) refuse(name, value)
+      if (value === undefined && !replaced) refuseValue(name, value)
       const raw = value === undefined ? replacement : Math.round(scale.toRaw(value))
-      if (value !== undefined && !(raw >= min && raw <= max)) refuse(name, value)
+      if (value !== undefined && !(raw >= min && raw <= max)) refuseValue(name, value)
       const bytes = new Uint8Array(length)
       for (let index = 0, left = raw < 0 ? raw + span : raw; index < length; index++, left = Math.floor(left / 256))
         bytes[bigEndian ? length - 1 - index : index] = left % 256
@@ -112,7 +112,7 @@ function floatType(name: 'EXP' | 'EXR', divisor: number): Datatype<number> {
     encode(value) {
       if (value === undefined) return Uint8Array.from(littleEndian ? NO_FLOAT.toReversed() : NO_FLOAT)
       const raw = Math.fround(scale.toRaw(value))
-      if (!Number.isFinite(raw)) refuse(name, value)
+      if (!Number.isFinite(raw)) refuseValue(name, value)
       const bytes = new Uint8Array(4)
       new DataView(bytes.buffer).setFloat32(0, raw, littleEndian)
       return bytes

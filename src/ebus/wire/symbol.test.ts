@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 
-import { fromHex, hex } from '../../core/bytes.ts'
-import { crcOf } from './crc.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
+import { computeCrc } from './crc.ts'
 import { escapeBytes } from './symbol.ts'
 
 describe('escape', () => {
   it('writes A9 as A9 00 and AA as A9 01, and nothing else differently', () => {
-    expect(hex(escapeBytes(fromHex('00 a8 a9 aa ab ff')))).toBe('00a8a900a901abff')
+    expect(toHex(escapeBytes(fromHex('00 a8 a9 aa ab ff')))).toBe('00a8a900a901abff')
   })
 })
 
@@ -33,6 +33,6 @@ describe('crc', () => {
     ['01 aa', 0xfa],
     ['01 a9', 0xfb],
   ])('of %s is what a real bus carries', (bytes, crc) => {
-    expect(crcOf(fromHex(bytes))).toBe(crc)
+    expect(computeCrc(fromHex(bytes))).toBe(crc)
   })
 })

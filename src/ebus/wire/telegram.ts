@@ -10,7 +10,7 @@
  * Pure.
  */
 import { addressKind, isInitiator } from './address.ts'
-import { crcOf } from './crc.ts'
+import { computeCrc } from './crc.ts'
 import { escapeBytes } from './symbol.ts'
 
 export interface Telegram {
@@ -27,7 +27,7 @@ export interface Telegram {
 export type TelegramForm = 'broadcast' | 'initiator-initiator' | 'initiator-target'
 
 /** A telegram that reached its end. `response` is there exactly when the form is initiator-target; it may be empty. */
-export interface Exchange {
+export interface TelegramExchange {
   readonly telegram: Telegram
   readonly response: Uint8Array | undefined
   /** How often the command and the response had to be said again (each 0 or 1). */
@@ -36,7 +36,7 @@ export interface Exchange {
 }
 
 /** NN is one byte. The standard stops at 16; devices on real buses do not, so the wire's own limit is the one kept. */
-export const MAX_DATA = 255
+export const MAX_TELEGRAM_DATA = 255
 
 export function telegramForm(target: number): TelegramForm {
   const kind = addressKind(target)
@@ -54,7 +54,7 @@ export function commandBytes(telegram: Telegram): Uint8Array {
 }
 
 /** The command as it goes on the wire: escaped, CRC included, no SYN. */
-export function encodeCommand(telegram: Telegram): Uint8Array {
+export function encodeTelegramCommand(telegram: Telegram): Uint8Array {
   return sealed(commandBytes(telegram))
 }
 
@@ -64,12 +64,13 @@ export function encodeResponse(data: Uint8Array): Uint8Array {
 }
 
 function partBytes(data: Uint8Array): Uint8Array {
-  if (data.length > MAX_DATA) throw new RangeError(`telegram data of ${data.length} bytes, ${MAX_DATA} allowed`)
+  if (data.length > MAX_TELEGRAM_DATA)
+    throw new RangeError(`telegram data of ${data.length} bytes, ${MAX_TELEGRAM_DATA} allowed`)
   return Uint8Array.from([data.length, ...data])
 }
 
 function sealed(logical: Uint8Array): Uint8Array {
-  return escapeBytes(Uint8Array.from([...logical, crcOf(logical)]))
+  return escapeBytes(Uint8Array.from([...logical, computeCrc(logical)]))
 }
 
 function isByte(value: number): boolean {

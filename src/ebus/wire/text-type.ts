@@ -5,7 +5,7 @@
  */
 import { fromHex } from '../../core/bytes.ts'
 import type { Datatype } from './datatype.ts'
-import { defineDatatype, refuse } from './datatype.ts'
+import { defineDatatype, refuseValue } from './datatype.ts'
 
 /** Padded with blanks. */
 export function strType(length: number): Datatype<string> {
@@ -26,7 +26,7 @@ function textType(name: string, length: number, padding: number): Datatype<strin
       return Array.from(end < 0 ? bytes : bytes.subarray(0, end), printable).join('')
     },
     encode(value = '') {
-      if (value.length > length || /[^\u0020-\u007e]/.test(value)) refuse(name, value)
+      if (value.length > length || /[^\u0020-\u007e]/.test(value)) refuseValue(name, value)
       return Uint8Array.from({ length }, (_, index) => (index < value.length ? value.charCodeAt(index) : padding))
     },
   })
@@ -47,7 +47,7 @@ export function hexType(length: number): Datatype<string> {
     read: (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' '),
     encode(value = '') {
       const bytes = fromHex(value)
-      if (bytes.length !== length) refuse(name, value)
+      if (bytes.length !== length) refuseValue(name, value)
       return bytes
     },
   })
@@ -81,7 +81,7 @@ export function temParameterType(part: TelegramPart): Datatype<string> {
     encode(value) {
       if (value === undefined) return Uint8Array.of(0xff, 0xff)
       const [, group = Number.NaN, number = Number.NaN] = (/^(\d{2})-(\d{3})$/.exec(value) ?? []).map(Number)
-      if (!(group <= 0x1f && number <= 0x7f)) refuse('TEM_P', value)
+      if (!(group <= 0x1f && number <= 0x7f)) refuseValue('TEM_P', value)
       const raw = (group << groupAt) | (number << numberAt)
       return Uint8Array.of(raw & 0xff, raw >> 8)
     },

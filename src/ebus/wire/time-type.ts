@@ -8,7 +8,7 @@
  * Pure.
  */
 import type { Datatype, TimeOfDay } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, refuse } from './datatype.ts'
+import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'
 import { fromBcd, toBcd } from './digit-type.ts'
 
 const DAY_MINUTES = 1_440
@@ -61,7 +61,7 @@ function clockType({ name, bcd, hourFirst, seconds, replacement }: ClockLayout):
     },
     encode(value) {
       if (value === undefined) return new Uint8Array(length).fill(replacement)
-      if (!isTime(value)) refuse(name, value)
+      if (!isTime(value)) refuseValue(name, value)
       const parts = seconds ? [value.hour, value.minute, value.second ?? 0] : [value.hour, value.minute]
       const bytes = Uint8Array.from(parts, (part) => (bcd ? toBcd(part) : part))
       return hourFirst ? bytes : bytes.toReversed()
@@ -83,9 +83,9 @@ function stepType({ name, length, stepMinutes, bits, lastStep, replacement }: St
       return { hour: Math.floor(minutes / 60), minute: minutes % 60, second: undefined }
     },
     encode(value) {
-      if (value !== undefined && !isTime(value)) refuse(name, value)
+      if (value !== undefined && !isTime(value)) refuseValue(name, value)
       const step = value === undefined ? replacement : (value.hour * 60 + value.minute) / stepMinutes
-      if (!Number.isInteger(step) || (value !== undefined && step > lastStep)) refuse(name, value)
+      if (!Number.isInteger(step) || (value !== undefined && step > lastStep)) refuseValue(name, value)
       return Uint8Array.of(step & 0xff, step >> 8).subarray(0, length)
     },
   })

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest'
 import { seeded } from '../../../test/bus-village.ts'
 import { vectorRows } from '../../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../../test/shared-data.ts'
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import { INITIATORS, addressKind } from './address.ts'
-import { crcOf } from './crc.ts'
+import { computeCrc } from './crc.ts'
 import { decodeExchange, encodeExchange } from './exchange.ts'
-import { newLine, step } from './line.ts'
+import { newBusLine, stepLine } from './line.ts'
 import { SYN } from './symbol.ts'
 import type { Telegram } from './telegram.ts'
-import { commandBytes, encodeCommand, telegramForm } from './telegram.ts'
+import { commandBytes, encodeTelegramCommand, telegramForm } from './telegram.ts'
 
 /** Half of all bytes are the two that need escaping. */
 const awkwardByte = fc.oneof(fc.constantFrom(0xa9, 0xaa), fc.integer({ min: 0, max: 255 }))
@@ -51,10 +51,10 @@ describe('telegram', () => {
         secondary: 0x16,
         data: Uint8Array.of(byte),
       }))
-      .filter((candidate) => crcOf(commandBytes(candidate)) === wanted)
+      .filter((candidate) => computeCrc(commandBytes(candidate)) === wanted)
     expect(found.length).toBeGreaterThan(0)
     for (const sent of found) {
-      expect(hex(encodeCommand(sent)).endsWith(wanted === 0xa9 ? 'a900' : 'a901')).toBe(true)
+      expect(toHex(encodeTelegramCommand(sent)).endsWith(wanted === 0xa9 ? 'a900' : 'a901')).toBe(true)
       expect(decodeExchange(encodeExchange(sent, undefined))).toMatchObject({ ok: true, value: { telegram: sent } })
     }
   })
@@ -65,8 +65,8 @@ describe('telegram', () => {
     for (const at of wire.keys()) {
       for (let flip = 1; flip < 256; flip++) {
         const garbled = wire.with(at, (wire[at] ?? 0) ^ flip)
-        expect({ wire: hex(garbled), believed: decodeExchange(garbled).ok }).toEqual({
-          wire: hex(garbled),
+        expect({ wire: toHex(garbled), believed: decodeExchange(garbled).ok }).toEqual({
+          wire: toHex(garbled),
           believed: false,
         })
       }
@@ -76,14 +76,14 @@ describe('telegram', () => {
   it('throws on addresses, services and lengths that only we could have got wrong', () => {
     const good: Telegram = { source: 0x31, target: 0x08, primary: 7, secondary: 4, data: new Uint8Array() }
     for (const wrong of [{ source: 0x15 }, { target: 0xaa }, { target: 300 }, { primary: -1 }, { secondary: 1.5 }])
-      expect(() => encodeCommand({ ...good, ...wrong })).toThrow(RangeError)
-    expect(() => encodeCommand({ ...good, data: new Uint8Array(256) })).toThrow(RangeError)
+      expect(() => encodeTelegramCommand({ ...good, ...wrong })).toThrow(RangeError)
+    expect(() => encodeTelegramCommand({ ...good, data: new Uint8Array(256) })).toThrow(RangeError)
   })
 })
 
 describe('line under noise', () => {
   it('never throws, never grows, and hears the next good telegram after a million random and mutated symbols', () => {
-    const line = newLine()
+    const line = newBusLine()
     const good = encodeExchange(
       { source: 0x31, target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('02 00 00 00 aa 00') },
       fromHex('01 a9 73 00 00 00 ac 41'),
@@ -95,14 +95,14 @@ describe('line under noise', () => {
       const mutate = chance() < 0.5
       const burst = mutate ? good : Uint8Array.from({ length: 40 }, () => Math.floor(chance() * 256))
       for (const symbol of burst) {
-        step(line, mutate && chance() < 0.1 ? Math.floor(chance() * 256) : symbol)
+        stepLine(line, mutate && chance() < 0.1 ? Math.floor(chance() * 256) : symbol)
         fed++
       }
-      if (chance() < 0.3) step(line, SYN)
+      if (chance() < 0.3) stepLine(line, SYN)
     }
     expect(size()).toBe(before)
-    step(line, SYN)
-    const heard = [...good].map((symbol) => step(line, symbol)).find((event) => event !== undefined)
+    stepLine(line, SYN)
+    const heard = [...good].map((symbol) => stepLine(line, symbol)).find((event) => event !== undefined)
     expect(heard).toMatchObject({ kind: 'exchange', exchange: { telegram: { source: 0x31, target: 0x15 } } })
   })
 })
@@ -130,10 +130,10 @@ describe('captured telegrams', () => {
       const decoded = decodeExchange(fromHex(wire))
       if (!decoded.ok) throw new Error(`${wire}: ${JSON.stringify(decoded.fault)}`)
       const { telegram, response } = decoded.value
-      const answer = response === undefined ? '' : `/${hex(Uint8Array.of(response.length, ...response))}`
-      expect(`${hex(commandBytes(telegram))}${answer}`).toBe(logical)
+      const answer = response === undefined ? '' : `/${toHex(Uint8Array.of(response.length, ...response))}`
+      expect(`${toHex(commandBytes(telegram))}${answer}`).toBe(logical)
       expect(telegramForm(telegram.target)).toBe(forms.get(form))
-      expect(hex(encodeExchange(telegram, response))).toBe(wire)
+      expect(toHex(encodeExchange(telegram, response))).toBe(wire)
     }
   })
 

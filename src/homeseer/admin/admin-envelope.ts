@@ -5,8 +5,8 @@
  */
 import { z } from 'zod'
 import { canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
-import type { AdminDomain } from '../tools/rules.ts'
-import type { Discretion } from './discretion.ts'
+import type { AdminDomain } from '../tools/owner-lists.ts'
+import type { AdminDiscretion } from './discretion.ts'
 import type { AdminClaims } from './operation.ts'
 
 /** The fields that the contract requires. */
@@ -32,7 +32,7 @@ export interface EnvelopeParts {
   /** As they were; `discretion` says what of them is shown. */
   readonly before?: JsonObject | undefined
   readonly after?: JsonObject | undefined
-  readonly discretion: Discretion
+  readonly discretion: AdminDiscretion
   readonly data?: JsonObject | undefined
 }
 
@@ -43,12 +43,12 @@ export type RollbackOffer = { readonly id: string } | { readonly refusedBecause:
 type CallParts = Pick<EnvelopeParts, 'claims' | 'requireTicket' | 'auditRef'> & { readonly domain: AdminDomain | null }
 
 /** Of a call that may be refused; what its refusal comes to, the family adds, which knows the reasons. */
-export function refusedEnvelope(parts: CallParts): JsonObject {
+export function createRefusedEnvelope(parts: CallParts): JsonObject {
   return { envelope: { precheck: checksOf(parts), ...callJson(parts) } }
 }
 
 /** Only for calls that passed the guard, so every precheck is passed; a refused call is spelt by the family. */
-export function adminEnvelope(parts: EnvelopeParts): JsonObject {
+export function createAdminEnvelope(parts: EnvelopeParts): JsonObject {
   const { result, steps, rollback, before, after, discretion, data } = parts
   const seen = before !== undefined || after !== undefined
   return {
@@ -65,8 +65,8 @@ export function adminEnvelope(parts: EnvelopeParts): JsonObject {
 }
 
 /** Of a dry run; `route` as configured, since which of two `auto` takes is known only when it has been tried. */
-export function plannedEnvelope(parts: Omit<EnvelopeParts, 'result' | 'steps'>, route: string): JsonObject {
-  return adminEnvelope({
+export function createPlannedEnvelope(parts: Omit<EnvelopeParts, 'result' | 'steps'>, route: string): JsonObject {
+  return createAdminEnvelope({
     ...parts,
     result: 'planned',
     steps: [{ name: 'execute', status: 'planned', route }],
@@ -102,7 +102,7 @@ function rollbackJson(rollback: RollbackOffer | undefined): JsonObject {
 }
 
 /** Member by member, one level deep: deep enough for records of users, cameras and events. */
-function differenceOf(before: JsonObject, after: JsonObject, { record }: Discretion): JsonObject {
+function differenceOf(before: JsonObject, after: JsonObject, { record }: AdminDiscretion): JsonObject {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
   // By what they were: of two hidden passwords nobody could say whether they differ.
   const changed = names.filter((name) => !same(before[name], after[name]))

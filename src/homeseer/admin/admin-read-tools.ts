@@ -14,13 +14,13 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecrets } from '../../guard/redact.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { groupDevices } from '../catalog/house.ts'
-import { answer, answerOf, type Homeseer } from '../tools/dependencies.ts'
-import { homeseerFamily } from '../tools/envelope.ts'
-import { hs4Fault, readFault } from '../tools/faults.ts'
-import { readHouse, seenNow } from '../tools/house-client.ts'
+import { groupDevices } from '../catalog/homeseer-catalog.ts'
+import { homeseerAnswer, toHomeseerAnswer, type HomeseerTools } from '../tools/homeseer-tools.ts'
+import { homeseerFamily } from '../tools/homeseer-envelope.ts'
+import { hs4Fault, homeseerReadFault } from '../tools/faults.ts'
+import { readCatalog, readSeenDevice } from '../tools/catalog-reader.ts'
 import { policyState } from '../tools/policy-state.ts'
-import { refusals } from '../tools/rules.ts'
+import { listRefusals } from '../tools/owner-lists.ts'
 import { getVersion } from '../wire/request.ts'
 import { ADAPTER_SCRIPT_ID, readFromAdapter } from './execute-client.ts'
 import { tolerantInput } from '../tools/homeseer-change.ts'
@@ -40,26 +40,26 @@ const SPARE = {
 
 /** What the last list of users said, for the resource that must not run code. */
 /** In memory only: it is the house's list of people, and a restart should not find it on disk. */
-export interface UsersSeen {
+export interface SeenUsers {
   readonly last: () => { readonly users: readonly JsonObject[]; readonly atMs: number } | undefined
   readonly note: (users: readonly JsonObject[]) => void
 }
 
-export function adminReadTools(homeseer: Homeseer, seen: UsersSeen): readonly Capability[] {
+export function adminReadTools(homeseer: HomeseerTools, seen: SeenUsers): readonly Capability[] {
   return [
     usersList(homeseer, seen),
     read(homeseer, {
       name: 'hs4.admin.plugins.catalog.get',
       title: 'Plug-in catalogue',
       description: 'The installed plug-ins, their versions and instances.',
-      data: pluginCatalog,
+      data: readPluginCatalog,
       raw: true,
     }),
     read(homeseer, {
       name: 'hs4.admin.interfaces.list',
       title: 'List interfaces',
       description: 'The interfaces that devices belong to, with their devices.',
-      data: interfaceList,
+      data: readInterfaces,
       refs: true,
     }),
     diagnostics(homeseer),
@@ -68,7 +68,7 @@ export function adminReadTools(homeseer: Homeseer, seen: UsersSeen): readonly Ca
       name: 'hs4.admin.cameras.config.list',
       title: 'List camera configurations',
       description: 'The cameras as HomeSeer has them configured.',
-      data: cameraConfigs,
+      data: readCameraConfigs,
       raw: true,
     }),
     read(homeseer, {
@@ -86,12 +86,12 @@ interface ReadTool {
   readonly title: string
   readonly description: string
   /** `more` is `includeRaw` or `includeRefs`, whichever of the two the tool has. */
-  readonly data: (homeseer: Homeseer, more: boolean) => Promise<Result<Json, Fault>>
+  readonly data: (homeseer: HomeseerTools, more: boolean) => Promise<Result<Json, Fault>>
   readonly raw?: boolean
   readonly refs?: boolean
 }
 
-function read(homeseer: Homeseer, { data, raw, refs, ...words }: ReadTool): Capability {
+function read(homeseer: HomeseerTools, { data, raw, refs, ...words }: ReadTool): Capability {
   return defineTool({
     ...common,
     ...words,
@@ -104,11 +104,11 @@ function read(homeseer: Homeseer, { data, raw, refs, ...words }: ReadTool): Capa
     output: z.looseObject({}),
   }).handledBy(async (input) => {
     const more = raw === true ? input['includeRaw'] : input['includeRefs']
-    return answerOf(await data(homeseer, more === true))
+    return toHomeseerAnswer(await data(homeseer, more === true))
   })
 }
 
-function usersList(homeseer: Homeseer, seen: UsersSeen): Capability {
+function usersList(homeseer: HomeseerTools, seen: SeenUsers): Capability {
   return defineChange({
     family: homeseerFamily,
     // It runs the adapter's script on HomeSeer's machine.
@@ -139,7 +139,11 @@ function usersList(homeseer: Homeseer, seen: UsersSeen): Capability {
       const all = listOf(hideSecrets(data.value['users'] ?? [])).filter(isJsonObject)
       seen.note(all)
       const users = all.filter((user) => includeDisabled || user['enabled'] !== false)
-      return answer({ total: users.length, returned: Math.min(limit, users.length), users: users.slice(0, limit) })
+      return homeseerAnswer({
+        total: users.length,
+        returned: Math.min(limit, users.length),
+        users: users.slice(0, limit),
+      })
     },
   })
 }
@@ -149,26 +153,26 @@ function listOf(value: Json): readonly Json[] {
 }
 
 /** Reading through a script: nothing changes, but code runs, so all gates but those about the change itself count. */
-function codeReasons({ rules }: Homeseer): readonly Reason[] {
+function codeReasons({ rules }: HomeseerTools): readonly Reason[] {
   // Not confirm, intent and reason, nor ticket and window: they belong to changes, and this changes nothing.
   const about = new Set(['safe-mode', 'script-list', 'admin-enabled', 'admin-domain'])
   const confirmed = { confirm: true, intent: 'list users', reason: 'asked to', maintenanceWindowId: 'none' }
-  return refusals({ ...rules, defaultDryRun: false }, confirmed, {
+  return listRefusals({ ...rules, defaultDryRun: false }, confirmed, {
     scriptId: ADAPTER_SCRIPT_ID,
     domain: 'users',
   }).filter(({ rule }) => about.has(rule))
 }
 
-export async function pluginCatalog({ catalog }: Homeseer, includeRaw: boolean): Promise<Result<Json, Fault>> {
+export async function readPluginCatalog({ catalog }: HomeseerTools, includeRaw: boolean): Promise<Result<Json, Fault>> {
   const plugins = await catalog.plugins()
-  if (!plugins.ok) return fail(readFault(plugins.fault, 'reading the plug-ins'))
+  if (!plugins.ok) return fail(homeseerReadFault(plugins.fault, 'reading the plug-ins'))
   const shown = plugins.value.map(({ raw, ...plugin }) => ({ ...plugin, ...(includeRaw ? { raw } : {}) }))
   return ok({ total: shown.length, plugins: shown })
 }
 
 /** HomeSeer has no list of interfaces; those that devices name are the ones that matter. */
-export async function interfaceList(homeseer: Homeseer, includeRefs: boolean): Promise<Result<Json, Fault>> {
-  const house = await readHouse(homeseer)
+export async function readInterfaces(homeseer: HomeseerTools, includeRefs: boolean): Promise<Result<Json, Fault>> {
+  const house = await readCatalog(homeseer)
   if (!house.ok) return house
   const groups = groupDevices(house.value, (device) => device.interfaceName)
   return ok({
@@ -181,17 +185,17 @@ export async function interfaceList(homeseer: Homeseer, includeRefs: boolean): P
   })
 }
 
-export async function cameraConfigs({ catalog }: Homeseer, includeRaw: boolean): Promise<Result<Json, Fault>> {
+export async function readCameraConfigs({ catalog }: HomeseerTools, includeRaw: boolean): Promise<Result<Json, Fault>> {
   const cameras = await catalog.cameras()
-  if (!cameras.ok) return fail(readFault(cameras.fault, 'reading the cameras'))
+  if (!cameras.ok) return fail(homeseerReadFault(cameras.fault, 'reading the cameras'))
   return ok({
     total: cameras.value.length,
     cameras: cameras.value.map(({ raw, ...camera }) => ({ ...camera, ...(includeRaw ? { raw } : {}) })),
   })
 }
 
-async function categoryList(homeseer: Homeseer, includeRefs: boolean): Promise<Result<Json, Fault>> {
-  const house = await readHouse(homeseer)
+async function categoryList(homeseer: HomeseerTools, includeRefs: boolean): Promise<Result<Json, Fault>> {
+  const house = await readCatalog(homeseer)
   if (!house.ok) return house
   // HomeSeer has no categories: its first location plays the category, its second the room (contract 1.x).
   const rooms = (category: string): readonly string[] => [
@@ -209,7 +213,7 @@ async function categoryList(homeseer: Homeseer, includeRefs: boolean): Promise<R
   })
 }
 
-function diagnostics(homeseer: Homeseer): Capability {
+function diagnostics(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.admin.interfaces.diagnostics',
@@ -223,7 +227,7 @@ function diagnostics(homeseer: Homeseer): Capability {
     }),
     output: z.looseObject({ interfaces: z.array(z.looseObject({})) }),
   }).handledBy(async ({ interfaceId, level }) => {
-    const house = await readHouse(homeseer)
+    const house = await readCatalog(homeseer)
     if (!house.ok) return house
     const groups = groupDevices(house.value, (device) => device.interfaceName).filter(
       ({ name }) => interfaceId === undefined || name.toLowerCase() === interfaceId.toLowerCase(),
@@ -234,10 +238,10 @@ function diagnostics(homeseer: Homeseer): Capability {
           next: [{ name: 'hs4.admin.interfaces.list', args: { includeRefs: false } }],
         }),
       )
-    return answer({
+    return homeseerAnswer({
       level,
       interfaces: groups.map(({ name, refs }) => {
-        const live = refs.map((ref) => ({ ref, live: seenNow(homeseer, ref)?.live }))
+        const live = refs.map((ref) => ({ ref, live: readSeenDevice(homeseer, ref)?.live }))
         // From the mirror, which may be seconds old: good enough for "when did it last say anything".
         const changes = live.map((one) => one.live?.lastChangeMs).filter((ms) => ms !== undefined)
         const silent = live.filter((one) => one.live?.lastChangeMs === undefined).map(({ ref }) => ref)
@@ -254,7 +258,7 @@ function diagnostics(homeseer: Homeseer): Capability {
 }
 
 /** The gates are this gateway's own; HomeSeer is asked for its version and nothing else. */
-function systemConfig(homeseer: Homeseer): Capability {
+function systemConfig(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.admin.system.config.get',
@@ -264,9 +268,9 @@ function systemConfig(homeseer: Homeseer): Capability {
     output: z.looseObject({ hs4Version: z.string(), policy: z.looseObject({}) }),
   }).handledBy(async ({ includeStatusSummary }, call) => {
     const version = await homeseer.link.json.call(getVersion(), call.signal)
-    if (!version.ok) return fail(readFault(version.fault, 'asking for the version'))
-    const house = includeStatusSummary ? await readHouse(homeseer) : undefined
-    return answer({
+    if (!version.ok) return fail(homeseerReadFault(version.fault, 'asking for the version'))
+    const house = includeStatusSummary ? await readCatalog(homeseer) : undefined
+    return homeseerAnswer({
       hs4Version: version.value,
       policy: policyState(homeseer),
       ...(house?.ok === true

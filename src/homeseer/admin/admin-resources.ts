@@ -7,14 +7,18 @@
 import type { Capability } from '../../bus/capability.ts'
 import { ok } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { type Homeseer } from '../tools/dependencies.ts'
+import { type HomeseerTools } from '../tools/homeseer-tools.ts'
 import { policyState } from '../tools/policy-state.ts'
-import { resource, type ResourceDefinition } from '../tools/resources.ts'
-import { cameraConfigs, interfaceList, pluginCatalog, type UsersSeen } from './admin-read-tools.ts'
-import type { CapabilityCache } from './capability-cache.ts'
+import { createHomeseerResource, type ResourceDefinition } from '../tools/resources.ts'
+import { readCameraConfigs, readInterfaces, readPluginCatalog, type SeenUsers } from './admin-read-tools.ts'
+import type { AdminCapabilityCache } from './capability-cache.ts'
 
 /** Five of the contract's six; `hs4://admin/audit/diff` needs only the ledger and stands with the others. */
-export function adminResources(homeseer: Homeseer, seen: UsersSeen, cache: CapabilityCache): readonly Capability[] {
+export function createAdminResources(
+  homeseer: HomeseerTools,
+  seen: SeenUsers,
+  cache: AdminCapabilityCache,
+): readonly Capability[] {
   const definitions: readonly ResourceDefinition[] = [
     {
       path: 'admin/users',
@@ -35,19 +39,19 @@ export function adminResources(homeseer: Homeseer, seen: UsersSeen, cache: Capab
       path: 'admin/interfaces',
       title: 'Interfaces',
       description: 'The interfaces that devices belong to.',
-      read: (given) => interfaceList(given, true),
+      read: (given) => readInterfaces(given, true),
     },
     {
       path: 'admin/plugins',
       title: 'Plug-ins',
       description: 'The installed plug-ins.',
-      read: (given) => pluginCatalog(given, false),
+      read: (given) => readPluginCatalog(given, false),
     },
     {
       path: 'admin/cameras/config',
       title: 'Camera configurations',
       description: 'The cameras as HomeSeer has them configured.',
-      read: (given) => cameraConfigs(given, false),
+      read: (given) => readCameraConfigs(given, false),
     },
     {
       path: 'admin/policy/state',
@@ -60,5 +64,5 @@ export function adminResources(homeseer: Homeseer, seen: UsersSeen, cache: Capab
       },
     },
   ]
-  return definitions.map((definition) => resource(homeseer, definition))
+  return definitions.map((definition) => createHomeseerResource(homeseer, definition))
 }

@@ -11,36 +11,48 @@ import type { Fault } from '../../core/fault.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecrets } from '../../guard/redact.ts'
-import { answer, auditRef, type Homeseer } from '../tools/dependencies.ts'
-import { findEvent, type EventName } from '../tools/event-read-tools.ts'
-import { assessEvent, assessWrite, doubtfulTargets, reachedTargets, touchedBy } from '../tools/consequence-client.ts'
-import { hs4Fault } from '../tools/faults.ts'
-import { BASE_GUARD, defineHomeseerChange, deviceTarget, tolerantInput } from '../tools/homeseer-change.ts'
-import { textOf } from '../tools/json-text.ts'
-import { findDevice } from '../tools/house-client.ts'
-import type { Touched } from '../tools/rules.ts'
-import type { House } from '../catalog/house.ts'
+import { homeseerAnswer, auditRef, type HomeseerTools } from '../tools/homeseer-tools.ts'
+import { findNamedEvent, type EventName } from '../tools/event-read-tools.ts'
 import {
-  adminEnvelope,
+  assessEvent,
+  assessWrite,
+  doubtfulTargets,
+  listReachedTargets,
+  listTouched,
+} from '../tools/consequence-client.ts'
+import { hs4Fault } from '../tools/faults.ts'
+import { BASE_GUARD, defineHomeseerChange, homeseerDeviceTarget, tolerantInput } from '../tools/homeseer-change.ts'
+import { toText } from '../tools/json-text.ts'
+import { findHomeseerDevice } from '../tools/catalog-reader.ts'
+import type { TouchedThings } from '../tools/owner-lists.ts'
+import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import {
+  createAdminEnvelope,
   ENVELOPE_OUTPUT,
-  plannedEnvelope,
-  refusedEnvelope,
+  createPlannedEnvelope,
+  createRefusedEnvelope,
   type EnvelopeParts,
   type RollbackOffer,
 } from './admin-envelope.ts'
-import type { CapabilityCache } from './capability-cache.ts'
-import { actionRefs } from './content-operations.ts'
+import type { AdminCapabilityCache } from './capability-cache.ts'
+import { findActionRefs } from './content-operations.ts'
 import { givesControlAway } from './control.ts'
-import { discretionOf } from './discretion.ts'
-import { ADAPTER_SCRIPT_ID, execute, type Executed } from './execute-client.ts'
-import { observe, shows } from './observe-client.ts'
-import { ADMIN_CLAIMS, adminGuard, plainArguments, type AdminClaims, type Operation } from './operation.ts'
-import { OPERATIONS } from './operations.ts'
+import { readDiscretion } from './discretion.ts'
+import { ADAPTER_SCRIPT_ID, executeOperation, type ExecutedOperation } from './execute-client.ts'
+import { observeOperation, doesShowChange } from './observe-client.ts'
+import {
+  ADMIN_CLAIMS,
+  adminGuardShape,
+  withoutGuardArguments,
+  type AdminClaims,
+  type AdminOperation,
+} from './operation.ts'
+import { ADMIN_OPERATIONS } from './operations.ts'
 import type { Rollback, Rollbacks } from './rollback-store.ts'
 
 export interface AdminParts {
-  readonly homeseer: Homeseer
-  readonly cache: CapabilityCache
+  readonly homeseer: HomeseerTools
+  readonly cache: AdminCapabilityCache
   readonly rollbacks: Rollbacks
 }
 
@@ -52,14 +64,14 @@ interface Plan {
   readonly effect: Effect
   /** Devices and events that it will reach once it is set up, as the owner's rules name them. */
   readonly reaches?: readonly string[]
-  readonly touched?: Touched
+  readonly touched?: TouchedThings
 }
 
 export function adminTools(parts: AdminParts): readonly Capability[] {
-  return OPERATIONS.map((operation) => operationTool(parts, operation))
+  return ADMIN_OPERATIONS.map((operation) => operationTool(parts, operation))
 }
 
-function operationTool(parts: AdminParts, operation: Operation): Capability {
+function operationTool(parts: AdminParts, operation: AdminOperation): Capability {
   const { homeseer } = parts
   const { op, domain, title, description, shape, target, touched, secrets } = operation
   const requireTicket = homeseer.config.admin.requireChangeTicket
@@ -67,7 +79,7 @@ function operationTool(parts: AdminParts, operation: Operation): Capability {
     name: `hs4.admin.${op}`,
     title,
     description,
-    input: tolerantInput({ ...shape, ...adminGuard(domain) }),
+    input: tolerantInput({ ...shape, ...adminGuardShape(domain) }),
     output: ENVELOPE_OUTPUT,
     effect: 'admin',
     // By domain: two changes of the users must not overlap, a backup may run beside them.
@@ -76,36 +88,40 @@ function operationTool(parts: AdminParts, operation: Operation): Capability {
     timeoutSeconds: 120,
     ...(secrets === undefined ? {} : { secrets }),
     alwaysTouched: { domain },
-    plan: (input) => planOperation(homeseer, operation, plainArguments(input)),
-    refusal: (claims, call) => refusedEnvelope({ domain, claims, requireTicket, auditRef: auditRef(call) }),
+    plan: (input) => planOperation(homeseer, operation, withoutGuardArguments(input)),
+    refusal: (claims, call) => createRefusedEnvelope({ domain, claims, requireTicket, auditRef: auditRef(call) }),
     assess: ({ args, effect, reaches = [], touched: more = {} }) => ({
       effect,
       target: `homeseer:${target(args)}`,
       label: `${title}: ${target(args)}`,
       touched: { ...more, ...touched(args), ...adapterScript(homeseer), domain },
       // Nothing moves now: it is wired up, renamed or left to itself.
-      mayReach: [...(touched(args).refs ?? []).map(deviceTarget), ...reaches],
+      mayReach: [...(touched(args).refs ?? []).map(homeseerDeviceTarget), ...reaches],
       // A person who approves sees what will be done, never the password it is done with.
-      preview: { operation: op, arguments: discretionOf(operation, args).payload },
+      preview: { operation: op, arguments: readDiscretion(operation, args).payload },
     }),
     act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
     rehearse: ({ args }, claims, call) => {
-      const discretion = discretionOf(operation, args)
+      const discretion = readDiscretion(operation, args)
       const said = { domain, claims, discretion, requireTicket, auditRef: auditRef(call) }
-      return plannedEnvelope({ ...said, data: { operation: op } }, homeseer.config.admin.executionMode)
+      return createPlannedEnvelope({ ...said, data: { operation: op } }, homeseer.config.admin.executionMode)
     },
   })
 }
 
 /** In mode `adapter` every act runs a script, and the owner's list of scripts speaks for it, too. */
-function adapterScript({ config }: Homeseer): { readonly scriptId?: string } {
+function adapterScript({ config }: HomeseerTools): { readonly scriptId?: string } {
   return config.admin.executionMode === 'adapter' ? { scriptId: ADAPTER_SCRIPT_ID } : {}
 }
 
 /** Finds what is meant with HomeSeer's own requests. No code runs on HomeSeer for a plan. */
-async function planOperation(homeseer: Homeseer, { op }: Operation, args: JsonObject): Promise<Result<Plan, Fault>> {
+async function planOperation(
+  homeseer: HomeseerTools,
+  { op }: AdminOperation,
+  args: JsonObject,
+): Promise<Result<Plan, Fault>> {
   if (op === 'config.device_metadata.set') {
-    const device = await findDevice(homeseer, Number(args['ref']))
+    const device = await findHomeseerDevice(homeseer, Number(args['ref']))
     if (!device.ok) return device
     // A name and a place are what makes a door a door: whoever changes them changes how it is guarded.
     return ok({ args, effect: device.value.sensitivity.length > 0 ? 'sensitive' : 'admin' })
@@ -113,7 +129,7 @@ async function planOperation(homeseer: Homeseer, { op }: Operation, args: JsonOb
   if (op === 'events.update' || op === 'events.delete') {
     const { eventId, ...name } = args
     const wanted = { ...name, ...(eventId === undefined ? {} : { id: eventId }) } as EventName
-    const found = await findEvent(homeseer, wanted)
+    const found = await findNamedEvent(homeseer, wanted)
     if (!found.ok) return found
     const { event } = found.value
     const { id, group, name: called } = event
@@ -125,7 +141,7 @@ async function planOperation(homeseer: Homeseer, { op }: Operation, args: JsonOb
     // What switches a guard off is as sensitive as what it guards.
     const assessed = await assessEvent(homeseer, event)
     if (!assessed.ok) return assessed
-    const reaches = [...reachedTargets(assessed.value), ...doubtfulTargets(assessed.value)]
+    const reaches = [...listReachedTargets(assessed.value), ...doubtfulTargets(assessed.value)]
     if (assessed.value.reasons.length > 0) return ok({ args: resolved, effect: 'sensitive', reaches })
     return planDefinition(homeseer, resolved, definition)
   }
@@ -135,21 +151,21 @@ async function planOperation(homeseer: Homeseer, { op }: Operation, args: JsonOb
 
 /** An event that opens a lock, or sets off one that does, is as sensitive; one that nobody here understands may be. */
 async function planDefinition(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   args: JsonObject,
   definition: Json | undefined,
 ): Promise<Result<Plan, Fault>> {
   if (definition === undefined) return ok({ args, effect: 'admin' })
-  const assessed = await assessWrite(homeseer, actionRefs(definition))
+  const assessed = await assessWrite(homeseer, findActionRefs(definition))
   if (!assessed.ok) return assessed
   const isOrdinary = isHarmless(definition, assessed.value.house) && assessed.value.reasons.length === 0
-  const { refs: _, ...touched } = touchedBy(assessed.value)
-  const reaches = [...reachedTargets(assessed.value), ...doubtfulTargets(assessed.value)]
+  const { refs: _, ...touched } = listTouched(assessed.value)
+  const reaches = [...listReachedTargets(assessed.value), ...doubtfulTargets(assessed.value)]
   return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive', reaches, touched })
 }
 
 /** Only what is understood to the last member: an unknown key may be a script. */
-function isHarmless(definition: Json, house: House): boolean {
+function isHarmless(definition: Json, house: HomeseerCatalog): boolean {
   if (!isJsonObject(definition)) return false
   const { enabled: _, actions = [], ...unknown } = definition
   if (Object.keys(unknown).length > 0 || !Array.isArray(actions)) return false
@@ -160,7 +176,7 @@ function isHarmless(definition: Json, house: House): boolean {
 }
 
 interface Acting {
-  readonly operation: Operation
+  readonly operation: AdminOperation
   readonly args: JsonObject
   readonly claims: AdminClaims
   readonly call: Call
@@ -171,22 +187,22 @@ async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome>
   const { operation, args, claims, call } = acting
   const { op, domain } = operation
   // before ▸ execute ▸ after: the adapter's own account is preferred, since it sees more than HomeSeer's requests show.
-  const seen = await observe(homeseer, op, args)
-  const done = await execute(homeseer, { op, args, signal: call.signal, cache })
+  const seen = await observeOperation(homeseer, op, args)
+  const done = await executeOperation(homeseer, { op, args, signal: call.signal, cache })
   const requireTicket = homeseer.config.admin.requireChangeTicket
-  const discretion = discretionOf(operation, args)
+  const discretion = readDiscretion(operation, args)
   const envelope = { domain, claims, requireTicket, auditRef: auditRef(call), discretion }
   if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
   // What the catalog knows is from before the act.
   homeseer.catalog.forget()
-  const after = await observe(homeseer, op, args)
+  const after = await observeOperation(homeseer, op, args)
   const result = { ...done.value, before: done.value.before ?? seen, after: done.value.after ?? after }
   // The adapter reads back by itself; HomeSeer's own `ok` means only that it took the request.
-  if (result.route === 'direct' && !shows(op, args, after))
+  if (result.route === 'direct' && !doesShowChange(op, args, after))
     return fail(withEnvelope(unseen(op), { ...envelope, result: 'failed', steps: result.steps, before: seen, after }))
   const rollback = await keepRollback(parts, acting, result)
-  return answer(
-    adminEnvelope({
+  return homeseerAnswer(
+    createAdminEnvelope({
       ...envelope,
       result: 'applied',
       steps: [
@@ -213,7 +229,7 @@ async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome>
 async function keepRollback(
   { homeseer, rollbacks }: AdminParts,
   { operation, args }: Acting,
-  { before, after }: Executed,
+  { before, after }: ExecutedOperation,
 ): Promise<RollbackOffer | undefined> {
   if (!homeseer.config.admin.rollback) return undefined
   const undo = operation.undo?.({ args, before, after })
@@ -236,7 +252,7 @@ function holdsSecret(args: JsonObject): boolean {
 }
 
 function withEnvelope(fault: Fault, parts: EnvelopeParts): Fault {
-  return { ...fault, details: { ...fault.details, envelope: adminEnvelope(parts) } }
+  return { ...fault, details: { ...fault.details, envelope: createAdminEnvelope(parts) } }
 }
 
 /** Not UNKNOWN: HomeSeer was asked afterwards and answered. */
@@ -256,14 +272,14 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): Capability {
     input,
     output: ENVELOPE_OUTPUT,
     effect: 'admin',
-    lock: ({ rollbackId }) => `homeseer:rollback:${textOf(rollbackId)}`,
+    lock: ({ rollbackId }) => `homeseer:rollback:${toText(rollbackId)}`,
     timeoutSeconds: 120,
     plan: async ({ rollbackId }) => findRollback(rollbacks, rollbackId),
     refusal: (claims, call, rollback) =>
-      refusedEnvelope({ domain: rollback?.domain ?? null, claims, requireTicket, auditRef: auditRef(call) }),
+      createRefusedEnvelope({ domain: rollback?.domain ?? null, claims, requireTicket, auditRef: auditRef(call) }),
     rehearse: ({ id, domain, tool, args, undoes }, claims, call) => {
-      const said = { domain, claims, discretion: discretionOf({}, args), requireTicket, auditRef: auditRef(call) }
-      return plannedEnvelope({ ...said, data: { rollbackId: id, undoes, by: tool } }, route)
+      const said = { domain, claims, discretion: readDiscretion({}, args), requireTicket, auditRef: auditRef(call) }
+      return createPlannedEnvelope({ ...said, data: { rollbackId: id, undoes, by: tool } }, route)
     },
     assess: ({ id, domain, tool, args, undoes }) => ({
       effect: 'admin',
@@ -278,7 +294,11 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): Capability {
       const { rollbackId: _, ...guard } = claims
       const outcome = await context.call(rollback.tool, { ...rollback.args, ...guard }, { isLocal: true })
       if (outcome.ok)
-        return answer({ ...(outcome.value.data as JsonObject), rolledBack: rollback.undoes, rollbackId: rollback.id })
+        return homeseerAnswer({
+          ...(outcome.value.data as JsonObject),
+          rolledBack: rollback.undoes,
+          rollbackId: rollback.id,
+        })
       // HomeSeer was told nothing: the rollback has not been used and may be tried again.
       if (isUntried(outcome.fault)) await rollbacks.giveBack(rollback.id)
       return outcome

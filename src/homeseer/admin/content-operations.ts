@@ -6,9 +6,9 @@
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { isSecretName } from '../../guard/secrets.ts'
-import { textOf } from '../tools/json-text.ts'
-import type { Done, Operation, Undo } from './operation.ts'
-import { again, made } from './undo.ts'
+import { toText } from '../tools/json-text.ts'
+import type { OperationDone, AdminOperation, UndoOperation } from './operation.ts'
+import { repeatWithFormerValues, undoCreation } from './undo.ts'
 
 const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
@@ -22,34 +22,34 @@ const definition = z
 
 const cameras = {
   domain: 'cameras' as const,
-  target: (args: JsonObject) => `camera:${textOf(args['camId'])}`,
+  target: (args: JsonObject) => `camera:${toText(args['camId'])}`,
   touched: (args: JsonObject) => (typeof args['camId'] === 'number' ? { cameraIds: [args['camId']] } : {}),
 }
 /** The id is filled in by the plan, which knows what a name means. */
 const events = {
   domain: 'events' as const,
   target: (args: JsonObject) =>
-    `event:${textOf(args['eventId']) || `${textOf(args['group'])}/${textOf(args['name'])}`}`,
+    `event:${toText(args['eventId']) || `${toText(args['group'])}/${toText(args['name'])}`}`,
   touched: (args: JsonObject) => ({
     ...(typeof args['eventId'] === 'number' ? { eventIds: [args['eventId']] } : {}),
-    refs: actionRefs(args['definition']),
+    refs: findActionRefs(args['definition']),
   }),
 }
 const category = {
   domain: 'config' as const,
-  target: (args: JsonObject) => `category:${textOf(args['category'])}`,
-  touched: (args: JsonObject) => ({ categoryIds: [textOf(args['category'])] }),
+  target: (args: JsonObject) => `category:${toText(args['category'])}`,
+  touched: (args: JsonObject) => ({ categoryIds: [toText(args['category'])] }),
 }
 
-export const CONTENT_OPERATIONS: readonly Operation[] = [
+export const ADMIN_CONTENT_OPERATIONS: readonly AdminOperation[] = [
   {
     ...cameras,
     op: 'cameras.config.create',
-    target: ({ name }) => `camera:${textOf(name)}`,
+    target: ({ name }) => `camera:${toText(name)}`,
     title: 'Add a camera',
     description: 'Adds a camera to HomeSeer.',
     shape: { name: word, streamUrl: z.string().min(1).max(1_000), profile: maybe },
-    undo: ({ after }) => made(after, 'camId', (id) => ({ op: 'cameras.config.delete', args: { camId: id } })),
+    undo: ({ after }) => undoCreation(after, 'camId', (id) => ({ op: 'cameras.config.delete', args: { camId: id } })),
   },
   {
     ...cameras,
@@ -57,7 +57,7 @@ export const CONTENT_OPERATIONS: readonly Operation[] = [
     title: 'Change a camera',
     description: 'Changes name, stream or profile of a camera.',
     shape: { camId, name: maybe, streamUrl: z.string().min(1).max(1_000).exactOptional(), profile: maybe },
-    undo: ({ args, before }) => again('cameras.config.update', 'camId', { args, before }),
+    undo: ({ args, before }) => repeatWithFormerValues('cameras.config.update', 'camId', { args, before }),
   },
   {
     ...cameras,
@@ -73,7 +73,7 @@ export const CONTENT_OPERATIONS: readonly Operation[] = [
     title: 'Set the stream profile',
     description: 'Sets the stream profile of a camera.',
     shape: { camId, profile: word },
-    undo: ({ args, before }) => again('cameras.stream_profile.set', 'camId', { args, before }),
+    undo: ({ args, before }) => repeatWithFormerValues('cameras.stream_profile.set', 'camId', { args, before }),
   },
   {
     ...cameras,
@@ -92,7 +92,7 @@ export const CONTENT_OPERATIONS: readonly Operation[] = [
     title: 'Create an event',
     description: 'Creates an event in HomeSeer. One that touches locks, gates or alarms needs a person’s approval.',
     shape: { group: word, name: word, definition },
-    undo: ({ after }) => made(after, 'id', (id) => ({ op: 'events.delete', args: { eventId: id } })),
+    undo: ({ after }) => undoCreation(after, 'id', (id) => ({ op: 'events.delete', args: { eventId: id } })),
   },
   {
     ...events,
@@ -122,13 +122,13 @@ export const CONTENT_OPERATIONS: readonly Operation[] = [
   {
     domain: 'config',
     op: 'config.device_metadata.set',
-    target: ({ ref }) => `ref:${textOf(ref)}`,
+    target: ({ ref }) => `ref:${toText(ref)}`,
     touched: ({ ref }) => (typeof ref === 'number' ? { refs: [ref] } : {}),
     title: 'Set a property of a device',
     description:
       'Sets name, place or note of a device. Names and places say how careful one must be, so those of locks, gates and alarms need a person’s approval.',
     shape: { ref: z.int().min(0), property: word, value: z.union([z.string().max(1_000), z.number(), z.boolean()]) },
-    setsSecret: ({ property, value }) => typeof value !== 'boolean' && isSecretName(textOf(property)),
+    setsSecret: ({ property, value }) => typeof value !== 'boolean' && isSecretName(toText(property)),
     undo: propertyBefore,
   },
   {
@@ -161,7 +161,7 @@ function whichEvent({ eventId, group = '', name = '' }: JsonObject): JsonObject 
 }
 
 /** What an event is made to do, it does for whoever may run it: the owner's list of devices speaks for that, too. */
-export function actionRefs(given: Json | undefined): readonly number[] {
+export function findActionRefs(given: Json | undefined): readonly number[] {
   const actions = isJsonObject(given) && Array.isArray(given['actions']) ? (given['actions'] as readonly Json[]) : []
   return actions
     .map((action) => (isJsonObject(action) ? action['ref'] : undefined))
@@ -175,8 +175,8 @@ const PROPERTIES: Readonly<Record<string, string>> = {
   usernote: 'userNote',
 }
 
-function propertyBefore({ args, before }: Done): Undo | undefined {
-  const name = PROPERTIES[textOf(args['property']).toLowerCase()]
+function propertyBefore({ args, before }: OperationDone): UndoOperation | undefined {
+  const name = PROPERTIES[toText(args['property']).toLowerCase()]
   const value = name === undefined ? undefined : before?.[name]
   if (typeof value !== 'string') return undefined
   const { ref = 0, property = '' } = args

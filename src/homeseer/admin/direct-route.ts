@@ -6,25 +6,25 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import type { Exchange } from '../wire/exchange.ts'
+import type { HttpExchange } from '../wire/exchange.ts'
 import { runScript, startBackup } from '../wire/script.ts'
 import { callPlugin, setDeviceProperty } from '../wire/request.ts'
-import { textOf } from '../tools/json-text.ts'
+import { toText } from '../tools/json-text.ts'
 
 export interface DirectRoute {
   /** How, for the record. */
   readonly transport: string
-  readonly exchange: Exchange<Json>
+  readonly exchange: HttpExchange<Json>
   /** The script that would run, for the owner's list. */
   readonly scriptId?: string
 }
 
 /** `undefined` where HomeSeer cannot, or not with these arguments. */
-export function directRoute(op: string, args: JsonObject, scriptPage: string): DirectRoute | undefined {
+export function findDirectRoute(op: string, args: JsonObject, scriptPage: string): DirectRoute | undefined {
   switch (op) {
     // Documented by HomeSeer: a JSON request that sets one property of one device.
     case 'config.device_metadata.set': {
-      const exchange = setDeviceProperty(Number(args['ref']), textOf(args['property']), plainText(args['value']))
+      const exchange = setDeviceProperty(Number(args['ref']), toText(args['property']), plainText(args['value']))
       return { transport: 'json:setdeviceproperty', exchange: acknowledged(exchange) }
     }
     case 'system.backup.start':
@@ -33,7 +33,7 @@ export function directRoute(op: string, args: JsonObject, scriptPage: string): D
       return { transport: 'page:backup', exchange: acknowledged(startBackup()) }
     // Script statements of HomeSeer's scripting interface; the owner's list of scripts may forbid them.
     case 'system.service.restart':
-      return script(`hs.RestartService("${textOf(args['service'])}")`, scriptPage)
+      return script(`hs.RestartService("${toText(args['service'])}")`, scriptPage)
     case 'system.shutdown':
       return script(`hs.Shutdown(${Number(args['graceSeconds'])})`, scriptPage)
     default:
@@ -43,12 +43,12 @@ export function directRoute(op: string, args: JsonObject, scriptPage: string): D
 
 /** HomeSeer's updater is a plug-in; where it is not there, HomeSeer says so. */
 function updaterRoute(op: string, args: JsonObject): DirectRoute | undefined {
-  const id = textOf(args['pluginId'])
+  const id = toText(args['pluginId'])
   const call = (functionName: string, ...more: readonly (string | boolean)[]): DirectRoute => ({
     transport: `pluginfunction:updater.${functionName}`,
     exchange: callPlugin({ plugin: 'updater', functionName, parameters: [id, ...more] }),
   })
-  const version = (name: string): readonly string[] => (args[name] === undefined ? [] : [textOf(args[name])])
+  const version = (name: string): readonly string[] => (args[name] === undefined ? [] : [toText(args[name])])
   switch (op) {
     case 'plugins.install':
       // The updater installs from its own catalogue only.
@@ -90,7 +90,7 @@ function script(command: string, scriptPage: string): DirectRoute {
 }
 
 /** HomeSeer's `ok` as a value, so that all routes answer with JSON. */
-function acknowledged(exchange: Exchange<void>): Exchange<Json> {
+function acknowledged(exchange: HttpExchange<void>): HttpExchange<Json> {
   return {
     ...exchange,
     decode: (reply) => {

@@ -8,9 +8,9 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import { hideSecrets, redactArguments } from '../../guard/redact.ts'
 import { REDACTED } from '../../guard/secrets.ts'
-import type { Operation } from './operation.ts'
+import type { AdminOperation } from './operation.ts'
 
-export interface Discretion {
+export interface AdminDiscretion {
   readonly payload: JsonObject
   /** A record from before or after the act. */
   readonly record: (record: JsonObject) => JsonObject
@@ -21,10 +21,10 @@ export interface Discretion {
 /** What `system.config.set` and its like call what they set; their records have no other member that says it. */
 const INNOCENT = ['value']
 
-export function discretionOf(
-  { secrets = [], setsSecret }: Pick<Operation, 'secrets' | 'setsSecret'>,
+export function readDiscretion(
+  { secrets = [], setsSecret }: Pick<AdminOperation, 'secrets' | 'setsSecret'>,
   args: JsonObject,
-): Discretion {
+): AdminDiscretion {
   const isSecret = setsSecret?.(args) === true
   const names = isSecret ? [...secrets, ...INNOCENT] : secrets
   return {

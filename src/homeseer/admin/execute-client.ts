@@ -9,18 +9,18 @@
  *
  * Does I/O (through the link).
  */
-import { ulid } from '../../core/ids.ts'
+import { newUlid } from '../../core/ids.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import type { Homeseer } from '../tools/dependencies.ts'
-import { hs4Fault, readFault, writeFault } from '../tools/faults.ts'
+import type { HomeseerTools } from '../tools/homeseer-tools.ts'
+import { hs4Fault, homeseerReadFault, homeseerWriteFault } from '../tools/faults.ts'
 import { askAdapter, type AdapterOptions, type AdapterReply } from '../wire/admin-adapter.ts'
-import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
-import type { CapabilityCache } from './capability-cache.ts'
-import { directRoute } from './direct-route.ts'
+import { mayHomeseerHaveActed, type LinkFault } from '../wire/fault.ts'
+import type { AdminCapabilityCache } from './capability-cache.ts'
+import { findDirectRoute } from './direct-route.ts'
 
-export interface Executed {
+export interface ExecutedOperation {
   readonly route: 'adapter' | 'direct'
   readonly transport: string
   readonly before: JsonObject | undefined
@@ -30,7 +30,7 @@ export interface Executed {
 }
 
 /** The steps tell what was tried, also where it came to nothing: they are the contract's `steps[]`. */
-export interface NotExecuted {
+export interface FailedOperation {
   readonly fault: Fault
   readonly steps: readonly JsonObject[]
   /** `unsupported` only with these arguments: the operation itself may still go by this route. */
@@ -42,15 +42,18 @@ export const ADAPTER_SCRIPT_ID = 'hearthbus_admin.cs'
 /** `steps[].transport` of the envelope. */
 const TRANSPORT = 'script:adapter'
 
-export interface Task {
+export interface AdminTask {
   readonly op: string
   readonly args: JsonObject
   readonly signal: AbortSignal
-  readonly cache: CapabilityCache
+  readonly cache: AdminCapabilityCache
 }
 
 /** Falls back only from `unsupported`: what failed in any other way may have been done, and is not done twice. */
-export async function execute(homeseer: Homeseer, task: Task): Promise<Result<Executed, NotExecuted>> {
+export async function executeOperation(
+  homeseer: HomeseerTools,
+  task: AdminTask,
+): Promise<Result<ExecutedOperation, FailedOperation>> {
   const { executionMode: mode, directFallback } = homeseer.config.admin
   if (mode === 'adapter') return byAdapter(homeseer, task, [])
   if (mode === 'auto' && task.cache.isUnsupported(task.op)) {
@@ -64,8 +67,11 @@ export async function execute(homeseer: Homeseer, task: Task): Promise<Result<Ex
   return byAdapter(homeseer, task, direct.fault.steps)
 }
 
-async function directly(homeseer: Homeseer, { op, args, signal }: Task): Promise<Result<Executed, NotExecuted>> {
-  const route = directRoute(op, args, homeseer.config.scriptPage)
+async function directly(
+  homeseer: HomeseerTools,
+  { op, args, signal }: AdminTask,
+): Promise<Result<ExecutedOperation, FailedOperation>> {
+  const route = findDirectRoute(op, args, homeseer.config.scriptPage)
   const step = (status: string, transport = 'none'): JsonObject => ({
     name: 'execute',
     status,
@@ -76,7 +82,7 @@ async function directly(homeseer: Homeseer, { op, args, signal }: Task): Promise
     return fail({
       fault: unsupported(op, 'HomeSeer has no request for it'),
       steps: [step('unsupported')],
-      onlyTheseArguments: directRoute(op, {}, homeseer.config.scriptPage) !== undefined,
+      onlyTheseArguments: findDirectRoute(op, {}, homeseer.config.scriptPage) !== undefined,
     })
   const { transport, exchange, scriptId } = route
   // The guard has passed the call; this statement was not part of what it weighed in mode direct or auto.
@@ -100,14 +106,14 @@ async function directly(homeseer: Homeseer, { op, args, signal }: Task): Promise
       fault: unsupported(op, 'HomeSeer does not know the request'),
       steps: [step('unsupported', transport)],
     })
-  return fail({ fault: writeFault(done.fault, op), steps: [step('failed', transport)] })
+  return fail({ fault: homeseerWriteFault(done.fault, op), steps: [step('failed', transport)] })
 }
 
 async function byAdapter(
-  homeseer: Homeseer,
-  { op, args, signal }: Task,
+  homeseer: HomeseerTools,
+  { op, args, signal }: AdminTask,
   steps: readonly JsonObject[],
-): Promise<Result<Executed, NotExecuted>> {
+): Promise<Result<ExecutedOperation, FailedOperation>> {
   const fallbackFrom = steps.length > 0 ? { fallbackFrom: 'direct' } : {}
   const step = (status: string): readonly JsonObject[] => [
     ...steps,
@@ -124,7 +130,7 @@ async function byAdapter(
     const missing = asked.fault.kind === 'refused' || (asked.fault.kind === 'http-status' && asked.fault.status === 404)
     const fault = missing
       ? unsupported(op, 'no admin adapter is installed on this HomeSeer')
-      : writeFault(asked.fault, op)
+      : homeseerWriteFault(asked.fault, op)
     return fail({ fault, steps: step(missing ? 'unsupported' : 'failed') })
   }
   const reply = asked.value
@@ -142,37 +148,37 @@ async function byAdapter(
 
 /** A question that only reads, of an adapter that may be there. */
 export async function readFromAdapter(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   op: string,
   signal: AbortSignal,
 ): Promise<Result<JsonObject, Fault>> {
   const asked = await homeseer.link.json.call(
-    askAdapter({ id: ulid(), op, args: {}, atMs: homeseer.clock.now() }, adapterOptions(homeseer)),
+    askAdapter({ id: newUlid(), op, args: {}, atMs: homeseer.clock.now() }, adapterOptions(homeseer)),
     signal,
   )
   if (!asked.ok)
     return fail(
       asked.fault.kind === 'refused'
         ? unsupported(op, 'no admin adapter is installed on this HomeSeer')
-        : readFault(asked.fault, op),
+        : homeseerReadFault(asked.fault, op),
     )
   return asked.value.ok ? ok(asked.value.data) : fail(adapterFault(op, asked.value))
 }
 
 /** The adapter performs an id once and repeats its first answer, so a lost answer may be asked for again. */
 async function askOnce(
-  homeseer: Homeseer,
-  { op, args, signal }: Pick<Task, 'op' | 'args' | 'signal'>,
+  homeseer: HomeseerTools,
+  { op, args, signal }: Pick<AdminTask, 'op' | 'args' | 'signal'>,
 ): Promise<Result<AdapterReply, LinkFault>> {
-  const exchange = askAdapter({ id: ulid(), op, args, atMs: homeseer.clock.now() }, adapterOptions(homeseer))
+  const exchange = askAdapter({ id: newUlid(), op, args, atMs: homeseer.clock.now() }, adapterOptions(homeseer))
   const first = await homeseer.link.json.call(exchange, signal)
-  if (first.ok || !mayHaveActed(first.fault) || signal.aborted) return first
+  if (first.ok || !mayHomeseerHaveActed(first.fault) || signal.aborted) return first
   const second = await homeseer.link.json.call(exchange, signal)
   // Nothing new was learned: what the first one did is as unknown as before.
   return second.ok || second.fault.kind === 'refused' ? second : first
 }
 
-function adapterOptions({ config }: Homeseer): AdapterOptions {
+function adapterOptions({ config }: HomeseerTools): AdapterOptions {
   return { page: config.scriptPage, key: config.admin.adapterKey }
 }
 

@@ -6,9 +6,9 @@
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { isSecretName } from '../../guard/secrets.ts'
-import { textOf } from '../tools/json-text.ts'
-import type { Operation, Undo } from './operation.ts'
-import { made } from './undo.ts'
+import { toText } from '../tools/json-text.ts'
+import type { AdminOperation, UndoOperation } from './operation.ts'
+import { undoCreation } from './undo.ts'
 
 const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
@@ -16,14 +16,14 @@ const settings = z.record(z.string(), z.json()).exactOptional()
 
 const plugins = {
   domain: 'plugins' as const,
-  target: ({ pluginId }: JsonObject) => `plugin:${textOf(pluginId)}`,
-  touched: ({ pluginId }: JsonObject) => ({ pluginIds: [textOf(pluginId)] }),
+  target: ({ pluginId }: JsonObject) => `plugin:${toText(pluginId)}`,
+  touched: ({ pluginId }: JsonObject) => ({ pluginIds: [toText(pluginId)] }),
 }
 /** `name` is the argument that says which: the name of a new one, the id of one that is there. */
 const interfaces = (name: string) => ({
   domain: 'interfaces' as const,
-  target: (args: JsonObject) => `interface:${textOf(args[name])}`,
-  touched: (args: JsonObject) => ({ interfaceIds: [textOf(args[name])] }),
+  target: (args: JsonObject) => `interface:${toText(args[name])}`,
+  touched: (args: JsonObject) => ({ interfaceIds: [toText(args[name])] }),
 })
 const system = (what: (args: JsonObject) => string) => ({
   domain: 'system' as const,
@@ -31,7 +31,7 @@ const system = (what: (args: JsonObject) => string) => ({
   touched: () => ({}),
 })
 
-export const MACHINE_OPERATIONS: readonly Operation[] = [
+export const ADMIN_MACHINE_OPERATIONS: readonly AdminOperation[] = [
   {
     ...plugins,
     op: 'plugins.install',
@@ -78,7 +78,7 @@ export const MACHINE_OPERATIONS: readonly Operation[] = [
     title: 'Add an interface',
     description: 'Adds an interface, such as a radio stick, to HomeSeer.',
     shape: { interfaceType: word, interfaceName: word, settings },
-    undo: ({ after }) => made(after, 'id', (id) => ({ op: 'interfaces.remove', args: { interfaceId: id } })),
+    undo: ({ after }) => undoCreation(after, 'id', (id) => ({ op: 'interfaces.remove', args: { interfaceId: id } })),
   },
   {
     ...interfaces('interfaceId'),
@@ -120,7 +120,7 @@ export const MACHINE_OPERATIONS: readonly Operation[] = [
     shape: { label: maybe, includeMedia: z.boolean().default(true) },
   },
   {
-    ...system(({ backupId }) => `backup:${textOf(backupId)}`),
+    ...system(({ backupId }) => `backup:${toText(backupId)}`),
     op: 'system.restore.start',
     title: 'Restore a backup',
     description:
@@ -128,7 +128,7 @@ export const MACHINE_OPERATIONS: readonly Operation[] = [
     shape: { backupId: word, verifyOnly: z.boolean().default(false) },
   },
   {
-    ...system(({ service }) => `service:${textOf(service)}`),
+    ...system(({ service }) => `service:${toText(service)}`),
     op: 'system.service.restart',
     title: 'Restart a service',
     description: 'Restarts HomeSeer or one of its services; the house is without it meanwhile.',
@@ -147,12 +147,12 @@ export const MACHINE_OPERATIONS: readonly Operation[] = [
     shape: { graceSeconds: z.int().min(0).max(3_600).default(30) },
   },
   {
-    ...system(({ key }) => `setting:${textOf(key)}`),
+    ...system(({ key }) => `setting:${toText(key)}`),
     op: 'system.config.set',
     title: 'Set a setting',
     description: 'Sets a setting of HomeSeer.',
     shape: { key: word, value: z.union([z.string().max(2_000), z.number(), z.boolean()]) },
-    setsSecret: ({ key, value }) => typeof value !== 'boolean' && isSecretName(textOf(key)),
+    setsSecret: ({ key, value }) => typeof value !== 'boolean' && isSecretName(toText(key)),
     undo: ({ args, before }) =>
       before?.['value'] === undefined
         ? undefined
@@ -161,7 +161,7 @@ export const MACHINE_OPERATIONS: readonly Operation[] = [
 ]
 
 /** All instances were alike, or nobody can switch them back with one call. */
-function enabledBefore(args: JsonObject, before: JsonObject | undefined): Undo | undefined {
+function enabledBefore(args: JsonObject, before: JsonObject | undefined): UndoOperation | undefined {
   const states = new Set(instancesOf(before).map((one) => one['enabled']))
   const [enabled] = states
   if (states.size !== 1 || typeof enabled !== 'boolean') return undefined

@@ -5,19 +5,23 @@
  * Does I/O (through the link).
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { Homeseer } from '../tools/dependencies.ts'
-import { textOf } from '../tools/json-text.ts'
+import type { HomeseerTools } from '../tools/homeseer-tools.ts'
+import { toText } from '../tools/json-text.ts'
 import { plainText } from './direct-route.ts'
 
 /** `undefined` where nothing of it can be seen without running code on HomeSeer. */
-export async function observe(homeseer: Homeseer, op: string, args: JsonObject): Promise<JsonObject | undefined> {
+export async function observeOperation(
+  homeseer: HomeseerTools,
+  op: string,
+  args: JsonObject,
+): Promise<JsonObject | undefined> {
   if (op === 'config.device_metadata.set') return observeDevice(homeseer, Number(args['ref']))
   if (!op.startsWith('plugins.')) return undefined
   // The catalog keeps what it read, and this is about what is there at this moment.
   homeseer.catalog.forget()
   const plugins = await homeseer.catalog.plugins()
   if (!plugins.ok) return undefined
-  const id = textOf(args['pluginId']).toLowerCase()
+  const id = toText(args['pluginId']).toLowerCase()
   const instances = plugins.value.filter((one) => one.id.toLowerCase() === id)
   return {
     instances: instances.map(({ id: pluginId, name, version, updateAvailable, instance }) => ({
@@ -30,7 +34,7 @@ export async function observe(homeseer: Homeseer, op: string, args: JsonObject):
   }
 }
 
-async function observeDevice({ link }: Homeseer, ref: number): Promise<JsonObject | undefined> {
+async function observeDevice({ link }: HomeseerTools, ref: number): Promise<JsonObject | undefined> {
   const read = await link.mirror.read([ref])
   const record = read.ok ? read.value.get(ref)?.record : undefined
   if (record === undefined) return undefined
@@ -47,10 +51,10 @@ const SHOWN: Readonly<Record<string, string>> = {
 }
 
 /** False only where the thing can be seen and does not show the change. */
-export function shows(op: string, args: JsonObject, after: JsonObject | undefined): boolean {
+export function doesShowChange(op: string, args: JsonObject, after: JsonObject | undefined): boolean {
   if (after === undefined) return true
   if (op === 'config.device_metadata.set') {
-    const name = SHOWN[textOf(args['property']).toLowerCase()]
+    const name = SHOWN[toText(args['property']).toLowerCase()]
     return name === undefined || after[name] === plainText(args['value'])
   }
   const instances = Array.isArray(after['instances']) ? (after['instances'] as readonly JsonObject[]) : []

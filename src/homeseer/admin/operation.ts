@@ -6,12 +6,12 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { BASE_GUARD } from '../tools/homeseer-change.ts'
-import type { AdminDomain, Claims, Touched } from '../tools/rules.ts'
+import type { AdminDomain, CallerClaims, TouchedThings } from '../tools/owner-lists.ts'
 
 const RISKS = ['low', 'medium', 'high'] as const
 
 /** The contract's admin guard. `operationTier` is a claim: the tier follows from the tool. */
-export function adminGuard<Domain extends AdminDomain>(domain: Domain) {
+export function adminGuardShape<Domain extends AdminDomain>(domain: Domain) {
   return {
     ...BASE_GUARD,
     // The contract requires it; it can only be the tool's own, so it may also be left out.
@@ -28,7 +28,7 @@ export const ADMIN_CLAIMS = {
   riskLevel: z.enum(RISKS).default('medium'),
 }
 
-export interface AdminClaims extends Claims {
+export interface AdminClaims extends CallerClaims {
   readonly riskLevel: (typeof RISKS)[number]
 }
 
@@ -36,37 +36,37 @@ export interface AdminClaims extends Claims {
 const GUARD_NAMES = new Set([...Object.keys(BASE_GUARD), ...Object.keys(ADMIN_CLAIMS), 'domain'])
 
 /** The arguments without the guard's: what the adapter is told. */
-export function plainArguments(input: JsonObject): JsonObject {
+export function withoutGuardArguments(input: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(input).filter(([name]) => !GUARD_NAMES.has(name)))
 }
 
-export interface Undo {
+export interface UndoOperation {
   /** The tool without `hs4.admin.`. */
   readonly op: string
   readonly args: JsonObject
 }
 
 /** What an operation found and left. `undefined` where nobody said. */
-export interface Done {
+export interface OperationDone {
   readonly args: JsonObject
   readonly before: JsonObject | undefined
   readonly after: JsonObject | undefined
 }
 
-export interface Operation {
+export interface AdminOperation {
   /** Also the adapter's name for it. */
   readonly op: string
   readonly domain: AdminDomain
   readonly title: string
   readonly description: string
-  /** Its own arguments; the guard's are added by `adminGuard`. */
+  /** Its own arguments; the guard's are added by `adminGuardShape`. */
   readonly shape: z.ZodRawShape
   /** `user:resident`: what the guard, the limits and the owner's rules know it as. */
   readonly target: (args: JsonObject) => string
   /** For the owner's lists (`HS4_ADMIN_ALLOWED_*_IDS` and those of devices, events and cameras). */
-  readonly touched: (args: JsonObject) => Touched
+  readonly touched: (args: JsonObject) => TouchedThings
   /** The operation that brings back what was, where there is one that really does. */
-  readonly undo?: (done: Done) => Undo | undefined
+  readonly undo?: (done: OperationDone) => UndoOperation | undefined
   /** Arguments that no preview, record or rollback shows. */
   readonly secrets?: readonly string[]
   /** Whether this very call sets a secret under an innocent name. What HomeSeer answers to it is then shown nowhere. */

@@ -1,32 +1,32 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { ADAPTER_WRITES } from '../wire/admin-adapter.ts'
-import { adminEnvelope } from './admin-envelope.ts'
-import { directRoute } from './direct-route.ts'
-import { createCapabilityCache } from './capability-cache.ts'
-import { discretionOf } from './discretion.ts'
-import { adminGuard, plainArguments } from './operation.ts'
-import { OPERATIONS } from './operations.ts'
+import { createAdminEnvelope } from './admin-envelope.ts'
+import { findDirectRoute } from './direct-route.ts'
+import { createAdminCapabilityCache } from './capability-cache.ts'
+import { readDiscretion } from './discretion.ts'
+import { adminGuardShape, withoutGuardArguments } from './operation.ts'
+import { ADMIN_OPERATIONS } from './operations.ts'
 
 function operation(op: string) {
-  const found = OPERATIONS.find((one) => one.op === op)
+  const found = ADMIN_OPERATIONS.find((one) => one.op === op)
   if (found === undefined) throw new Error(op)
   return found
 }
 
 describe('operations', () => {
   it('are the adapter’s, each under the domain that its name begins with', () => {
-    expect(OPERATIONS.map(({ op }) => op).toSorted()).toEqual([...ADAPTER_WRITES].toSorted())
-    for (const { op, domain } of OPERATIONS) expect(op.split('.')[0]).toBe(domain)
+    expect(ADMIN_OPERATIONS.map(({ op }) => op).toSorted()).toEqual([...ADAPTER_WRITES].toSorted())
+    for (const { op, domain } of ADMIN_OPERATIONS) expect(op.split('.')[0]).toBe(domain)
   })
 
   it('take the guard’s arguments and hand on none of them', () => {
     const { shape, domain } = operation('users.set_role')
     const input = { userId: 'a', role: 'guest', confirm: true, intent: 'abc', reason: 'abc', riskLevel: 'low' }
-    const parsed = z.strictObject({ ...shape, ...adminGuard(domain) }).parse(input)
+    const parsed = z.strictObject({ ...shape, ...adminGuardShape(domain) }).parse(input)
     expect(parsed).toMatchObject({ domain: 'users', riskLevel: 'low' })
-    expect(plainArguments(JSON.parse(JSON.stringify(parsed)))).toEqual({ userId: 'a', role: 'guest' })
-    const wrong = z.strictObject({ ...shape, ...adminGuard(domain) }).safeParse({ ...input, domain: 'config' })
+    expect(withoutGuardArguments(JSON.parse(JSON.stringify(parsed)))).toEqual({ userId: 'a', role: 'guest' })
+    const wrong = z.strictObject({ ...shape, ...adminGuardShape(domain) }).safeParse({ ...input, domain: 'config' })
     expect(wrong.success).toBe(false)
   })
 
@@ -101,7 +101,7 @@ describe('operations', () => {
 describe('discretion', () => {
   it('hides what a secret setting was and is, and all that HomeSeer says to it', () => {
     const args = { key: 'gSMTPPassword', value: 'b' }
-    const { payload, record, raw } = discretionOf(operation('system.config.set'), args)
+    const { payload, record, raw } = readDiscretion(operation('system.config.set'), args)
     expect(payload).toEqual({ key: 'gSMTPPassword', value: '[redacted]' })
     // An adapter need not repeat the key.
     expect(record({ value: 'a', section: 'mail' })).toEqual({ value: '[redacted]', section: 'mail' })
@@ -113,12 +113,12 @@ describe('discretion', () => {
     ['system.config.set', { key: 'gNoPW192', value: true }],
     ['config.device_metadata.set', { ref: 1, property: 'Name', value: 'Password Safe' }],
   ])('of %s %j hides nothing', (op, args) => {
-    const { payload, record, raw } = discretionOf(operation(op), args)
+    const { payload, record, raw } = readDiscretion(operation(op), args)
     expect([payload, record(args), raw({ after: args })]).toEqual([args, args, { after: args }])
   })
 
   it('says that a hidden value changed', () => {
-    const discretion = discretionOf(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
+    const discretion = readDiscretion(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
     const claims = { riskLevel: 'low' } as const
     const parts = {
       result: 'applied',
@@ -129,7 +129,7 @@ describe('discretion', () => {
       steps: [],
     } as const
     const diff = (before: string, after: string) =>
-      adminEnvelope({ ...parts, discretion, before: { value: before }, after: { value: after } })['diff']
+      createAdminEnvelope({ ...parts, discretion, before: { value: before }, after: { value: after } })['diff']
     const hidden = { before: '[redacted]', after: '[redacted]' }
     expect(diff('a', 'b')).toEqual({ changed: true, changedKeys: ['value'], changes: { value: hidden } })
     expect(diff('b', 'b')).toEqual({ changed: false, changedKeys: [], changes: {} })
@@ -143,7 +143,7 @@ describe('direct route', () => {
     ['system.shutdown', { graceSeconds: 5 }, 'script'],
     ['plugins.install', { pluginId: 'x' }, 'pluginfunction:updater.InstallPlugin'],
   ])('%s goes by %3$s', (op, args, transport) => {
-    expect(directRoute(op, args, '/runscript.html')?.transport).toBe(transport)
+    expect(findDirectRoute(op, args, '/runscript.html')?.transport).toBe(transport)
   })
 
   it.each([
@@ -152,14 +152,14 @@ describe('direct route', () => {
     ['plugins.install', { pluginId: 'x', source: 'http://192.0.2.1' }],
     ['events.create', { group: 'a', name: 'b' }],
   ])('%s %j has none', (op, args) => {
-    expect(directRoute(op, args, '/runscript.html')).toBeUndefined()
+    expect(findDirectRoute(op, args, '/runscript.html')).toBeUndefined()
   })
 })
 
 describe('capability cache', () => {
   it('believes for as long as it was told, and not at all with no time', () => {
     let nowMs = 0
-    const cache = createCapabilityCache(1_000, () => nowMs)
+    const cache = createAdminCapabilityCache(1_000, () => nowMs)
     cache.learnUnsupported('users.create')
     expect([cache.isUnsupported('users.create'), cache.isUnsupported('users.delete'), cache.size()]).toEqual([
       true,
@@ -168,7 +168,7 @@ describe('capability cache', () => {
     ])
     nowMs = 1_000
     expect([cache.isUnsupported('users.create'), cache.size()]).toEqual([false, 0])
-    const none = createCapabilityCache(0, () => 0)
+    const none = createAdminCapabilityCache(0, () => 0)
     none.learnUnsupported('users.create')
     expect(none.isUnsupported('users.create')).toBe(false)
   })

@@ -6,9 +6,13 @@
  *
  * Pure.
  */
-import { CONTENT_OPERATIONS } from './content-operations.ts'
-import { MACHINE_OPERATIONS } from './machine-operations.ts'
-import type { Operation } from './operation.ts'
-import { USER_OPERATIONS } from './user-operations.ts'
+import { ADMIN_CONTENT_OPERATIONS } from './content-operations.ts'
+import { ADMIN_MACHINE_OPERATIONS } from './machine-operations.ts'
+import type { AdminOperation } from './operation.ts'
+import { ADMIN_USER_OPERATIONS } from './user-operations.ts'
 
-export const OPERATIONS: readonly Operation[] = [...USER_OPERATIONS, ...MACHINE_OPERATIONS, ...CONTENT_OPERATIONS]
+export const ADMIN_OPERATIONS: readonly AdminOperation[] = [
+  ...ADMIN_USER_OPERATIONS,
+  ...ADMIN_MACHINE_OPERATIONS,
+  ...ADMIN_CONTENT_OPERATIONS,
+]

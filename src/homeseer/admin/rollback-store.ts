@@ -8,17 +8,17 @@
  */
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { concat, utf8 } from '../../core/bytes.ts'
-import { chanceBytes, ulid } from '../../core/ids.ts'
-import type { Database, Migrations } from '../../core/database-store.ts'
-import { canonicalJson, isJsonObject, jsonIn } from '../../core/json.ts'
+import { concatBytes, toUtf8 } from '../../core/bytes.ts'
+import { randomBytes, newUlid } from '../../core/ids.ts'
+import type { Database, ModuleMigrations } from '../../core/database-store.ts'
+import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ContentAudit } from '../../ledger/projection.ts'
 import type { StateLog } from '../../ledger/state-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
 import type { KeptRollback } from '../homeseer-state.ts'
 
-export const rollbackMigrations: Migrations = {
+export const rollbackMigrations: ModuleMigrations = {
   room: 'homeseer-rollback',
   steps: ['CREATE TABLE homeseer_rollback (id TEXT PRIMARY KEY, salt BLOB NOT NULL, args TEXT NOT NULL) STRICT'],
 }
@@ -46,8 +46,8 @@ export function createRollbacks(database: Database, log: StateLog): Rollbacks {
   return {
     keep: ({ domain, tool, undoes, args }, nowMs) =>
       database.commit((sql) => {
-        const id = ulid(nowMs)
-        const salt = chanceBytes(SALT_BYTES)
+        const id = newUlid(nowMs)
+        const salt = randomBytes(SALT_BYTES)
         const text = canonicalJson(args)
         log.appendIn({ kind: 'rollback.kept', rollback: id, domain, tool, undoes, args_hash: argsHash(salt, text) })
         sql.prepare('INSERT INTO homeseer_rollback VALUES (?, ?, ?)').run(id, salt, text)
@@ -62,7 +62,8 @@ export function createRollbacks(database: Database, log: StateLog): Rollbacks {
       const row = rollback === undefined ? undefined : select.get(id)
       if (rollback === undefined || row === undefined) return undefined
       const text = String(row['args'])
-      const args = argsHash(row['salt'] as Uint8Array, text) === rollback.argsHash ? jsonIn(text) : undefined
+      const args =
+        argsHash(row['salt'] as Uint8Array, text) === rollback.argsHash ? parseJsonOrUndefined(text) : undefined
       const { argsHash: _, ...kept } = rollback
       return isJsonObject(args) ? { ...kept, args } : undefined
     },
@@ -98,5 +99,5 @@ export function auditRollbacks(sql: DatabaseSync): ContentAudit {
 }
 
 function argsHash(salt: Uint8Array, text: string): string {
-  return hash('sha256', concat(salt, utf8(text)))
+  return hash('sha256', concatBytes(salt, toUtf8(text)))
 }

@@ -4,20 +4,24 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { Done, Undo } from './operation.ts'
+import type { OperationDone, UndoOperation } from './operation.ts'
 
 /** What was made can be taken away again if it has an id. */
-export function made(
+export function undoCreation(
   after: JsonObject | undefined,
   name: string,
-  undo: (id: string | number) => Undo,
-): Undo | undefined {
+  undo: (id: string | number) => UndoOperation,
+): UndoOperation | undefined {
   const id = after?.[name]
   return typeof id === 'string' || typeof id === 'number' ? undo(id) : undefined
 }
 
 /** The same operation with the values from before, of those members that were set. */
-export function again(op: string, idName: string, { args, before }: Pick<Done, 'args' | 'before'>): Undo | undefined {
+export function repeatWithFormerValues(
+  op: string,
+  idName: string,
+  { args, before }: Pick<OperationDone, 'args' | 'before'>,
+): UndoOperation | undefined {
   if (before === undefined) return undefined
   const names = Object.keys(args).filter((name) => name !== idName)
   // Half of what was is not what was.

@@ -7,9 +7,9 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
-import { textOf } from '../tools/json-text.ts'
-import type { Operation } from './operation.ts'
-import { again, made } from './undo.ts'
+import { toText } from '../tools/json-text.ts'
+import type { AdminOperation } from './operation.ts'
+import { repeatWithFormerValues, undoCreation } from './undo.ts'
 
 const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
@@ -23,11 +23,11 @@ const password = z.string().min(1).max(200).exactOptional().meta({ writeOnly: tr
 /** `name` is the argument that says which user. */
 const users = (name: string) => ({
   domain: 'users' as const,
-  target: (args: JsonObject) => `user:${textOf(args[name])}`,
-  touched: (args: JsonObject) => ({ userIds: [textOf(args[name])] }),
+  target: (args: JsonObject) => `user:${toText(args[name])}`,
+  touched: (args: JsonObject) => ({ userIds: [toText(args[name])] }),
 })
 
-export const USER_OPERATIONS: readonly Operation[] = [
+export const ADMIN_USER_OPERATIONS: readonly AdminOperation[] = [
   {
     ...users('username'),
     op: 'users.create',
@@ -43,7 +43,8 @@ export const USER_OPERATIONS: readonly Operation[] = [
     },
     secrets: ['password'],
     // Only with the id that the adapter gave: by name, somebody else's user might be deleted.
-    undo: ({ after }) => made(after, 'id', (id) => ({ op: 'users.delete', args: { userId: id, hardDelete: true } })),
+    undo: ({ after }) =>
+      undoCreation(after, 'id', (id) => ({ op: 'users.delete', args: { userId: id, hardDelete: true } })),
   },
   {
     ...users('userId'),
@@ -53,7 +54,7 @@ export const USER_OPERATIONS: readonly Operation[] = [
     shape: { userId, displayName: words, email: words, password, enabled: z.boolean().exactOptional(), role: maybe },
     secrets: ['password'],
     undo: ({ args, before }) =>
-      args['password'] === undefined ? again('users.update', 'userId', { args, before }) : undefined,
+      args['password'] === undefined ? repeatWithFormerValues('users.update', 'userId', { args, before }) : undefined,
   },
   {
     ...users('userId'),

@@ -6,12 +6,12 @@
  *
  * Pure.
  */
-import type { ControlPair, DeviceRecord } from '../wire/device.ts'
+import type { ControlPair, HomeseerDeviceRecord } from '../wire/device.ts'
 import { CONTROL_TYPE, type ControlUse } from '../wire/control-use.ts'
-import { hasWord, wordsOf, wordTable, type WordTable } from './word.ts'
+import { hasWord, readWordSet, createWordTable, type WordTable } from './word.ts'
 import { OPEN_LABELS, SWITCH_LABELS, UNLOCK_LABELS } from './word-table.ts'
 
-export const CAPABILITIES = [
+export const DEVICE_CAPABILITIES = [
   'on_off',
   'dimmer',
   'lock',
@@ -33,9 +33,9 @@ export const CAPABILITIES = [
   'sensor',
 ] as const
 
-export type Capability = (typeof CAPABILITIES)[number]
+export type DeviceCapability = (typeof DEVICE_CAPABILITIES)[number]
 
-const BY_USE: Partial<Record<ControlUse, Capability>> = {
+const BY_USE: Partial<Record<ControlUse, DeviceCapability>> = {
   On: 'on_off',
   Off: 'on_off',
   OnAlternate: 'on_off',
@@ -67,27 +67,30 @@ const BY_USE: Partial<Record<ControlUse, Capability>> = {
   Volume: 'volume',
 }
 
-const SENSORS: readonly (readonly [Capability, WordTable])[] = [
-  ['battery', wordTable('battery batterie')],
-  ['temperature', wordTable('temperature temperatur')],
-  ['humidity', wordTable('humidity feuchte')],
-  ['luminance', wordTable('luminance lux luminosity')],
-  ['motion', wordTable('motion occupancy presence')],
-  ['contact', wordTable('contact door window tilt')],
-  ['power', wordTable('watts power energy kwh amperes volts')],
+const SENSORS: readonly (readonly [DeviceCapability, WordTable])[] = [
+  ['battery', createWordTable('battery batterie')],
+  ['temperature', createWordTable('temperature temperatur')],
+  ['humidity', createWordTable('humidity feuchte')],
+  ['luminance', createWordTable('luminance lux luminosity')],
+  ['motion', createWordTable('motion occupancy presence')],
+  ['contact', createWordTable('contact door window tilt')],
+  ['power', createWordTable('watts power energy kwh amperes volts')],
 ]
 
-const LEVEL_LABELS = wordTable('dim level brightness')
+const LEVEL_LABELS = createWordTable('dim level brightness')
 
-export function capabilitiesOf(record: DeviceRecord, controls: readonly ControlPair[]): readonly Capability[] {
-  const found = new Set<Capability>()
+export function findDeviceCapabilities(
+  record: HomeseerDeviceRecord,
+  controls: readonly ControlPair[],
+): readonly DeviceCapability[] {
+  const found = new Set<DeviceCapability>()
   for (const pair of controls) for (const capability of pairCapabilities(pair)) found.add(capability)
   if (controls.length === 0) found.add(sensorKind(record))
-  return CAPABILITIES.filter((capability) => found.has(capability))
+  return DEVICE_CAPABILITIES.filter((capability) => found.has(capability))
 }
 
-function pairCapabilities(pair: ControlPair): readonly Capability[] {
-  const labels = wordsOf(pair.label)
+function pairCapabilities(pair: ControlPair): readonly DeviceCapability[] {
+  const labels = readWordSet(pair.label)
   const byUse = BY_USE[pair.use]
   if (byUse === 'lock') return ['lock']
   // HomeSeer has no use for covers: their plug-ins borrow On and Off, and only the label says open.
@@ -101,8 +104,8 @@ function pairCapabilities(pair: ControlPair): readonly Capability[] {
 }
 
 /** A root carries nothing of its own, so it is no sensor either; its children say what they are. */
-function sensorKind(record: DeviceRecord): Capability {
-  const words = wordsOf(record.typeString)
+function sensorKind(record: HomeseerDeviceRecord): DeviceCapability {
+  const words = readWordSet(record.typeString)
   // HS3 marks batteries by number: plug-in API, type 0, command class 0x80.
   if (record.deviceType.api === 4 && record.deviceType.type === 0 && record.deviceType.subType === 128) return 'battery'
   return SENSORS.find(([, wanted]) => hasWord(words, wanted))?.[0] ?? 'sensor'

@@ -12,13 +12,13 @@ import { ok, type Result } from '../../core/result.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ControlPair } from '../wire/device.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import type { Exchange } from '../wire/exchange.ts'
+import type { HttpExchange } from '../wire/exchange.ts'
 import type { ReceivedPlugin } from '../wire/plugin.ts'
 import { getCameras, getControl, getEvents, getPlugins, getStatus } from '../wire/request.ts'
 import type { DeviceKind } from './classify.ts'
-import { buildHouse, EMPTY_HOUSE, withRelatives, type House } from './house.ts'
+import { buildCatalog, EMPTY_CATALOG, withRelatives, type HomeseerCatalog } from './homeseer-catalog.ts'
 import type { Clock } from '../../core/clock.ts'
-import { asksForTooMuch, type LinkFault } from '../wire/fault.ts'
+import { isAskingTooMuch, type LinkFault } from '../wire/fault.ts'
 import type { JsonClient } from '../wire/json-client.ts'
 import type { MirrorClient } from '../wire/mirror-client.ts'
 
@@ -45,7 +45,7 @@ export class CatalogClient {
   readonly #controls: ControlsClient
   #built:
     | {
-        readonly house: House
+        readonly house: HomeseerCatalog
         readonly structure: number
         readonly controls: ControlMap
         readonly kinds: ReadonlyMap<number, DeviceKind> | undefined
@@ -58,15 +58,15 @@ export class CatalogClient {
   }
 
   /** The house as far as it is known without asking anybody; empty before the first answer. */
-  get known(): House {
-    return this.#built?.house ?? EMPTY_HOUSE
+  get known(): HomeseerCatalog {
+    return this.#built?.house ?? EMPTY_CATALOG
   }
 
   /**
    * All devices, with their pairs where these are known. The very same value again as long as nothing has changed but
    * values.
    */
-  async house(): Promise<Result<House, LinkFault>> {
+  async house(): Promise<Result<HomeseerCatalog, LinkFault>> {
     const { mirror } = this.#options
     if (mirror.structure === 0) {
       const first = await mirror.refresh()
@@ -80,7 +80,7 @@ export class CatalogClient {
     if (built?.structure === structure && built.controls === controls.value && built.kinds === kinds)
       return ok(built.house)
     const records = [...mirror.entries.values()].map((entry) => entry.record)
-    const house = buildHouse(records, controls.value, kinds)
+    const house = buildCatalog(records, controls.value, kinds)
     this.#built = { house, structure, controls: controls.value, kinds }
     return ok(house)
   }
@@ -89,7 +89,7 @@ export class CatalogClient {
    * The same for whoever weighs a change of some devices: their pairs, and those of all that are one physical device
    * with them, are known and hold.
    */
-  async houseFor(refs: readonly number[]): Promise<Result<House, LinkFault>> {
+  async houseFor(refs: readonly number[]): Promise<Result<HomeseerCatalog, LinkFault>> {
     const house = await this.house()
     if (!house.ok) return house
     const held = await this.#controls.hold(withRelatives(house.value, refs))
@@ -141,7 +141,7 @@ export class CatalogClient {
     return pairs
   }
 
-  async #list<Value>(exchange: Exchange<Value>, fresh = false): Promise<Result<Value, LinkFault>> {
+  async #list<Value>(exchange: HttpExchange<Value>, fresh = false): Promise<Result<Value, LinkFault>> {
     const { json, clock, listsHoldMs } = this.#options
     const kept = this.#lists.get(exchange.name) as Kept<Value> | undefined
     if (!fresh && kept !== undefined && clock.monotonic() < kept.untilMs) return ok(kept.value)
@@ -205,7 +205,7 @@ export class ControlsClient {
       const isFew = due.length < refs.length && due.length <= PART
       const asked = await this.#ask(due, isFew ? due : undefined)
       if (asked.ok) return ok(this.#pairs)
-      if (!asksForTooMuch(asked.fault)) return asked
+      if (!isAskingTooMuch(asked.fault)) return asked
       this.#inParts = true
     }
     void this.#walk(due)

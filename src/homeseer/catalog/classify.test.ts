@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
 import { decodeStatus } from '../wire/device.ts'
 import type { DeviceKind } from './classify.ts'
-import { buildHouse } from './house.ts'
+import { buildCatalog } from './homeseer-catalog.ts'
 
 function classOf(record: JsonObject, owner?: DeviceKind) {
   const status = decodeStatus({ Devices: [{ ref: 1, ...record }] })
   if (!status.ok) throw new Error(status.fault.detail)
   const owned = new Map(owner === undefined ? [] : [[1, owner] as const])
-  const device = buildHouse(status.value.devices, new Map([[1, []]]), owned).byRef.get(1)
+  const device = buildCatalog(status.value.devices, new Map([[1, []]]), owned).byRef.get(1)
   if (device === undefined) throw new Error('no device')
   return { kind: device.kind, reasons: device.sensitivity, evidence: device.evidence }
 }
@@ -132,7 +132,7 @@ describe('class of a device', () => {
         { ref: 3, name: 'Overheat Alarm', relationship: 4, associated_devices: [1] },
       ],
     })
-    const house = buildHouse(status.ok ? status.value.devices : [], new Map([1, 3].map((ref) => [ref, []])))
+    const house = buildCatalog(status.ok ? status.value.devices : [], new Map([1, 3].map((ref) => [ref, []])))
     expect(house.devices.map(({ sensitivity }) => sensitivity)).toEqual([[], [], ['alarm']])
   })
 })

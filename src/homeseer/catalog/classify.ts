@@ -12,9 +12,9 @@
 import type { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
 import type { ControlPair } from '../wire/device.ts'
 import { CONTROL_TYPE } from '../wire/control-use.ts'
-import { MISC, type DeviceRecord } from '../wire/device.ts'
-import type { Capability } from './capability.ts'
-import { hasWord, wordIn, wordsOf, type WordSet } from './word.ts'
+import { MISC_FLAGS, type HomeseerDeviceRecord } from '../wire/device.ts'
+import type { DeviceCapability } from './capability.ts'
+import { hasWord, findWordIn, readWordSet, type WordSet } from './word.ts'
 import {
   ALARM_NAMES,
   ARM_LABELS,
@@ -77,18 +77,18 @@ const BY_KIND: Partial<Record<DeviceKind, SensitivityReason>> = {
 }
 
 export interface ClassEvidence {
-  readonly record: DeviceRecord
+  readonly record: HomeseerDeviceRecord
   /** `undefined` where HomeSeer could not be asked. */
   readonly controls: readonly ControlPair[] | undefined
-  readonly capabilities: readonly Capability[]
+  readonly capabilities: readonly DeviceCapability[]
   /** What the owner says it is. */
   readonly owner?: DeviceKind | undefined
 }
 
 interface Signs {
-  readonly record: DeviceRecord
+  readonly record: HomeseerDeviceRecord
   readonly controls: readonly ControlPair[]
-  readonly capabilities: readonly Capability[]
+  readonly capabilities: readonly DeviceCapability[]
   readonly name: WordSet
   readonly place: WordSet
   readonly type: WordSet
@@ -98,7 +98,7 @@ interface Signs {
 }
 
 /** The device's own class; what it shares with its relatives is added by the house, which knows them. */
-export function classify({ record, controls, capabilities, owner }: ClassEvidence): DeviceClass {
+export function classifyDevice({ record, controls, capabilities, owner }: ClassEvidence): DeviceClass {
   if (owner !== undefined) {
     const reason = BY_KIND[owner]
     return { kind: owner, reasons: reason === undefined ? [] : [reason], evidence: ['the owner says so'] }
@@ -117,27 +117,31 @@ export function classify({ record, controls, capabilities, owner }: ClassEvidenc
   }
 }
 
-function signsOf(record: DeviceRecord, controls: readonly ControlPair[], capabilities: readonly Capability[]): Signs {
+function signsOf(
+  record: HomeseerDeviceRecord,
+  controls: readonly ControlPair[],
+  capabilities: readonly DeviceCapability[],
+): Signs {
   return {
     record,
     controls,
     capabilities,
-    name: wordsOf(record.name, record.voiceCommand),
-    place: wordsOf(record.location, record.location2),
-    type: wordsOf(record.typeString),
+    name: readWordSet(record.name, record.voiceCommand),
+    place: readWordSet(record.location, record.location2),
+    type: readWordSet(record.typeString),
     // Also unsplit: `MyQ` is one word.
-    plugIn: wordsOf(record.interfaceName, record.interfaceName.toLowerCase()),
-    labels: wordsOf(...controls.map(({ label }) => label)),
-    status: wordsOf(record.status),
+    plugIn: readWordSet(record.interfaceName, record.interfaceName.toLowerCase()),
+    labels: readWordSet(...controls.map(({ label }) => label)),
+    status: readWordSet(record.status),
   }
 }
 
 function flagReasons(
-  record: DeviceRecord,
+  record: HomeseerDeviceRecord,
   controls: readonly ControlPair[] | undefined,
 ): readonly { readonly reason: SensitivityReason; readonly evidence: string }[] {
   return [
-    ...((record.misc & MISC.voiceConfirm) === 0
+    ...((record.misc & MISC_FLAGS.voiceConfirm) === 0
       ? []
       : [{ reason: 'voice-confirm' as const, evidence: 'HomeSeer asks back when it is told by voice' }]),
     ...(controls?.some((pair) => pair.type === CONTROL_TYPE.scriptButton) === true
@@ -177,9 +181,9 @@ function lockSign(signs: Signs): string | undefined {
     return 'HomeSeer’s type is a lock'
   if (capabilities.includes('lock')) return 'a control that locks'
   return (
-    said('label', wordIn(labels, UNLOCK_LABELS)) ??
-    said('name', wordIn(name, LOCK_NAMES)) ??
-    (controls.length > 0 ? said('status', wordIn(status, UNLOCK_LABELS)) : undefined)
+    said('label', findWordIn(labels, UNLOCK_LABELS)) ??
+    said('name', findWordIn(name, LOCK_NAMES)) ??
+    (controls.length > 0 ? said('status', findWordIn(status, UNLOCK_LABELS)) : undefined)
   )
 }
 
@@ -190,17 +194,17 @@ function doorSign(signs: Signs): string | undefined {
   if (hasWord(type, BARRIER_TYPES)) return `type ${record.typeString}`
   if (isCommandClass(signs, new Set([BARRIER_CLASS])) || (api === HS4_DEVICE_API && number === HS4_DOOR_TYPE))
     return 'HomeSeer’s type is a door'
-  const plug = wordIn(plugIn, SECURITY_PLUG_INS)
+  const plug = findWordIn(plugIn, SECURITY_PLUG_INS)
   if (plug !== undefined) return `plug-in ${plug}`
-  const gate = wordIn(name, GATE_NAMES)
+  const gate = findWordIn(name, GATE_NAMES)
   if (gate !== undefined && !isLight(signs)) return `name ${gate}`
-  const opens = wordIn(labels, OPEN_LABELS)
-  const atGarage = wordIn(name, GARAGE_NAMES) ?? wordIn(place, GARAGE_NAMES)
+  const opens = findWordIn(labels, OPEN_LABELS)
+  const atGarage = findWordIn(name, GARAGE_NAMES) ?? findWordIn(place, GARAGE_NAMES)
   if (opens !== undefined && atGarage !== undefined) return `label ${opens}, ${atGarage}`
   const isKnownOtherwise = hasWord(name, HARMLESS_NAMES) || isLight(signs)
-  const door = wordIn(name, DOOR_NAMES)
+  const door = findWordIn(name, DOOR_NAMES)
   if (door !== undefined && !isKnownOtherwise) return `name ${door}`
-  const garage = wordIn(name, GARAGE_NAMES)
+  const garage = findWordIn(name, GARAGE_NAMES)
   if (garage !== undefined && !isKnownOtherwise && !isClimate(signs)) return `name ${garage}`
   if (hasWord(place, GARAGE_NAMES) && hasWord(name, RELAY_NAMES)) return 'a relay in the garage'
   // Nothing says what it is that opens: it may be the way in.
@@ -213,13 +217,13 @@ function alarmSign(signs: Signs): string | undefined {
   if (controls.length > 0 && (hasWord(type, SOUND_TYPES) || isCommandClass(signs, new Set([SOUND_CLASS]))))
     return `type ${record.typeString}`
   if (record.deviceType.api === SECURITY_API) return 'HomeSeer’s type is a security device'
-  const named = wordIn(name, ALARM_NAMES) ?? wordIn(name, SIREN_NAMES)
-  const guards = hasWord(name, HARMLESS_NAMES) ? undefined : wordIn(name, SECURITY_NAMES)
+  const named = findWordIn(name, ALARM_NAMES) ?? findWordIn(name, SIREN_NAMES)
+  const guards = hasWord(name, HARMLESS_NAMES) ? undefined : findWordIn(name, SECURITY_NAMES)
   return (
-    said('label', wordIn(labels, ARM_LABELS)) ??
+    said('label', findWordIn(labels, ARM_LABELS)) ??
     said('name', named ?? guards) ??
-    (controls.length > 0 ? said('type', wordIn(type, ALARM_NAMES)) : undefined) ??
-    (controls.length > 0 ? said('status', wordIn(status, ARM_LABELS)) : undefined)
+    (controls.length > 0 ? said('type', findWordIn(type, ALARM_NAMES)) : undefined) ??
+    (controls.length > 0 ? said('status', findWordIn(status, ARM_LABELS)) : undefined)
   )
 }
 
@@ -229,14 +233,14 @@ function modeSign(signs: Signs): string | undefined {
   if (controls.length === 0 || isClimate(signs)) return undefined
   const modes = [...labels.plain].filter((word) => MODE_LABELS.exact.has(word))
   if (modes.length >= 2) return `labels ${modes.slice(0, 3).join(', ')}`
-  const mode = wordIn(name, MODE_NAMES)
+  const mode = findWordIn(name, MODE_NAMES)
   return mode !== undefined && hasWord(name, HOUSE_NAMES) ? `name ${mode}` : undefined
 }
 
 function mainValveSign(signs: Signs): string | undefined {
   const { controls, name, type } = signs
   if (controls.length === 0) return undefined
-  const supplies = wordIn(name, MAIN_SUPPLY_NAMES) ?? wordIn(type, MAIN_SUPPLY_NAMES)
+  const supplies = findWordIn(name, MAIN_SUPPLY_NAMES) ?? findWordIn(type, MAIN_SUPPLY_NAMES)
   const shuts = isValve(signs) || hasWord(name, SUPPLIES) || hasWord(type, SUPPLIES)
   return supplies !== undefined && shuts ? said('name', supplies) : undefined
 }
@@ -244,7 +248,7 @@ function mainValveSign(signs: Signs): string | undefined {
 const SUPPLIES = { ...VALVE_NAMES, exact: new Set([...VALVE_NAMES.exact, 'water', 'gas', 'wasser', 'eau', 'agua']) }
 
 function isLight({ record, capabilities, name }: Signs): boolean {
-  return (record.misc & MISC.isLight) !== 0 || capabilities.includes('color') || hasWord(name, LIGHT_NAMES)
+  return (record.misc & MISC_FLAGS.isLight) !== 0 || capabilities.includes('color') || hasWord(name, LIGHT_NAMES)
 }
 
 function isBlind({ name, type }: Signs): boolean {
@@ -275,7 +279,7 @@ function said(where: string, word: string | undefined): string | undefined {
 /** What nobody has to be asked about, from the most to the least telling sign. */
 function ordinaryKind(signs: Signs): DeviceKind {
   const { controls, capabilities, name, type, labels, record } = signs
-  const can = (...wanted: readonly Capability[]) => wanted.some((one) => capabilities.includes(one))
+  const can = (...wanted: readonly DeviceCapability[]) => wanted.some((one) => capabilities.includes(one))
   if (controls.length === 0) return record.relationship === 2 ? 'group' : 'sensor'
   if (isBlind(signs)) return 'blind'
   if (isValve(signs)) return 'valve'

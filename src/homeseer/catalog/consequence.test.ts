@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { buildEventGraph, followConsequences, type Consequences } from './house.ts'
+import { buildEventGraph, followConsequences, type EventConsequences } from './homeseer-catalog.ts'
 import { decodeDefinitions } from './event-definition.ts'
 
 const DEVICE_VALUE = 'Scheduler.Classes.EvTrig_DEVICE_VALUE, Scheduler'
@@ -35,7 +35,7 @@ interface Asked {
   readonly members?: readonly string[]
 }
 
-function follow(events: readonly Json[], asked: Asked): Consequences {
+function follow(events: readonly Json[], asked: Asked): EventConsequences {
   const decoded = decodeDefinitions(events, asked.groups ?? [], asked.members)
   if (!decoded.ok) throw new Error(decoded.fault.detail)
   const { definitions } = decoded.value

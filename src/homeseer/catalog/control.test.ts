@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ControlPair } from '../wire/device.ts'
 import {
-  chooseControl,
-  controlExchange,
+  chooseControlPair,
+  createControlExchange,
   describeControls,
   type ControlWish,
-  expectationOf,
-  outcomeOf,
+  expectControl,
+  judgeControl,
 } from './control.ts'
 
 const pair = (part: Partial<ControlPair>): ControlPair => ({
@@ -51,7 +51,7 @@ const SETPOINT = [
 const TEXT = [pair({ label: 'Message', type: 10 })]
 
 function chosen(controls: readonly ControlPair[], wish: ControlWish) {
-  const choice = chooseControl(controls, wish)
+  const choice = chooseControlPair(controls, wish)
   if (!choice.ok) throw new Error(choice.fault.kind)
   return choice.value
 }
@@ -67,7 +67,7 @@ describe('control', () => {
   })
 
   it('refuses 100 on a dimmer that ends at 99, and says what there is', () => {
-    expect(chooseControl(DIMMER, { kind: 'value', value: 100 })).toEqual({
+    expect(chooseControlPair(DIMMER, { kind: 'value', value: 100 })).toEqual({
       ok: false,
       fault: {
         kind: 'no-such-value',
@@ -78,44 +78,50 @@ describe('control', () => {
   })
 
   it('refuses more decimals than the range has', () => {
-    expect(chooseControl(DIMMER, { kind: 'value', value: 42.5 })).toMatchObject({
+    expect(chooseControlPair(DIMMER, { kind: 'value', value: 42.5 })).toMatchObject({
       fault: { kind: 'too-many-decimals', decimals: 0 },
     })
-    expect(chooseControl(SETPOINT, { kind: 'value', value: 21.5 })).toMatchObject({ ok: true })
-    expect(chooseControl(SETPOINT, { kind: 'value', value: 21.55 })).toMatchObject({ fault: { decimals: 1 } })
-    expect(chooseControl(SETPOINT, { kind: 'value', value: 5 + 1e-9 })).toMatchObject({ ok: false })
+    expect(chooseControlPair(SETPOINT, { kind: 'value', value: 21.5 })).toMatchObject({ ok: true })
+    expect(chooseControlPair(SETPOINT, { kind: 'value', value: 21.55 })).toMatchObject({ fault: { decimals: 1 } })
+    expect(chooseControlPair(SETPOINT, { kind: 'value', value: 5 + 1e-9 })).toMatchObject({ ok: false })
   })
 
   it('refuses a label nobody has, and one that two pairs have with different values', () => {
-    expect(chooseControl(DIMMER, { kind: 'label', label: 'Full' })).toMatchObject({ fault: { kind: 'no-such-label' } })
+    expect(chooseControlPair(DIMMER, { kind: 'label', label: 'Full' })).toMatchObject({
+      fault: { kind: 'no-such-label' },
+    })
     const twice = [OFF, pair({ label: 'off', value: 5 })]
-    expect(chooseControl(twice, { kind: 'label', label: 'Off' })).toMatchObject({ fault: { kind: 'several-labels' } })
+    expect(chooseControlPair(twice, { kind: 'label', label: 'Off' })).toMatchObject({
+      fault: { kind: 'several-labels' },
+    })
   })
 
   it('wants a value for a use that spans a range, and knows which uses there are', () => {
-    expect(chooseControl(DIMMER, { kind: 'use', use: 'Dim' })).toMatchObject({ fault: { kind: 'value-needed' } })
-    expect(chooseControl(DIMMER, { kind: 'use', use: 'DoorLock' })).toMatchObject({
+    expect(chooseControlPair(DIMMER, { kind: 'use', use: 'Dim' })).toMatchObject({ fault: { kind: 'value-needed' } })
+    expect(chooseControlPair(DIMMER, { kind: 'use', use: 'DoorLock' })).toMatchObject({
       fault: { kind: 'no-such-use', offers: ['Off', 'Dim', 'On', 'OnAlternate'] },
     })
-    expect(chooseControl(TEXT, { kind: 'use', use: 'None' })).toMatchObject({ fault: { kind: 'no-such-use' } })
+    expect(chooseControlPair(TEXT, { kind: 'use', use: 'None' })).toMatchObject({ fault: { kind: 'no-such-use' } })
   })
 
   it('hands text to a text box by its index, and to nothing else', () => {
     const choice = chosen(TEXT, { kind: 'text', text: 'hello' })
-    expect(controlExchange(choice).http.query).toContainEqual(['string', 'hello'])
-    expect(chooseControl(DIMMER, { kind: 'text', text: 'hello' })).toMatchObject({ fault: { kind: 'no-text-control' } })
-    expect(chooseControl(TEXT, { kind: 'value', value: 0 })).toMatchObject({ fault: { kind: 'no-such-value' } })
+    expect(createControlExchange(choice).http.query).toContainEqual(['string', 'hello'])
+    expect(chooseControlPair(DIMMER, { kind: 'text', text: 'hello' })).toMatchObject({
+      fault: { kind: 'no-text-control' },
+    })
+    expect(chooseControlPair(TEXT, { kind: 'value', value: 0 })).toMatchObject({ fault: { kind: 'no-such-value' } })
     expect(describeControls(TEXT)).toEqual(['Message (text)'])
   })
 
   it('refuses a device without controls', () => {
-    expect(chooseControl([], { kind: 'value', value: 1 })).toEqual({ ok: false, fault: { kind: 'no-controls' } })
+    expect(chooseControlPair([], { kind: 'value', value: 1 })).toEqual({ ok: false, fault: { kind: 'no-controls' } })
   })
 
   it('sends only values that some pair has', () => {
     fc.assert(
       fc.property(fc.oneof(fc.integer({ min: -300, max: 300 }), fc.double({ noNaN: true })), (value) => {
-        const choice = chooseControl(DIMMER, { kind: 'value', value })
+        const choice = chooseControlPair(DIMMER, { kind: 'value', value })
         const taken = [0, 99, 255].includes(value) || (Number.isInteger(value) && value >= 1 && value <= 98)
         expect(choice.ok).toBe(taken)
       }),
@@ -126,7 +132,7 @@ describe('control', () => {
 describe('outcome', () => {
   const seen = (value: number, status = '') => ({ value, status })
   const judge = (controls: readonly ControlPair[], wish: ControlWish, [before, now]: readonly [number, number]) =>
-    outcomeOf(expectationOf(chosen(controls, wish), controls), seen(before), seen(now))
+    judgeControl(expectControl(chosen(controls, wish), controls), seen(before), seen(now))
 
   it('is reached at the value, within one step for dimmers', () => {
     expect(judge(DIMMER, { kind: 'value', value: 99 }, [0, 99])).toBe('reached')
@@ -157,9 +163,9 @@ describe('outcome', () => {
   })
 
   it('believes a text only where text was asked for', () => {
-    const expected = expectationOf(chosen(TEXT, { kind: 'text', text: 'hello' }), TEXT)
-    expect(outcomeOf(expected, seen(0, ''), seen(0, 'hello'))).toBe('reached')
-    const on = expectationOf(chosen(DIMMER, { kind: 'label', label: 'On' }), DIMMER)
-    expect(outcomeOf(on, seen(0, 'Off'), { value: 0, status: 'On' })).toBe('elsewhere')
+    const expected = expectControl(chosen(TEXT, { kind: 'text', text: 'hello' }), TEXT)
+    expect(judgeControl(expected, seen(0, ''), seen(0, 'hello'))).toBe('reached')
+    const on = expectControl(chosen(DIMMER, { kind: 'label', label: 'On' }), DIMMER)
+    expect(judgeControl(on, seen(0, 'Off'), { value: 0, status: 'On' })).toBe('elsewhere')
   })
 })

@@ -9,11 +9,11 @@
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { ControlPair } from '../wire/device.ts'
 import { CONTROL_TYPE, type ControlUse } from '../wire/control-use.ts'
-import type { Exchange } from '../wire/exchange.ts'
+import type { HttpExchange } from '../wire/exchange.ts'
 import { controlByIndex, controlByValue, type ControlReply } from '../wire/request.ts'
 import type { DeviceKind } from './classify.ts'
-import type { Device } from './device.ts'
-import { rootRef, type House } from './house.ts'
+import type { HomeseerDevice } from './device.ts'
+import { findRootRef, type HomeseerCatalog } from './homeseer-catalog.ts'
 
 export type ControlWish =
   | { readonly kind: 'value'; readonly value: number }
@@ -41,7 +41,7 @@ export type ControlFault =
   | { readonly kind: 'value-needed'; readonly use: ControlUse; readonly offers: readonly string[] }
   | { readonly kind: 'no-text-control' }
 
-export function chooseControl(
+export function chooseControlPair(
   controls: readonly ControlPair[],
   wish: ControlWish,
 ): Result<ControlChoice, ControlFault> {
@@ -58,7 +58,7 @@ export function chooseControl(
   }
 }
 
-export function controlExchange(choice: ControlChoice): Exchange<ControlReply> {
+export function createControlExchange(choice: ControlChoice): HttpExchange<ControlReply> {
   if (choice.value === undefined) return controlByIndex(choice.pair.ref, choice.pair.index, choice.text)
   return controlByValue(choice.pair.ref, choice.value)
 }
@@ -157,14 +157,14 @@ function decimalsOf(value: number): number {
 //   moving      something that is neither a rest position nor the old value: a lock between bolts, a blind on its way
 //   elsewhere   another rest position, or no change
 
-export type Outcome = 'reached' | 'moving' | 'elsewhere'
+export type ControlOutcome = 'reached' | 'moving' | 'elsewhere'
 
-export interface Observation {
+export interface DeviceObservation {
   readonly value: number | undefined
   readonly status: string
 }
 
-export interface Expectation {
+export interface ControlExpectation {
   /** Any value from `low` to `high` fulfils the wish; `undefined` when only the text can. */
   readonly low: number | undefined
   readonly high: number | undefined
@@ -182,7 +182,7 @@ const NUMBER_TOLERANCE = 1e-6
 /** Dimmers round on their way to the lamp and back. */
 const DIM_TOLERANCE = 1
 
-export function expectationOf(choice: ControlChoice, controls: readonly ControlPair[]): Expectation {
+export function expectControl(choice: ControlChoice, controls: readonly ControlPair[]): ControlExpectation {
   const restValues = controls.flatMap((pair) =>
     pair.range === undefined && pair.value !== undefined ? [pair.value] : [],
   )
@@ -206,7 +206,11 @@ export function expectationOf(choice: ControlChoice, controls: readonly ControlP
  * The status text counts where text was asked for; and on a label only together with a number that moved, or that was
  * there with that text before: by itself it would be what HomeSeer was told to display.
  */
-export function outcomeOf(expected: Expectation, before: Observation, now: Observation): Outcome {
+export function judgeControl(
+  expected: ControlExpectation,
+  before: DeviceObservation,
+  now: DeviceObservation,
+): ControlOutcome {
   if (expected.low === undefined || expected.high === undefined)
     return now.status.trim() === expected.text?.trim() ? 'reached' : 'elsewhere'
   if (now.value === undefined) return 'elsewhere'
@@ -220,7 +224,10 @@ export function outcomeOf(expected: Expectation, before: Observation, now: Obser
 }
 
 /** A number that no command of the device leads to: where it rests, the device shows another number than it was told. */
-export function isUnknownValue({ restValues, ranges = [], label }: Expectation, value: number | undefined): boolean {
+export function isUnknownValue(
+  { restValues, ranges = [], label }: ControlExpectation,
+  value: number | undefined,
+): boolean {
   if (value === undefined || label === undefined) return false
   return !restValues.includes(value) && !ranges.some(({ start, end }) => value >= start && value <= end)
 }
@@ -247,7 +254,7 @@ function aboveOff(low: number, wanted: number, controls: readonly ControlPair[])
 //
 //   Z-Wave locks 2–8 s · blinds 5–60 s · garage doors 10–20 s · battery devices at their next wake-up
 
-export interface Patience {
+export interface VerificationPatience {
   readonly waitMs: number
   readonly windowMs: number
   /** It may report nothing at all until it has arrived. */
@@ -255,7 +262,7 @@ export interface Patience {
 }
 
 const SECOND = 1_000
-const SLOW: Partial<Record<DeviceKind, Omit<Patience, 'slow'>>> = {
+const SLOW: Partial<Record<DeviceKind, Omit<VerificationPatience, 'slow'>>> = {
   blind: { waitMs: 20 * SECOND, windowMs: 90 * SECOND },
   door: { waitMs: 25 * SECOND, windowMs: 60 * SECOND },
   lock: { waitMs: 12 * SECOND, windowMs: 30 * SECOND },
@@ -265,14 +272,14 @@ const SLOW: Partial<Record<DeviceKind, Omit<Patience, 'slow'>>> = {
   alarm: { waitMs: 5 * SECOND, windowMs: 120 * SECOND },
 }
 /** A battery device wakes up once in a while: Z-Wave's usual interval is an hour. */
-const ASLEEP: Patience = { waitMs: 3 * SECOND, windowMs: 3_900 * SECOND, slow: true }
+const ASLEEP: VerificationPatience = { waitMs: 3 * SECOND, windowMs: 3_900 * SECOND, slow: true }
 
 /** `longestMs` is what the owner lets a call wait for any device, `usualMs` for those that take no time. */
 export function patienceFor(
-  device: Device,
-  house: House,
+  device: HomeseerDevice,
+  house: HomeseerCatalog,
   { usualMs, longestMs }: { readonly usualMs: number; readonly longestMs: number },
-): Patience {
+): VerificationPatience {
   const slow = SLOW[device.kind]
   if (slow !== undefined)
     return { waitMs: Math.max(Math.min(slow.waitMs, longestMs), usualMs), windowMs: slow.windowMs, slow: true }
@@ -280,7 +287,7 @@ export function patienceFor(
   return { waitMs: usualMs, windowMs: Math.max(30 * SECOND, usualMs), slow: false }
 }
 
-function hasBattery(device: Device, house: House): boolean {
-  const root = house.byRef.get(rootRef(device))
+function hasBattery(device: HomeseerDevice, house: HomeseerCatalog): boolean {
+  const root = house.byRef.get(findRootRef(device))
   return (root?.childRefs ?? []).some((ref) => house.byRef.get(ref)?.capabilities.includes('battery') === true)
 }

@@ -9,11 +9,11 @@
  * Pure.
  */
 import type { ControlPair } from '../wire/device.ts'
-import { MISC, type ReceivedDevice } from '../wire/device.ts'
-import { capabilitiesOf, type Capability } from './capability.ts'
-import { classify, type DeviceKind, type SensitivityReason } from './classify.ts'
+import { MISC_FLAGS, type ReceivedDevice } from '../wire/device.ts'
+import { findDeviceCapabilities, type DeviceCapability } from './capability.ts'
+import { classifyDevice, type DeviceKind, type SensitivityReason } from './classify.ts'
 
-export interface Device {
+export interface HomeseerDevice {
   readonly ref: number
   readonly name: string
   readonly location: string
@@ -27,7 +27,7 @@ export interface Device {
   /** Empty when it has none, and when HomeSeer could not be asked (`controlsKnown`). */
   readonly controls: readonly ControlPair[]
   readonly controlsKnown: boolean
-  readonly capabilities: readonly Capability[]
+  readonly capabilities: readonly DeviceCapability[]
   readonly kind: DeviceKind
   readonly sensitivity: readonly SensitivityReason[]
   /** What kind and sensitivity rest on, for people. */
@@ -44,20 +44,20 @@ export interface Device {
 }
 
 /** HomeSeer's numbers for the place of a record in its physical device. */
-export const ROOT = 2
+export const ROOT_RELATIONSHIP = 2
 const CHILD = 4
 
 /** What one record and its pairs say; children and relatives are the house's to add. */
-export function normaliseDevice(
+export function normaliseHomeseerDevice(
   record: ReceivedDevice,
   known: readonly ControlPair[] | undefined,
   owner?: DeviceKind,
-): Device {
+): HomeseerDevice {
   const controls = known ?? []
   const parentRef = record.relationship === CHILD ? record.associatedRefs[0] : undefined
   // What it can do is read from its controls: without them nobody can say, and nobody may guess.
-  const capabilities = known === undefined ? [] : capabilitiesOf(record, known)
-  const { kind, reasons, evidence } = classify({ record, controls: known, capabilities, owner })
+  const capabilities = known === undefined ? [] : findDeviceCapabilities(record, known)
+  const { kind, reasons, evidence } = classifyDevice({ record, controls: known, capabilities, owner })
   return {
     ref: record.ref,
     name: record.name,
@@ -76,8 +76,8 @@ export function normaliseDevice(
     sensitivity: reasons,
     evidence,
     wrapper: isWrapper(record, controls, parentRef),
-    hidden: record.hidden || (record.misc & MISC.hidden) !== 0,
-    statusOnly: (record.misc & MISC.statusOnly) !== 0,
+    hidden: record.hidden || (record.misc & MISC_FLAGS.hidden) !== 0,
+    statusOnly: (record.misc & MISC_FLAGS.statusOnly) !== 0,
     userAccess: record.userAccess === '' ? 'Any' : record.userAccess,
     voiceCommand: record.voiceCommand,
     record,
@@ -86,5 +86,5 @@ export function normaliseDevice(
 
 function isWrapper(record: ReceivedDevice, controls: readonly ControlPair[], parentRef: number | undefined): boolean {
   if (/ (master|scene)\b/i.test(record.name)) return true
-  return record.relationship === ROOT && controls.length === 0 && parentRef === undefined
+  return record.relationship === ROOT_RELATIONSHIP && controls.length === 0 && parentRef === undefined
 }

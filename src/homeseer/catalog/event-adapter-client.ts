@@ -6,10 +6,10 @@
  * Does I/O (through the link).
  */
 import type { Clock } from '../../core/clock.ts'
-import { ulid } from '../../core/ids.ts'
+import { newUlid } from '../../core/ids.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { askAdapter } from '../wire/admin-adapter.ts'
-import { field, numberField } from '../wire/field.ts'
+import { recordField, recordNumber } from '../wire/field.ts'
 import type { JsonClient } from '../wire/json-client.ts'
 import { decodeDefinitions } from './event-definition.ts'
 import type { EventDefinitionSource, EventFileFault, EventFiles } from './event-file-store.ts'
@@ -36,14 +36,18 @@ export class EventAdapterClient implements EventDefinitionSource {
   async read(): Promise<Result<EventFiles, EventFileFault>> {
     const { json, clock, scriptPage, key, knownMembers } = this.#options
     if (this.#kept !== undefined && clock.monotonic() < this.#kept.untilMs) return ok(this.#kept.files)
-    const request = { id: ulid(), op: 'events.export', args: {}, atMs: clock.now() }
+    const request = { id: newUlid(), op: 'events.export', args: {}, atMs: clock.now() }
     const asked = await json.call(askAdapter(request, { page: scriptPage, key }))
     const code = asked.ok ? (asked.value.ok ? undefined : asked.value.code) : asked.fault.kind
     if (!asked.ok || !asked.value.ok) return fail({ kind: 'unreadable', path: 'adapter', code: code ?? 'refused' })
     const { data } = asked.value
-    const definitions = decodeDefinitions(field(data, 'events') ?? null, field(data, 'groups') ?? null, knownMembers)
+    const definitions = decodeDefinitions(
+      recordField(data, 'events') ?? null,
+      recordField(data, 'groups') ?? null,
+      knownMembers,
+    )
     if (!definitions.ok) return definitions
-    const modifiedMs = numberField(data, 'modifiedMs') ?? clock.now()
+    const modifiedMs = recordNumber(data, 'modifiedMs') ?? clock.now()
     const files = { ...definitions.value, eventsModifiedMs: modifiedMs, groupsModifiedMs: modifiedMs }
     this.#kept = { files, untilMs: clock.monotonic() + HOLDS_MS }
     return ok(files)

@@ -10,10 +10,10 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { booleanField, field, numberField, objectField, objectsField, textField } from '../wire/field.ts'
-import { keyedMembers, keyNumber, refField } from './event-key.ts'
-import { numbersIn, unknownMembers } from './event-member.ts'
-import { decodeTriggerGroups, triggerReach, type EventTrigger, type TriggerReach } from './event-trigger.ts'
+import { recordBoolean, recordField, recordNumber, recordObject, recordObjects, recordText } from '../wire/field.ts'
+import { listKeyedMembers, parseKeyNumber, readRefField } from './event-key.ts'
+import { collectNumbers, listUnknownMembers } from './event-member.ts'
+import { decodeTriggerGroups, readTriggerReach, type EventTrigger, type TriggerReach } from './event-trigger.ts'
 
 export interface DeviceAction {
   readonly deviceKey: string
@@ -109,10 +109,10 @@ function decodeGroups(groups: Json, ownerMembers: readonly string[]): ReadonlyMa
   const known = new Set([...GROUP_MEMBERS.split(' '), ...ownerMembers])
   const found = new Map<number, EventGroup>()
   for (const group of recordsOf(groups) ?? []) {
-    const ref = isJsonObject(group) ? numberField(group, 'Ref', 'ref', 'GroupID') : undefined
+    const ref = isJsonObject(group) ? recordNumber(group, 'Ref', 'ref', 'GroupID') : undefined
     if (ref === undefined || !isJsonObject(group)) continue
-    const name = textField(group, 'Group', 'GroupName', 'Name') ?? ''
-    found.set(ref, { name, unknown: unknownMembers(group, known) })
+    const name = recordText(group, 'Group', 'GroupName', 'Name') ?? ''
+    found.set(ref, { name, unknown: listUnknownMembers(group, known) })
   }
   return found
 }
@@ -138,31 +138,31 @@ function decodeDefinition(
   record: JsonObject,
   { groups, members }: { readonly groups: ReadonlyMap<number, EventGroup>; readonly members: KnownMembers },
 ): EventDefinition | undefined {
-  const id = numberField(record, 'evRef', 'Event_Ref')
+  const id = recordNumber(record, 'evRef', 'Event_Ref')
   if (id === undefined) return undefined
-  const groupRef = numberField(record, 'mvarGroupRef')
+  const groupRef = recordNumber(record, 'mvarGroupRef')
   const group = groupRef === undefined ? undefined : groups.get(groupRef)
   const triggerGroups = decodeTriggerGroups(record)
-  const blocks = (objectsField(record, 'ConditionalActions') ?? []).map(decodeBlock)
+  const blocks = (recordObjects(record, 'ConditionalActions') ?? []).map(decodeBlock)
   const actions = blocks.flatMap((block) => block.actions)
   return {
     id,
-    name: textField(record, 'Name') ?? '',
+    name: recordText(record, 'Name') ?? '',
     group: group?.name ?? '',
     groupRef,
-    type: textField(record, 'sType') ?? '',
-    lastTriggered: textField(record, 'Last_Trigger_Time'),
-    voiceTag: textField(record, 'Voice_Rec_Tag'),
+    type: recordText(record, 'sType') ?? '',
+    lastTriggered: recordText(record, 'Last_Trigger_Time'),
+    voiceTag: recordText(record, 'Voice_Rec_Tag'),
     triggerGroups,
     blocks,
     triggerRefs: distinct(triggerGroups.flat().map((trigger) => trigger.deviceRef)),
-    triggerReach: triggerReach(record),
+    triggerReach: readTriggerReach(record),
     actionRefs: distinct(actions.flatMap((action) => action.deviceActions.map((one) => one.ref))),
     mayRun: mayRun(record, members),
     unknown: [...unknownIn(record, members), ...(group?.unknown ?? [])],
     runsScript: actions.some((action) => action.script !== undefined || /script/i.test(action.type)),
-    security: booleanField(record, 'Flag_Security') ?? false,
-    enabled: booleanField(record, 'Flag_Enabled') ?? true,
+    security: recordBoolean(record, 'Flag_Security') ?? false,
+    enabled: recordBoolean(record, 'Flag_Enabled') ?? true,
     raw: record,
   }
 }
@@ -172,9 +172,9 @@ function decodeDefinition(
  * a device nor runs a script: no actions at all is something else than none that we can find.
  */
 function unknownIn(record: JsonObject, members: KnownMembers): readonly string[] {
-  const blocks = field(record, 'ConditionalActions')
+  const blocks = recordField(record, 'ConditionalActions')
   if (!Array.isArray(blocks)) return ['ConditionalActions']
-  const unknown = unknownMembers(record, members.record).filter((name) => !/^flag_?/i.test(name))
+  const unknown = listUnknownMembers(record, members.record).filter((name) => !/^flag_?/i.test(name))
   const inBlocks = (blocks as readonly Json[]).flatMap((block) =>
     isJsonObject(block) ? unknownInBlock(block, members) : ['ConditionalActions'],
   )
@@ -182,28 +182,30 @@ function unknownIn(record: JsonObject, members: KnownMembers): readonly string[]
 }
 
 function unknownInBlock(block: JsonObject, members: KnownMembers): readonly string[] {
-  const actions = objectField(block, 'mvarActions')
-  if (actions === undefined) return ['mvarActions', ...unknownMembers(block, members.block)]
-  const known = keyedMembers(actions)
+  const actions = recordObject(block, 'mvarActions')
+  if (actions === undefined) return ['mvarActions', ...listUnknownMembers(block, members.block)]
+  const known = listKeyedMembers(actions)
   const strange = Object.keys(actions).filter((name) => name !== '$type' && !known.some(([key]) => key === name))
   return [
-    ...unknownMembers(block, members.block),
+    ...listUnknownMembers(block, members.block),
     ...strange,
     ...known.flatMap(([, action]) => unknownInAction(action, members)),
   ]
 }
 
 function unknownInAction(action: JsonObject, members: KnownMembers): readonly string[] {
-  const type = textField(action, '$type') ?? ''
-  const devices = objectField(action, 'devices')
-  const sets = keyedMembers(devices)
-  const isStrange = sets.length === 0 && (textField(action, 'mvarScript') ?? '') === ''
-  const strangeKeys = Object.keys(devices ?? {}).filter((name) => name !== '$type' && keyNumber(name) === undefined)
+  const type = recordText(action, '$type') ?? ''
+  const devices = recordObject(action, 'devices')
+  const sets = listKeyedMembers(devices)
+  const isStrange = sets.length === 0 && (recordText(action, 'mvarScript') ?? '') === ''
+  const strangeKeys = Object.keys(devices ?? {}).filter(
+    (name) => name !== '$type' && parseKeyNumber(name) === undefined,
+  )
   return [
     ...(isStrange ? [type === '' ? 'action' : shortType(type)] : []),
-    ...unknownMembers(action, members.action),
+    ...listUnknownMembers(action, members.action),
     ...strangeKeys,
-    ...sets.flatMap(([, device]) => unknownMembers(device, members.device)),
+    ...sets.flatMap(([, device]) => listUnknownMembers(device, members.device)),
   ]
 }
 
@@ -214,44 +216,46 @@ function shortType(type: string): string {
 
 /** Where an action that is not understood holds the number of an event, it may run it. */
 function mayRun(record: JsonObject, members: KnownMembers): readonly number[] {
-  const actions = (objectsField(record, 'ConditionalActions') ?? []).flatMap((block) =>
-    keyedMembers(objectField(block, 'mvarActions')),
+  const actions = (recordObjects(record, 'ConditionalActions') ?? []).flatMap((block) =>
+    listKeyedMembers(recordObject(block, 'mvarActions')),
   )
   const numbers = actions
     .filter(([, action]) => unknownInAction(action, members).length > 0)
-    .flatMap(([, action]) => unknownMembers(action, members.action).flatMap((name) => [...numbersIn(action[name])]))
+    .flatMap(([, action]) =>
+      listUnknownMembers(action, members.action).flatMap((name) => [...collectNumbers(action[name])]),
+    )
   return distinct(numbers)
 }
 
 function decodeBlock(block: JsonObject): ActionBlock {
-  const conditions = field(block, 'mvarConditions')
+  const conditions = recordField(block, 'mvarConditions')
   return {
     conditions: Array.isArray(conditions) ? (conditions as readonly Json[]) : [],
-    actions: keyedMembers(objectField(block, 'mvarActions')).map(decodeAction),
+    actions: listKeyedMembers(recordObject(block, 'mvarActions')).map(decodeAction),
   }
 }
 
 function decodeAction([actionKey, action]: readonly [string, JsonObject]): EventAction {
   return {
     actionKey,
-    type: textField(action, '$type') ?? '',
-    delay: textField(action, 'delay'),
-    deviceActions: keyedMembers(objectField(action, 'devices')).map(([deviceKey, device]) => ({
+    type: recordText(action, '$type') ?? '',
+    delay: recordText(action, 'delay'),
+    deviceActions: listKeyedMembers(recordObject(action, 'devices')).map(([deviceKey, device]) => ({
       deviceKey,
-      ref: refField(device, 'dvRef') ?? keyNumber(deviceKey),
-      controlLabel: textField(device, 'ControlLabel'),
-      controlValue: numberField(device, 'ControlValue'),
+      ref: readRefField(device, 'dvRef') ?? parseKeyNumber(deviceKey),
+      controlLabel: recordText(device, 'ControlLabel'),
+      controlValue: recordNumber(device, 'ControlValue'),
     })),
-    script: textField(action, 'mvarScript'),
-    method: textField(action, 'mvarMethod'),
-    params: textField(action, 'mvarParams'),
+    script: recordText(action, 'mvarScript'),
+    method: recordText(action, 'mvarMethod'),
+    params: recordText(action, 'mvarParams'),
   }
 }
 
 /** A list, or an object around one; and objects that stand for lists, as .NET writes them. */
 function recordsOf(value: Json): readonly Json[] | undefined {
   if (Array.isArray(value)) return value as readonly Json[]
-  const inside = isJsonObject(value) ? field(value, 'Events', 'events', 'items', 'Groups', '$values') : undefined
+  const inside = isJsonObject(value) ? recordField(value, 'Events', 'events', 'items', 'Groups', '$values') : undefined
   return Array.isArray(inside) ? (inside as readonly Json[]) : undefined
 }
 

@@ -8,10 +8,10 @@
  */
 import { open, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { receivedJson, type Json } from '../../core/json.ts'
+import { parseReceivedJson, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { systemCode } from '../../core/thrown.ts'
-import { portable } from '../wire/field.ts'
+import { systemErrorCode } from '../../core/thrown.ts'
+import { toPortableJson } from '../wire/field.ts'
 import { decodeDefinitions, type DefinitionFault, type EventDefinition } from './event-definition.ts'
 
 export interface EventFilePaths {
@@ -104,10 +104,10 @@ async function readJson(path: string): Promise<Result<Json, EventFileFault>> {
   } catch (error) {
     return fail({ kind: 'unreadable', path, code: errorCode(error) })
   }
-  const value = receivedJson(text.replace(/^\uFEFF/, ''))
-  return value === undefined ? fail({ kind: 'not-json', path }) : ok(portable(value))
+  const value = parseReceivedJson(text.replace(/^\uFEFF/, ''))
+  return value === undefined ? fail({ kind: 'not-json', path }) : ok(toPortableJson(value))
 }
 
 function errorCode(error: unknown): string {
-  return systemCode(error) ?? 'unknown'
+  return systemErrorCode(error) ?? 'unknown'
 }

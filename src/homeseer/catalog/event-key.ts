@@ -4,20 +4,20 @@
  * Pure.
  */
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
-import { numberField } from '../wire/field.ts'
+import { recordNumber } from '../wire/field.ts'
 
 /** In the order of their numbers; `$type` and its like are not members. */
-export function keyedMembers(group: JsonObject | undefined): readonly (readonly [string, JsonObject])[] {
+export function listKeyedMembers(group: JsonObject | undefined): readonly (readonly [string, JsonObject])[] {
   return Object.entries(group ?? {})
-    .filter((entry): entry is [string, JsonObject] => keyNumber(entry[0]) !== undefined && isJsonObject(entry[1]))
-    .sort(([left], [right]) => (keyNumber(left) ?? 0) - (keyNumber(right) ?? 0))
+    .filter((entry): entry is [string, JsonObject] => parseKeyNumber(entry[0]) !== undefined && isJsonObject(entry[1]))
+    .sort(([left], [right]) => (parseKeyNumber(left) ?? 0) - (parseKeyNumber(right) ?? 0))
 }
 
-export function keyNumber(key: string): number | undefined {
+export function parseKeyNumber(key: string): number | undefined {
   return /^K\d{1,12}$/.test(key) ? Number(key.slice(1)) : undefined
 }
 
-export function refField(record: JsonObject, name: string): number | undefined {
-  const ref = numberField(record, name)
+export function readRefField(record: JsonObject, name: string): number | undefined {
+  const ref = recordNumber(record, name)
   return ref !== undefined && Number.isSafeInteger(ref) && ref > 0 ? ref : undefined
 }

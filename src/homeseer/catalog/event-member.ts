@@ -12,7 +12,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 const MARKS: ReadonlySet<string> = new Set(['$type', '$id', '$values'])
 
 /** Names of members that hold something and are not known here. */
-export function unknownMembers(record: JsonObject, known: ReadonlySet<string>): readonly string[] {
+export function listUnknownMembers(record: JsonObject, known: ReadonlySet<string>): readonly string[] {
   return Object.entries(record)
     .filter(([name, value]) => !known.has(name) && !MARKS.has(name) && !isEmpty(value))
     .map(([name]) => name)
@@ -26,15 +26,15 @@ function isEmpty(value: Json | undefined): boolean {
 }
 
 /** Whole numbers anywhere inside that could be the ref of a device or the id of an event. */
-export function numbersIn(value: Json | undefined, found: Set<number> = new Set()): ReadonlySet<number> {
+export function collectNumbers(value: Json | undefined, found: Set<number> = new Set()): ReadonlySet<number> {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) found.add(value)
   if (typeof value === 'string') for (const [digits] of value.matchAll(/\d{1,12}/g)) found.add(Number(digits))
-  if (Array.isArray(value)) for (const item of value as readonly Json[]) numbersIn(item, found)
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) collectNumbers(item, found)
   if (isJsonObject(value))
     for (const [name, member] of Object.entries(value)) {
       const key = /^K(\d{1,12})$/.exec(name)?.[1]
       if (key !== undefined) found.add(Number(key))
-      if (name !== '$type') numbersIn(member, found)
+      if (name !== '$type') collectNumbers(member, found)
     }
   return found
 }

@@ -7,9 +7,9 @@
  * Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import { booleanField, field, numberField, objectField, objectsField, textField } from '../wire/field.ts'
-import { keyedMembers, refField } from './event-key.ts'
-import { numbersIn, unknownMembers } from './event-member.ts'
+import { recordBoolean, recordField, recordNumber, recordObject, recordObjects, recordText } from '../wire/field.ts'
+import { listKeyedMembers, readRefField } from './event-key.ts'
+import { collectNumbers, listUnknownMembers } from './event-member.ts'
 
 export interface EventTrigger {
   readonly index: number
@@ -48,21 +48,21 @@ const KNOWN: ReadonlySet<string> = new Set([
 const CLOCK = /EvTrig_(TIME|DATE|DAY|DAYNIGHT|SUNRISE|SUNSET|RECURRING|MANUAL)\b/i
 
 export function decodeTriggerGroups(event: JsonObject): readonly (readonly EventTrigger[])[] {
-  return groupsIn(event).map(([, group]) => (objectsField(group, '$values') ?? []).map(decodeTrigger))
+  return groupsIn(event).map(([, group]) => (recordObjects(group, '$values') ?? []).map(decodeTrigger))
 }
 
-export function triggerReach(event: JsonObject): TriggerReach {
-  const triggers = field(event, 'Triggers')
+export function readTriggerReach(event: JsonObject): TriggerReach {
+  const triggers = recordField(event, 'Triggers')
   // An event without triggers is run by hand; triggers that we cannot find may be any.
   if (triggers === undefined || triggers === null) return { anyDevice: false, refs: [] }
   if (!isJsonObject(triggers)) return { anyDevice: true, refs: [] }
   const groups = groupsIn(event)
-  const members = Object.keys(objectField(triggers, 'TrigGroups') ?? {}).filter((name) => name !== '$type')
+  const members = Object.keys(recordObject(triggers, 'TrigGroups') ?? {}).filter((name) => name !== '$type')
   const isFound =
-    unknownMembers(triggers, new Set(['TrigGroups'])).length === 0 &&
+    listUnknownMembers(triggers, new Set(['TrigGroups'])).length === 0 &&
     groups.length === members.length &&
     groups.every(([, group]) => isGroup(group))
-  const reaches = groups.flatMap(([, group]) => (objectsField(group, '$values') ?? []).map(reachOf))
+  const reaches = groups.flatMap(([, group]) => (recordObjects(group, '$values') ?? []).map(reachOf))
   return {
     anyDevice: !isFound || reaches.some(({ anyDevice }) => anyDevice),
     refs: [...new Set(reaches.flatMap(({ refs }) => refs))].sort((left, right) => left - right),
@@ -70,44 +70,44 @@ export function triggerReach(event: JsonObject): TriggerReach {
 }
 
 function groupsIn(event: JsonObject): readonly (readonly [string, JsonObject])[] {
-  return keyedMembers(objectField(objectField(event, 'Triggers') ?? {}, 'TrigGroups'))
+  return listKeyedMembers(recordObject(recordObject(event, 'Triggers') ?? {}, 'TrigGroups'))
 }
 
 /** All of its triggers are objects, and it holds nothing beside them. */
 function isGroup(group: JsonObject): boolean {
-  const values = field(group, '$values')
+  const values = recordField(group, '$values')
   return (
     Array.isArray(values) &&
     (values as readonly Json[]).every(isJsonObject) &&
-    unknownMembers(group, new Set()).length === 0
+    listUnknownMembers(group, new Set()).length === 0
   )
 }
 
 function reachOf(trigger: JsonObject): TriggerReach {
-  const ref = refField(trigger, 'ev_trig_dvRef')
-  if (booleanField(trigger, 'AnyDevice') === true) return { anyDevice: true, refs: [] }
-  if (ref === undefined) return { anyDevice: !CLOCK.test(textField(trigger, '$type') ?? ''), refs: [] }
+  const ref = readRefField(trigger, 'ev_trig_dvRef')
+  if (recordBoolean(trigger, 'AnyDevice') === true) return { anyDevice: true, refs: [] }
+  if (ref === undefined) return { anyDevice: !CLOCK.test(recordText(trigger, '$type') ?? ''), refs: [] }
   // What else it holds may name further devices.
-  const more = unknownMembers(trigger, KNOWN).flatMap((name) => [...numbersIn(trigger[name])])
+  const more = listUnknownMembers(trigger, KNOWN).flatMap((name) => [...collectNumbers(trigger[name])])
   return { anyDevice: false, refs: [ref, ...more] }
 }
 
 function decodeTrigger(trigger: JsonObject, index: number): EventTrigger {
   return {
     index,
-    type: textField(trigger, '$type') ?? '',
-    deviceRef: refField(trigger, 'ev_trig_dvRef'),
-    triggerSubType: numberField(trigger, 'TriggerSubType'),
-    operationSelected: booleanField(trigger, 'mvarOperationSelected'),
-    anyDevice: booleanField(trigger, 'AnyDevice'),
-    anyValue: booleanField(trigger, 'AnyValue'),
-    condition: booleanField(trigger, 'Condition'),
+    type: recordText(trigger, '$type') ?? '',
+    deviceRef: readRefField(trigger, 'ev_trig_dvRef'),
+    triggerSubType: recordNumber(trigger, 'TriggerSubType'),
+    operationSelected: recordBoolean(trigger, 'mvarOperationSelected'),
+    anyDevice: recordBoolean(trigger, 'AnyDevice'),
+    anyValue: recordBoolean(trigger, 'AnyValue'),
+    condition: recordBoolean(trigger, 'Condition'),
     valueStart: setNumber(trigger, 'mvarValue_or_Start'),
     valueEnd: setNumber(trigger, 'ValEnd_Spec'),
   }
 }
 
 function setNumber(record: JsonObject, name: string): number | undefined {
-  const value = numberField(record, name)
+  const value = recordNumber(record, name)
   return value !== undefined && Math.abs(value - UNSET_END) > 0.001 ? value : undefined
 }

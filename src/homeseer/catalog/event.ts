@@ -21,7 +21,7 @@ export function findEvents(
  * A number for each event, by which lists are ordered and paged: its id or, for the events of older HomeSeers, which
  * have none, a place below zero. No two are equal, so no page hides one.
  */
-export function eventNumbers(events: readonly ReceivedEvent[]): ReadonlyMap<ReceivedEvent, number> {
+export function numberEvents(events: readonly ReceivedEvent[]): ReadonlyMap<ReceivedEvent, number> {
   const nameless = events.filter(({ id }) => id === undefined)
   const places = new Map(nameless.map((event, at) => [event, at - nameless.length] as const))
   return new Map(events.map((event) => [event, event.id ?? places.get(event) ?? 0]))

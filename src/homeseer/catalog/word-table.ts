@@ -7,11 +7,11 @@
  *
  * Pure: data.
  */
-import { wordTable } from './word.ts'
+import { createWordTable } from './word.ts'
 
 // Names of devices.
 
-export const LOCK_NAMES = wordTable(
+export const LOCK_NAMES = createWordTable(
   'lock locks unlock deadbolt bolt latch strike doorlock smartlock padlock',
   'schloss *schloss riegel türöffner tueroeffner turoffner schließer',
   'serrure serrures verrou gâche',
@@ -25,7 +25,7 @@ export const LOCK_NAMES = wordTable(
   'lukko *lukko',
 )
 
-export const DOOR_NAMES = wordTable(
+export const DOOR_NAMES = createWordTable(
   'door doors doorway entrance opener hatch',
   'tür tur tuer türe tuere haustur *=tür *=türe *tuer *tuere',
   'porte portes portillon',
@@ -40,7 +40,7 @@ export const DOOR_NAMES = wordTable(
   'ovi *ovi ovet',
 )
 
-export const GATE_NAMES = wordTable(
+export const GATE_NAMES = createWordTable(
   'gate gates barrier bollard garagedoor turnstile',
   'tor tore hoftor gartentor garagentor einfahrtstor rolltor schiebetor sektionaltor schranke pforte',
   'portail portails barrière',
@@ -56,7 +56,7 @@ export const GATE_NAMES = wordTable(
   'portti *portti',
 )
 
-export const GARAGE_NAMES = wordTable(
+export const GARAGE_NAMES = createWordTable(
   'garage garages carport *garage',
   'garagen',
   'garaje',
@@ -68,7 +68,7 @@ export const GARAGE_NAMES = wordTable(
   'autotalli*',
 )
 
-export const ALARM_NAMES = wordTable(
+export const ALARM_NAMES = createWordTable(
   'alarm alarms alarm* burglar intrusion intruder panic partition disarm disarmed arm armed arming keypad',
   'einbruch sabotage scharf unscharf *alarm',
   'alarme intrusion',
@@ -84,7 +84,7 @@ export const ALARM_NAMES = wordTable(
   'hälytys hälytin murto',
 )
 
-export const SIREN_NAMES = wordTable(
+export const SIREN_NAMES = createWordTable(
   'siren sirens',
   'sirene *sirene',
   'sirène',
@@ -95,7 +95,7 @@ export const SIREN_NAMES = wordTable(
 )
 
 /** Guards the house, unless it is the lamp that does. */
-export const SECURITY_NAMES = wordTable(
+export const SECURITY_NAMES = createWordTable(
   'security',
   'sicherheit',
   'sécurité',
@@ -112,7 +112,7 @@ export const SECURITY_NAMES = wordTable(
 )
 
 /** What stands at a door or in a garage without opening it. */
-export const HARMLESS_NAMES = wordTable(
+export const HARMLESS_NAMES = createWordTable(
   'bell doorbell light lights lamp lamps led bulb lantern sconce spotlight floodlight outlet plug socket heater heating radiator fan freezer fridge charger speaker radio',
   'licht lampe lampen leuchte klingel steckdose heizung ventilator kühlschrank *licht *lampe *leuchte *klingel',
   'lumière lumières lampe éclairage sonnette prise radiateur chauffage',
@@ -128,7 +128,7 @@ export const HARMLESS_NAMES = wordTable(
   'valo *valo lamppu ovikello pistorasia',
 )
 
-export const LIGHT_NAMES = wordTable(
+export const LIGHT_NAMES = createWordTable(
   'light lights lamp lamps led leds bulb lantern sconce chandelier spotlight spots floodlight downlight downlights lighting',
   'licht lichter lampe lampen leuchte leuchten strahler beleuchtung *licht *lampe *lampen *leuchte *leuchten',
   'lumière lumières éclairage lampes',
@@ -143,7 +143,7 @@ export const LIGHT_NAMES = wordTable(
   'valo valot *valo lamppu',
 )
 
-export const BLIND_NAMES = wordTable(
+export const BLIND_NAMES = createWordTable(
   'blind blinds shade shades shutter shutters curtain curtains drape drapes awning awnings covering coverings roller',
   'jalousie jalousien rollo rollos rollladen rolladen rollläden raffstore markise vorhang vorhänge *rollo *jalousie *rollladen *rolladen *vorhang',
   'volet volets store stores rideau rideaux',
@@ -158,7 +158,7 @@ export const BLIND_NAMES = wordTable(
   'verho verhot kaihdin kaihtimet',
 )
 
-export const WINDOW_NAMES = wordTable(
+export const WINDOW_NAMES = createWordTable(
   'window windows skylight',
   'fenster *fenster dachfenster',
   'fenêtre fenêtres',
@@ -173,7 +173,7 @@ export const WINDOW_NAMES = wordTable(
   'ikkuna ikkunat',
 )
 
-export const VALVE_NAMES = wordTable(
+export const VALVE_NAMES = createWordTable(
   'valve valves sprinkler irrigation watering vent damper',
   'ventil *ventil bewässerung',
   'vanne électrovanne arrosage',
@@ -190,7 +190,7 @@ export const VALVE_NAMES = wordTable(
 )
 
 /** The water of the whole house, and gas. */
-export const MAIN_SUPPLY_NAMES = wordTable(
+export const MAIN_SUPPLY_NAMES = createWordTable(
   'gas shutoff mains main',
   'gas* haupthahn hauptventil hauptwasser*',
   'gaz principale',
@@ -206,7 +206,7 @@ export const MAIN_SUPPLY_NAMES = wordTable(
   'pääventtiili',
 )
 
-export const HEATER_NAMES = wordTable(
+export const HEATER_NAMES = createWordTable(
   'heater heating radiator boiler furnace',
   'heizung heizkörper kessel *heizung',
   'chauffage radiateur chaudière',
@@ -222,9 +222,15 @@ export const HEATER_NAMES = wordTable(
   'lämmitys lämmitin',
 )
 
-export const FAN_NAMES = wordTable('fan fans', 'ventilator lüfter lüftung', 'ventilateur', 'ventilador', 'ventilatore')
+export const FAN_NAMES = createWordTable(
+  'fan fans',
+  'ventilator lüfter lüftung',
+  'ventilateur',
+  'ventilador',
+  'ventilatore',
+)
 
-export const OUTLET_NAMES = wordTable(
+export const OUTLET_NAMES = createWordTable(
   'outlet plug socket receptacle',
   'steckdose *steckdose stecker',
   'prise',
@@ -240,11 +246,15 @@ export const OUTLET_NAMES = wordTable(
 )
 
 /** A relay that stands beside a garage door may well be what moves it. */
-export const RELAY_NAMES = wordTable('relay opener contact button trigger pulse', 'relais taster impuls aktor', 'relé')
+export const RELAY_NAMES = createWordTable(
+  'relay opener contact button trigger pulse',
+  'relais taster impuls aktor',
+  'relé',
+)
 
 // What is written on buttons.
 
-export const UNLOCK_LABELS = wordTable(
+export const UNLOCK_LABELS = createWordTable(
   'unlock unlocked unsecure unsecured lock locked secure secured',
   'entriegeln entriegelt verriegeln verriegelt aufsperren zusperren aufschließen abschließen sperren entsperren versperren',
   'déverrouiller déverrouillé verrouiller verrouillé déverrouillage verrouillage',
@@ -260,7 +270,7 @@ export const UNLOCK_LABELS = wordTable(
   'lukitse lukittu avaalukko',
 )
 
-export const ARM_LABELS = wordTable(
+export const ARM_LABELS = createWordTable(
   'arm armed arming disarm disarmed disarming',
   'scharf unscharf scharfschalten unscharfschalten',
   'armer désarmer armé désarmé',
@@ -275,7 +285,7 @@ export const ARM_LABELS = wordTable(
   'viritä virity*',
 )
 
-export const OPEN_LABELS = wordTable(
+export const OPEN_LABELS = createWordTable(
   'open opened opening close closed closing shut',
   'öffnen oeffnen auf geöffnet offen schließen schliessen zu geschlossen',
   'ouvrir ouvert ouverte fermer fermé fermée',
@@ -291,7 +301,7 @@ export const OPEN_LABELS = wordTable(
   'avaa auki sulje kiinni suljettu',
 )
 
-export const SWITCH_LABELS = wordTable(
+export const SWITCH_LABELS = createWordTable(
   'on off',
   'an aus ein',
   'allumer éteindre allumé éteint',
@@ -308,7 +318,7 @@ export const SWITCH_LABELS = wordTable(
 )
 
 /** Two of these on one device are what alarms and thermostats follow. */
-export const MODE_LABELS = wordTable(
+export const MODE_LABELS = createWordTable(
   'home away vacation stay night holiday',
   'zuhause abwesend anwesend urlaub nacht',
   'présent absent vacances nuit maison',
@@ -323,7 +333,7 @@ export const MODE_LABELS = wordTable(
   'doma pryč dovolená',
   'kotona poissa loma yö',
 )
-export const MODE_NAMES = wordTable(
+export const MODE_NAMES = createWordTable(
   'mode modes',
   'modus betriebsart anwesenheit',
   'mode présence',
@@ -336,7 +346,7 @@ export const MODE_NAMES = wordTable(
   'režim',
   'tila',
 )
-export const HOUSE_NAMES = wordTable(
+export const HOUSE_NAMES = createWordTable(
   'house home away occupancy presence security guard',
   'haus zuhause',
   'maison',
@@ -349,12 +359,12 @@ export const HOUSE_NAMES = wordTable(
 )
 
 /** Plug-ins of locks, garage doors and alarms: whatever they let be told is one of these. */
-export const SECURITY_PLUG_INS = wordTable(
+export const SECURITY_PLUG_INS = createWordTable(
   'myq liftmaster chamberlain gogogate tailwind august schlage yale kwikset nuki tedee danalock lockitron',
   'dsc elk elkm m1g3 ultram1g3 ademco vista envisalink blink ring simplisafe abode concord paradox risco texecom visonic caddx interlogix networx',
 )
 
 /** Words of type strings: HomeSeer's own names of Z-Wave command classes. */
-export const LOCK_TYPES = wordTable('lock')
-export const BARRIER_TYPES = wordTable('barrier garage gate')
-export const SOUND_TYPES = wordTable('siren sound')
+export const LOCK_TYPES = createWordTable('lock')
+export const BARRIER_TYPES = createWordTable('barrier garage gate')
+export const SOUND_TYPES = createWordTable('siren sound')

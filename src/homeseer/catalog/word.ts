@@ -16,7 +16,7 @@ export interface WordSet {
   readonly marked: ReadonlySet<string>
 }
 
-export function wordsOf(...texts: readonly string[]): WordSet {
+export function readWordSet(...texts: readonly string[]): WordSet {
   const spaced = texts
     .join(' ')
     // `FrontDoorLock`, `garageDoor` and `Gate2` are several words to a person.
@@ -49,7 +49,7 @@ export interface WordTable {
 }
 
 /** One line of words per language. */
-export function wordTable(...lines: readonly string[]): WordTable {
+export function createWordTable(...lines: readonly string[]): WordTable {
   const words = lines.flatMap((line) => line.split(' ')).filter((word) => word !== '')
   const withMark = (mark: string) =>
     words.filter((word) => word.startsWith(mark)).map((word) => word.slice(mark.length))
@@ -63,7 +63,7 @@ export function wordTable(...lines: readonly string[]): WordTable {
 }
 
 /** The word that is in the table, as a person would find it in the name. */
-export function wordIn({ plain, marked }: WordSet, table: WordTable): string | undefined {
+export function findWordIn({ plain, marked }: WordSet, table: WordTable): string | undefined {
   for (const word of plain)
     if (
       table.exact.has(word) ||
@@ -77,5 +77,5 @@ export function wordIn({ plain, marked }: WordSet, table: WordTable): string | u
 }
 
 export function hasWord(words: WordSet, table: WordTable): boolean {
-  return wordIn(words, table) !== undefined
+  return findWordIn(words, table) !== undefined
 }

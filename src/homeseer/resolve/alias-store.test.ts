@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { LOG_TABLE, tableLog } from '../../../test/table-log.ts'
 import { systemClock } from '../../core/clock.ts'
 import { Database } from '../../core/database-store.ts'
-import { configuredAliases, provenanceOf, type Alias } from './alias.ts'
+import { readConfiguredAliases, toProvenance, type Alias } from './alias.ts'
 import { AliasStore } from './alias-store.ts'
 
 const open = () => new Database({ path: ':memory:', migrations: [LOG_TABLE] })
@@ -76,7 +76,7 @@ describe('configured aliases', () => {
       lamp: ['x'],
       'device:1': 'x',
     }
-    expect(configuredAliases(file)).toEqual({
+    expect(readConfiguredAliases(file)).toEqual({
       aliases: [
         { kind: 'device', id: 412, text: 'reading lamp', origin: 'configuration' },
         { kind: 'event', id: 31, text: 'film', origin: 'configuration' },
@@ -89,7 +89,7 @@ describe('configured aliases', () => {
   })
 
   it('have the provenance of the contract', () => {
-    expect(['configuration', 'confirmed', 'name'].map((origin) => provenanceOf(origin as Alias['origin']))).toEqual([
+    expect(['configuration', 'confirmed', 'name'].map((origin) => toProvenance(origin as Alias['origin']))).toEqual([
       'config',
       'learned',
       'learned',

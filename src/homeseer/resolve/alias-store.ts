@@ -7,14 +7,14 @@
  */
 import type { Database } from '../../core/database-store.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { wordsOf } from '../../ledger/state-log.ts'
+import { readEntryWords } from '../../ledger/state-log.ts'
 import type { StateLog } from '../../ledger/state-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
 import type { HomeseerState } from '../homeseer-state.ts'
 import type { Alias, AliasKind } from './alias.ts'
-import { skeleton, strictKey } from './normalise.ts'
+import { nameSkeleton, strictKey } from './normalise.ts'
 
-export interface Confirmation {
+export interface AliasConfirmation {
   readonly kind: AliasKind
   readonly id: number
   readonly text: string
@@ -66,14 +66,14 @@ export class AliasStore {
   }
 
   /** `others` are the aliases in force, names included; a newer confirmation of the same words replaces the older. */
-  async learn(confirmation: Confirmation, others: readonly Alias[]): Promise<Result<void, LearnFault>> {
+  async learn(confirmation: AliasConfirmation, others: readonly Alias[]): Promise<Result<void, LearnFault>> {
     const { kind, id, text, confirmedBy, shared = false } = confirmation
     const key = strictKey(text)
     if (key === '' || text.length > MAX_LENGTH) return fail({ kind: 'not-a-name' })
-    const looks = skeleton(text)
+    const looks = nameSkeleton(text)
     const taken = others.filter(
       (other) =>
-        other.kind === kind && other.id !== id && other.origin !== 'confirmed' && skeleton(other.text) === looks,
+        other.kind === kind && other.id !== id && other.origin !== 'confirmed' && nameSkeleton(other.text) === looks,
     )
     if (taken.length > 0) return fail({ kind: 'taken', byIds: [...new Set(taken.map((other) => other.id))] })
     if (this.#state.aliases.size >= MAX_LEARNED) return fail({ kind: 'full' })
@@ -108,7 +108,7 @@ export class AliasStore {
     const { aliases } = this.#state
     const keyed = [...aliases.values()]
       .flatMap(({ kind, id, by, shared, seq }): KeyedAlias[] => {
-        const text = wordsOf(this.#log, seq)?.['text']
+        const text = readEntryWords(this.#log, seq)?.['text']
         if (typeof text !== 'string') return []
         const owner = shared ? {} : { owner: by }
         return [{ kind, id, text, origin: 'confirmed', ...owner, key: strictKey(text), by, seq }]

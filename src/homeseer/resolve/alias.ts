@@ -7,7 +7,7 @@
  *
  * Pure.
  */
-import type { Device } from '../catalog/device.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 
@@ -24,11 +24,11 @@ export interface Alias {
 }
 
 /** The contract knows two provenances; what a person confirmed was learned. */
-export function provenanceOf(origin: AliasOrigin): 'config' | 'learned' {
+export function toProvenance(origin: AliasOrigin): 'config' | 'learned' {
   return origin === 'configuration' ? 'config' : 'learned'
 }
 
-export function deviceAliases(device: Device): readonly Alias[] {
+export function deviceAliases(device: HomeseerDevice): readonly Alias[] {
   const { ref, name, location, location2, voiceCommand } = device
   const places = [[], [location], [location2], [location, location2]]
   const called = places.filter((place) => place.every((part) => part !== '')).map((place) => [...place, name].join(' '))
@@ -55,7 +55,7 @@ const KEY = /^(device|event|camera)\s*[:/#|]\s*(\d{1,15})$/i
 /**
  * The owner's file: `{"device:412": ["reading lamp"], "event/31": […]}`. What cannot be read is reported, not dropped.
  */
-export function configuredAliases(file: Readonly<Record<string, unknown>>): {
+export function readConfiguredAliases(file: Readonly<Record<string, unknown>>): {
   readonly aliases: readonly Alias[]
   readonly faults: readonly AliasFileFault[]
 } {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { conceptsOf } from './concept.ts'
+import { findConcepts } from './concept.ts'
 
 describe('concepts', () => {
   it.each([
@@ -15,6 +15,6 @@ describe('concepts', () => {
     ['Rollläden im Erdgeschoss', ['blind', 'ground', 'floor']],
     ['temperature sensor 12', ['temperature', 'sensor', '12']],
   ])('of %s are %j', (text, concepts) => {
-    expect(conceptsOf(text)).toEqual(concepts)
+    expect(findConcepts(text)).toEqual(concepts)
   })
 })

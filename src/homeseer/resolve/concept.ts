@@ -7,7 +7,7 @@
  *
  * Pure.
  */
-import { normalise } from './normalise.ts'
+import { normaliseName } from './normalise.ts'
 
 /** One concept per line: what it is called here, then every word for it. Several names are several concepts. */
 const LINES = [
@@ -74,13 +74,13 @@ const LITTLE = new Set(
     'bitte schalte schalt schalten mach mache machen stelle stell stellen setze fahre fahr dimme dimm aktiviere starte öffne öffnen offen schließe schließen geschlossen sperre auf zu an aus ein hoch runter den die das der dem des ein eine einen einem im in am ist sind welche welcher welches was wie wo wann warum alle alles jede jeder jedes noch mal mir uns prozent grad und oder von vom zum zur zeig zeige gibt es brennt brennen',
   ]
     .flatMap((line) => line.split(' '))
-    .map(normalise),
+    .map(normaliseName),
 )
 
 const CONCEPTS = new Map(
   LINES.flatMap((line) => {
     const [name = '', words = ''] = line.split(': ')
-    return words.split(' ').map((word) => [normalise(word), name.split(' ')] as const)
+    return words.split(' ').map((word) => [normaliseName(word), name.split(' ')] as const)
   }),
 )
 
@@ -94,8 +94,8 @@ const known = new Map<string, readonly string[]>()
 const MAX_KNOWN = 20_000
 
 /** What a text is about, each concept once; words that mean nothing here stand for themselves. */
-export function conceptsOf(text: string): readonly string[] {
-  const words = normalise(text).split(' ')
+export function findConcepts(text: string): readonly string[] {
+  const words = normaliseName(text).split(' ')
   return [...new Set(words.filter((word) => word !== '' && !LITTLE.has(word)).flatMap(conceptsOfWord))]
 }
 

@@ -9,8 +9,8 @@
  * Pure.
  */
 import type { Alias } from './alias.ts'
-import { conceptsOf } from './concept.ts'
-import { normalise, skeleton, strictKey, tokensOf } from './normalise.ts'
+import { findConcepts } from './concept.ts'
+import { normaliseName, nameSkeleton, strictKey, splitTokens } from './normalise.ts'
 
 export interface NameIndex {
   readonly aliases: readonly Alias[]
@@ -38,7 +38,7 @@ const MAX_ALIAS = 500
 export function buildIndex(given: readonly Alias[]): NameIndex {
   const named = given
     .filter((alias) => alias.text.length <= MAX_ALIAS)
-    .map((alias) => ({ alias, normal: normalise(alias.text) }))
+    .map((alias) => ({ alias, normal: normaliseName(alias.text) }))
     .filter(({ normal }) => normal !== '')
   const aliases = named.map(({ alias }) => alias)
   const normals = named.map(({ normal }) => normal)
@@ -49,10 +49,10 @@ export function buildIndex(given: readonly Alias[]): NameIndex {
   const starts = new Int32Array(aliases.length)
   let at = BREAK.length
   for (const [position, normal] of normals.entries()) {
-    const tokens = tokensOf(normal)
+    const tokens = splitTokens(normal)
     wordCounts[position] = Math.min(255, tokens.length)
     for (const token of tokens) add(words, token, position)
-    const meant = conceptsOf(normal)
+    const meant = findConcepts(normal)
     conceptCounts[position] = Math.min(255, meant.length)
     for (const concept of meant) add(concepts, concept, position)
     starts[position] = at
@@ -71,7 +71,7 @@ export function buildIndex(given: readonly Alias[]): NameIndex {
     conceptCounts,
     byStrict: grouped(aliases.map((alias) => strictKey(alias.text))),
     byNormal: grouped(normals),
-    bySkeleton: grouped(aliases.map((alias) => skeleton(alias.text))),
+    bySkeleton: grouped(aliases.map((alias) => nameSkeleton(alias.text))),
     joined: `${BREAK}${normals.join(BREAK)}${BREAK}`,
     starts,
   }

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Alias } from './alias.ts'
 import { buildIndex } from './name-index.ts'
 import { searchNames } from './name-search.ts'
-import { normalise, tokensOf } from './normalise.ts'
-import { confidenceOf, overlapScore } from './score.ts'
+import { normaliseName, splitTokens } from './normalise.ts'
+import { toConfidence, overlapScore } from './score.ts'
 
 const alias = (id: number, text: string, origin: Alias['origin'] = 'name'): Alias => ({
   kind: 'device',
@@ -24,9 +24,9 @@ function search(query: string, ...aliases: readonly Alias[]) {
 
 /** The rules as one would write them without an index. */
 function plainScore(query: string, text: string): number {
-  const [q, a] = [normalise(query), normalise(text)]
+  const [q, a] = [normaliseName(query), normaliseName(text)]
   if (q === '' || a === '') return 0
-  const [qTokens, aTokens] = [tokensOf(q), tokensOf(a)]
+  const [qTokens, aTokens] = [splitTokens(q), splitTokens(a)]
   const shared = qTokens.filter((token) => aTokens.includes(token)).length
   const scores = [overlapScore(shared, qTokens.length, aTokens.length)]
   if (a === q) scores.push(1)
@@ -45,7 +45,7 @@ describe('name search', () => {
     expect(search('kitchen lamps', lamp)).toMatchObject([{ score: 0.8 }])
     expect(search('lamp of zeus', lamp)).toMatchObject([{ score: 0.625 }])
     expect(search('zeus', lamp)).toEqual([])
-    expect([0.9, 0.72, 0.71].map(confidenceOf)).toEqual(['high', 'medium', 'low'])
+    expect([0.9, 0.72, 0.71].map(toConfidence)).toEqual(['high', 'medium', 'low'])
   })
 
   it('agrees with the rules written out, on any names', () => {

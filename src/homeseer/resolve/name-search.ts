@@ -7,13 +7,13 @@
  * Pure.
  */
 import type { Alias } from './alias.ts'
-import { conceptsOf } from './concept.ts'
+import { findConcepts } from './concept.ts'
 import { withoutFiller, withoutOuterFiller } from './filler.ts'
 import type { NameIndex } from './name-index.ts'
-import { differsInAccents, normalise, skeleton, strictKey, tokensOf } from './normalise.ts'
+import { differsInAccents, normaliseName, nameSkeleton, strictKey, splitTokens } from './normalise.ts'
 import { BEGINS_WITH_QUERY, CONTAINS_QUERY, finalScore, overlapScore, QUERY_BEGINS_WITH } from './score.ts'
 
-export interface Hit {
+export interface NameHit {
   readonly id: number
   readonly score: number
   /** Only the very name is exact: see `strictKey`. */
@@ -34,15 +34,15 @@ const LOOK_ALIKE_CAP = 0.89
 const CONCEPT_CAP = 0.88
 
 /** The best hit of each target, best first: score, then what the owner wrote, then the lower id. */
-export function searchNames(index: NameIndex, query: string): readonly Hit[] {
+export function searchNames(index: NameIndex, query: string): readonly NameHit[] {
   const asked = query.slice(0, MAX_QUERY)
-  const full = normalise(asked)
+  const full = normaliseName(asked)
   const scores = new Float64Array(index.aliases.length)
   scoreInto(scores, index, full)
   const bare = withoutFiller(full)
   if (bare !== undefined) scoreInto(scores, index, bare)
   scoreConcepts(scores, index, asked)
-  const looks = skeleton(asked)
+  const looks = nameSkeleton(asked)
   const guesses = new Float64Array(index.aliases.length)
   if (looks !== full) scoreInto(guesses, index, looks)
   for (const position of index.bySkeleton.get(looks) ?? []) guesses[position] = 1
@@ -114,7 +114,7 @@ function hitAt(
   index: NameIndex,
   position: number,
   { score, exact, lookAlike }: { readonly score: number; readonly exact: boolean; readonly lookAlike: boolean },
-): Hit {
+): NameHit {
   const alias = index.aliases[position]
   const normalizedAlias = index.normals[position]
   if (alias === undefined || normalizedAlias === undefined) throw new RangeError(`no alias at ${position}`)
@@ -160,7 +160,7 @@ function scoreInto(scores: Float64Array, index: NameIndex, query: string): void 
 }
 
 function scoreWords(index: NameIndex, query: string, raise: (position: number, score: number) => void): void {
-  const tokens = tokensOf(query)
+  const tokens = splitTokens(query)
   const shared = new Uint8Array(index.aliases.length)
   const touched: number[] = []
   for (const token of tokens)
@@ -173,7 +173,7 @@ function scoreWords(index: NameIndex, query: string, raise: (position: number, s
 }
 
 function scoreConcepts(scores: Float64Array, index: NameIndex, asked: string): void {
-  const wanted = conceptsOf(asked)
+  const wanted = findConcepts(asked)
   const shared = new Uint8Array(index.aliases.length)
   const touched: number[] = []
   for (const concept of wanted)

@@ -1,20 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { withoutFiller } from './filler.ts'
-import { normalise, skeleton, strictKey, tokensOf } from './normalise.ts'
+import { normaliseName, nameSkeleton, strictKey, splitTokens } from './normalise.ts'
 
 describe('normalise', () => {
   it('folds case, accents, compatibility forms and punctuation', () => {
-    expect(normalise('  Küchentheke, LINKS ')).toBe('kuchentheke links')
-    expect(normalise('Ｆｒｏｎｔ　Ｄｏｏｒ')).toBe('front door')
-    expect(normalise('A/C № 2')).toBe('a c no 2')
-    expect(tokensOf(normalise('lamp lamp hall'))).toEqual(['lamp', 'hall'])
+    expect(normaliseName('  Küchentheke, LINKS ')).toBe('kuchentheke links')
+    expect(normaliseName('Ｆｒｏｎｔ　Ｄｏｏｒ')).toBe('front door')
+    expect(normaliseName('A/C № 2')).toBe('a c no 2')
+    expect(splitTokens(normaliseName('lamp lamp hall'))).toEqual(['lamp', 'hall'])
   })
 
   it('has one result, however often it is applied', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(normalise(normalise(text))).toBe(normalise(text))
+        expect(normaliseName(normaliseName(text))).toBe(normaliseName(text))
       }),
     )
   })
@@ -22,7 +22,7 @@ describe('normalise', () => {
   it('treats plain letters in the fast way as in the slow one', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii' }), (text) => {
-        expect(normalise(text)).toBe(normalise(`${text}\u00a0`))
+        expect(normaliseName(text)).toBe(normaliseName(`${text}\u00a0`))
       }),
     )
   })
@@ -46,8 +46,8 @@ describe('strict key', () => {
 describe('skeleton', () => {
   it('is the same for names that look the same', () => {
     for (const other of ['Frоnt Door', 'Ｆront Door', 'Fr\u200bont Door', 'Frοnt Dооr', 'FRONT DOOR'])
-      expect(skeleton(other)).toBe('front door')
-    expect(skeleton('Front Floor')).not.toBe('front door')
+      expect(nameSkeleton(other)).toBe('front door')
+    expect(nameSkeleton('Front Floor')).not.toBe('front door')
   })
 })
 

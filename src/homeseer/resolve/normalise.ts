@@ -18,7 +18,7 @@ export function strictKey(text: string): string {
     .trim()
 }
 
-export function normalise(text: string): string {
+export function normaliseName(text: string): string {
   // Most names are plain, and the plain way is ten times faster.
   if (isAscii(text))
     return text
@@ -34,20 +34,20 @@ export function normalise(text: string): string {
 }
 
 /** Invisible characters are dropped here; in the other forms they separate. */
-export function skeleton(text: string): string {
-  if (isAscii(text)) return normalise(text)
+export function nameSkeleton(text: string): string {
+  if (isAscii(text)) return normaliseName(text)
   const plain = text
     .normalize('NFKC')
     .replaceAll(/\p{Cf}+/gu, '')
     .toLowerCase()
-  return normalise(plain.replaceAll(/\P{ASCII}/gu, (letter) => LOOKS_LIKE.get(letter) ?? letter))
+  return normaliseName(plain.replaceAll(/\P{ASCII}/gu, (letter) => LOOKS_LIKE.get(letter) ?? letter))
 }
 
 function isAscii(text: string): boolean {
   return !/[^\x20-\x7e]/.test(text)
 }
 
-export function tokensOf(normal: string): readonly string[] {
+export function splitTokens(normal: string): readonly string[] {
   return normal === '' ? [] : [...new Set(normal.split(' '))]
 }
 

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
-import { buildHouse } from '../catalog/house.ts'
+import { buildCatalog } from '../catalog/homeseer-catalog.ts'
 import { decodeStatus } from '../wire/device.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { configuredAliases, type Alias } from './alias.ts'
+import { readConfiguredAliases, type Alias } from './alias.ts'
 import {
-  buildResolver,
+  buildNameResolver,
   resolveCameras,
   resolveDevices,
   resolveEvents,
   wrapperWarning,
-  type Resolver,
+  type NameResolver,
 } from './resolve.ts'
 
 const SWITCH = [
@@ -40,10 +40,10 @@ const event = (id: number, group: string, name: string): ReceivedEvent => ({
   raw: {},
 })
 
-function resolverOf(devices: readonly JsonObject[] = HOME, aliases: readonly Alias[] = []): Resolver {
+function resolverOf(devices: readonly JsonObject[] = HOME, aliases: readonly Alias[] = []): NameResolver {
   const status = decodeStatus({ Devices: devices })
-  return buildResolver({
-    house: buildHouse(status.ok ? status.value.devices : [], new Map()),
+  return buildNameResolver({
+    house: buildCatalog(status.ok ? status.value.devices : [], new Map()),
     events: [event(31, 'Evening', 'Movie Night'), event(33, 'Weekend', 'Movie Night'), event(34, 'Evening', 'Away')],
     cameras: [{ camId: 1, name: 'Driveway', supportsPanTilt: true, raw: {} }],
     aliases,
@@ -119,7 +119,7 @@ describe('resolving devices', () => {
 
   it('acts on what the owner or a person called it, and says so', () => {
     const aliases: readonly Alias[] = [
-      ...configuredAliases({ 'device:120': ['cooking light'] }).aliases,
+      ...readConfiguredAliases({ 'device:120': ['cooking light'] }).aliases,
       { kind: 'device', id: 111, text: 'veranda', origin: 'confirmed' },
       { kind: 'device', id: 9_999, text: 'ghost', origin: 'configuration' },
     ]

@@ -9,19 +9,19 @@
  *
  * Pure.
  */
-import type { Device } from '../catalog/device.ts'
-import { rootRef, type House } from '../catalog/house.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
+import { findRootRef, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { cameraAliases, deviceAliases, eventAliases, type Alias } from './alias.ts'
-import { conceptsOf, KIND_CONCEPTS } from './concept.ts'
+import { findConcepts, KIND_CONCEPTS } from './concept.ts'
 import { buildIndex, type NameIndex } from './name-index.ts'
-import { searchNames, type Hit } from './name-search.ts'
-import { normalise, tokensOf } from './normalise.ts'
-import { confidenceOf, type Confidence } from './score.ts'
+import { searchNames, type NameHit } from './name-search.ts'
+import { normaliseName, splitTokens } from './normalise.ts'
+import { toConfidence, type Confidence } from './score.ts'
 
-export interface Resolver {
-  readonly house: House
+export interface NameResolver {
+  readonly house: HomeseerCatalog
   readonly events: ReadonlyMap<number, ReceivedEvent>
   readonly cameras: ReadonlyMap<number, ReceivedCamera>
   readonly deviceNames: NameIndex
@@ -30,19 +30,19 @@ export interface Resolver {
 }
 
 export interface ResolverInput {
-  readonly house: House
+  readonly house: HomeseerCatalog
   readonly events: readonly ReceivedEvent[]
   readonly cameras: readonly ReceivedCamera[]
   /** From the configuration, and confirmed by people; those of things that no longer exist are ignored. */
   readonly aliases: readonly Alias[]
 }
 
-export type Verdict =
+export type ResolutionVerdict =
   | { readonly kind: 'act' }
   | { readonly kind: 'ask'; readonly reason: 'fuzzy' | 'several-exact' | 'wrapper' | 'look-alike' }
   | { readonly kind: 'none' }
 
-export interface Candidate<Target> {
+export interface ResolutionCandidate<Target> {
   readonly target: Target
   readonly score: number
   readonly confidence: Confidence
@@ -55,7 +55,7 @@ export interface Candidate<Target> {
   }
 }
 
-export interface DeviceCandidate extends Candidate<Device> {
+export interface DeviceCandidate extends ResolutionCandidate<HomeseerDevice> {
   readonly actionability: {
     readonly rank: number
     readonly role: 'endpoint' | 'wrapper_or_master'
@@ -71,12 +71,12 @@ export interface Resolution<One> {
   readonly candidates: readonly One[]
   /** How many there are in all. */
   readonly total: number
-  readonly verdict: Verdict
+  readonly verdict: ResolutionVerdict
 }
 
 const MAX_CANDIDATES = 100
 
-export function buildResolver({ house, events, cameras, aliases }: ResolverInput): Resolver {
+export function buildNameResolver({ house, events, cameras, aliases }: ResolverInput): NameResolver {
   const numbered = events.flatMap((event) => (event.id === undefined ? [] : [[event.id, event] as const]))
   const eventsById = new Map(numbered)
   const camerasById = new Map(cameras.map((camera) => [camera.camId, camera]))
@@ -92,8 +92,8 @@ export function buildResolver({ house, events, cameras, aliases }: ResolverInput
   }
 }
 
-export function resolveDevices(resolver: Resolver, query: string): Resolution<DeviceCandidate> {
-  const wantsWrapper = tokensOf(normalise(query)).some((word) => WRAPPER_WORDS.has(word))
+export function resolveDevices(resolver: NameResolver, query: string): Resolution<DeviceCandidate> {
+  const wantsWrapper = splitTokens(normaliseName(query)).some((word) => WRAPPER_WORDS.has(word))
   const found: RankedDevice[] = []
   const kinds = kindsIn(query)
   for (const hit of searchNames(resolver.deviceNames, query)) {
@@ -110,22 +110,26 @@ export function resolveDevices(resolver: Resolver, query: string): Resolution<De
 }
 
 /** `groupHint` keeps the events whose group contains it, as scored without it. */
-export function resolveEvents(resolver: Resolver, query: string, groupHint = ''): Resolution<Candidate<ReceivedEvent>> {
-  const hint = normalise(groupHint)
+export function resolveEvents(
+  resolver: NameResolver,
+  query: string,
+  groupHint = '',
+): Resolution<ResolutionCandidate<ReceivedEvent>> {
+  const hint = normaliseName(groupHint)
   const hits = searchNames(resolver.eventNames, query).filter(({ id }) =>
-    normalise(resolver.events.get(id)?.group ?? '').includes(hint),
+    normaliseName(resolver.events.get(id)?.group ?? '').includes(hint),
   )
   return resolutionOf(hits, (id) => resolver.events.get(id))
 }
 
-export function resolveCameras(resolver: Resolver, query: string): Resolution<Candidate<ReceivedCamera>> {
+export function resolveCameras(resolver: NameResolver, query: string): Resolution<ResolutionCandidate<ReceivedCamera>> {
   return resolutionOf(searchNames(resolver.cameraNames, query), (id) => resolver.cameras.get(id))
 }
 
 function resolutionOf<Target>(
-  hits: readonly Hit[],
+  hits: readonly NameHit[],
   find: (id: number) => Target | undefined,
-): Resolution<Candidate<Target>> {
+): Resolution<ResolutionCandidate<Target>> {
   const candidates = hits.slice(0, MAX_CANDIDATES).flatMap((hit) => candidateOf(find(hit.id), hit))
   return { candidates, total: hits.length, verdict: judge(hits) }
 }
@@ -159,14 +163,18 @@ export function wrapperWarning(
 
 /** Which kinds of things the words speak of; empty where they say nothing of it. */
 function kindsIn(query: string): readonly string[] {
-  return conceptsOf(query).filter((concept) => Object.hasOwn(KIND_CONCEPTS, concept))
+  return findConcepts(query).filter((concept) => Object.hasOwn(KIND_CONCEPTS, concept))
 }
 
 /** Whoever says lamp does not mean the thermostat in the same room. A name that is exact is what it is. */
-function isOfKind({ kind }: Device, { match, alias, lookAlike }: Hit, concepts: readonly string[]): boolean {
+function isOfKind(
+  { kind }: HomeseerDevice,
+  { match, alias, lookAlike }: NameHit,
+  concepts: readonly string[],
+): boolean {
   if (concepts.length === 0 || match === 'exact' || lookAlike) return true
   if (concepts.some((concept) => KIND_CONCEPTS[concept]?.includes(kind) === true)) return true
-  const called = conceptsOf(alias.text)
+  const called = findConcepts(alias.text)
   return concepts.some((concept) => called.includes(concept))
 }
 
@@ -176,12 +184,15 @@ const CLOSE = 0.12
 
 /** What the order and the verdict need of a device; a candidate is made only of those that are shown. */
 interface RankedDevice {
-  readonly device: Device
-  readonly hit: Hit
+  readonly device: HomeseerDevice
+  readonly hit: NameHit
   readonly rank: number
 }
 
-function rankOf({ relationship, parentRef, controls, capabilities, wrapper }: Device, wantsWrapper: boolean): number {
+function rankOf(
+  { relationship, parentRef, controls, capabilities, wrapper }: HomeseerDevice,
+  wantsWrapper: boolean,
+): number {
   const isPart = relationship === 4 || parentRef !== undefined
   const switches = capabilities.includes('on_off') || capabilities.includes('dimmer')
   return (isPart ? 3 : 0) + (controls.length > 0 ? 3 : 0) + (switches ? 2 : 0) - (wrapper && !wantsWrapper ? 4 : 0)
@@ -229,20 +240,20 @@ function byRank(left: RankedDevice, right: RankedDevice): number {
 }
 
 /** The root of the chosen feature, and wrappers beside it, are not other things that could be meant. */
-function judgeDevices(ranked: readonly RankedDevice[], wantsWrapper: boolean): Verdict {
+function judgeDevices(ranked: readonly RankedDevice[], wantsWrapper: boolean): ResolutionVerdict {
   const [first, ...others] = ranked
   if (first === undefined) return { kind: 'none' }
   if (first.hit.match === 'exact' && !wantsWrapper && first.device.wrapper) return { kind: 'ask', reason: 'wrapper' }
-  const root = rootRef(first.device)
+  const root = findRootRef(first.device)
   const apart = others.filter(({ device }) => wantsWrapper || !(device.wrapper || device.ref === root))
   return judge([first.hit, ...apart.map(({ hit }) => hit)])
 }
 
-function judge(hits: readonly Hit[]): Verdict {
+function judge(hits: readonly NameHit[]): ResolutionVerdict {
   const [first] = hits
   if (first === undefined) return { kind: 'none' }
   if (first.match !== 'exact') return { kind: 'ask', reason: first.lookAlike ? 'look-alike' : 'fuzzy' }
-  const isOther = (hit: Hit): boolean => hit !== first
+  const isOther = (hit: NameHit): boolean => hit !== first
   if (hits.some((hit) => isOther(hit) && hit.match === 'exact')) return { kind: 'ask', reason: 'several-exact' }
   // A second thing whose name only looks the same is there to be taken for the first.
   if (hits.some((hit) => isOther(hit) && hit.lookAlike && hit.score >= first.score - CLOSE))
@@ -250,15 +261,15 @@ function judge(hits: readonly Hit[]): Verdict {
   return { kind: 'act' }
 }
 
-function candidateOf<Target>(target: Target | undefined, hit: Hit): readonly Candidate<Target>[] {
+function candidateOf<Target>(target: Target | undefined, hit: NameHit): readonly ResolutionCandidate<Target>[] {
   return target === undefined ? [] : [candidate(target, hit)]
 }
 
-function candidate<Target>(target: Target, hit: Hit): Candidate<Target> {
+function candidate<Target>(target: Target, hit: NameHit): ResolutionCandidate<Target> {
   return {
     target,
     score: hit.score,
-    confidence: confidenceOf(hit.score),
+    confidence: toConfidence(hit.score),
     match: hit.match,
     evidence: {
       matchedAlias: hit.alias.text,

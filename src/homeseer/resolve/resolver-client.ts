@@ -6,13 +6,13 @@
  */
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
-import { exposedPart, type Exposes } from '../catalog/house.ts'
-import type { House } from '../catalog/house.ts'
+import { limitToExposed, type IsExposed } from '../catalog/homeseer-catalog.ts'
+import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import type { LinkFault } from '../wire/fault.ts'
 import type { Alias } from './alias.ts'
-import { buildResolver, type Resolver } from './resolve.ts'
+import { buildNameResolver, type NameResolver } from './resolve.ts'
 
 export interface ResolverClientOptions {
   readonly catalog: CatalogClient
@@ -20,11 +20,11 @@ export interface ResolverClientOptions {
   /** The names that were confirmed, at this moment, everybody's. */
   readonly learned: () => readonly Alias[]
   /** Which devices have names for callers; absent: all. */
-  readonly exposes?: Exposes | undefined
+  readonly exposes?: IsExposed | undefined
 }
 
 export interface CurrentResolver {
-  readonly resolver: Resolver
+  readonly resolver: NameResolver
   /** Sources that could not be read; what they had is missing from the resolver. */
   readonly warnings: readonly { readonly source: 'devices' | 'events' | 'cameras'; readonly fault: LinkFault }[]
 }
@@ -37,8 +37,8 @@ const NO_CAMERAS: readonly ReceivedCamera[] = []
 const MAX_RESOLVERS = 8
 
 interface Built {
-  readonly from: readonly [House, readonly ReceivedEvent[], readonly ReceivedCamera[], readonly Alias[]]
-  readonly byCaller: Map<string | undefined, Resolver>
+  readonly from: readonly [HomeseerCatalog, readonly ReceivedEvent[], readonly ReceivedCamera[], readonly Alias[]]
+  readonly byCaller: Map<string | undefined, NameResolver>
 }
 
 export class ResolverClient {
@@ -66,7 +66,7 @@ export class ResolverClient {
       ...(cameras.ok ? [] : [{ source: 'cameras' as const, fault: cameras.fault }]),
     ]
     const from = [
-      exposedPart(house.ok ? house.value : catalog.known, exposes),
+      limitToExposed(house.ok ? house.value : catalog.known, exposes),
       events.ok ? events.value : NO_EVENTS,
       cameras.ok ? cameras.value : NO_CAMERAS,
       learned(),
@@ -79,7 +79,7 @@ export class ResolverClient {
     const known = byCaller.get(own)
     if (known !== undefined) return ok({ resolver: known, warnings })
     const aliases = [...configured, ...from[3].filter(({ owner }) => owner === undefined || owner === own)]
-    const resolver = buildResolver({ house: from[0], events: from[1], cameras: from[2], aliases })
+    const resolver = buildNameResolver({ house: from[0], events: from[1], cameras: from[2], aliases })
     if (byCaller.size >= MAX_RESOLVERS) byCaller.clear()
     byCaller.set(own, resolver)
     return ok({ resolver, warnings })

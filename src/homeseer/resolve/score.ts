@@ -16,7 +16,7 @@ const CONFIGURED_BONUS = 0.02
 
 export type Confidence = 'high' | 'medium' | 'low'
 
-export function confidenceOf(score: number): Confidence {
+export function toConfidence(score: number): Confidence {
   if (score >= 0.9) return 'high'
   return score >= 0.72 ? 'medium' : 'low'
 }

@@ -9,8 +9,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { systemCode, thrownMessage } from '../../core/thrown.ts'
-import { configuredAliases, type Alias, type AliasFileFault } from '../resolve/alias.ts'
+import { systemErrorCode, thrownMessage } from '../../core/thrown.ts'
+import { readConfiguredAliases, type Alias, type AliasFileFault } from '../resolve/alias.ts'
 
 /** More than a household has names; a file of this size is another file. */
 const MAX_BYTES = 1_000_000
@@ -24,7 +24,7 @@ export function readAliasFile(path: string): Result<readonly Alias[], string> {
   if (!value.ok) return fail(sentence(path, `is not valid JSON (${value.fault})`))
   if (!isJsonObject(value.value))
     return fail(sentence(path, 'holds no object such as {"device:101": ["reading lamp"]}'))
-  const { aliases, faults } = configuredAliases(value.value)
+  const { aliases, faults } = readConfiguredAliases(value.value)
   return faults.length === 0 ? ok(aliases) : fail(sentence(path, faultWords(faults)))
 }
 
@@ -39,7 +39,7 @@ function readText(path: string): Result<string, string> {
     // Editors on Windows begin a file with a byte-order mark.
     return ok(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
   } catch (error) {
-    const code = systemCode(error) ?? 'unknown'
+    const code = systemErrorCode(error) ?? 'unknown'
     return fail(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`)
   }
 }

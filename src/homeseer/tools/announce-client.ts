@@ -7,13 +7,13 @@
  * Does I/O (a timer; the mirror).
  */
 import { Throttle } from '../../toolbox/throttle.ts'
-import type { Homeseer } from './dependencies.ts'
+import type { HomeseerTools } from './homeseer-tools.ts'
 import { CATALOG_URIS, STATE_URIS } from './resources.ts'
 
 const REST_MS = 100
 
 /** Returns how to stop. */
-export function startAnnouncing({ link }: Pick<Homeseer, 'link'>, announce: (uri: string) => void): () => void {
+export function startAnnouncing({ link }: Pick<HomeseerTools, 'link'>, announce: (uri: string) => void): () => void {
   const { mirror } = link
   // A number that the mirror raises when a device comes, goes or is renamed.
   let structure = mirror.structure

@@ -10,27 +10,27 @@ import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
-import { chooseControl, controlExchange, type ControlChoice, type ControlWish } from '../catalog/control.ts'
-import type { Device } from '../catalog/device.ts'
-import { expectationOf, outcomeOf } from '../catalog/control.ts'
-import { controlUseNamed } from '../wire/control-use.ts'
+import { chooseControlPair, createControlExchange, type ControlChoice, type ControlWish } from '../catalog/control.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
+import { expectControl, judgeControl } from '../catalog/control.ts'
+import { parseControlUse } from '../wire/control-use.ts'
 import type { MirrorEntry } from '../wire/mirror.ts'
-import { devicesIn, type AreaWish } from './area.ts'
+import { listDevicesInArea, type AreaWish } from './area.ts'
 import {
   assessWrite,
   consequencesJson,
   doubtfulTargets,
-  labelWith,
-  reachedTargets,
-  touchedBy,
+  labelWithConsequences,
+  listReachedTargets,
+  listTouched,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { deviceLabel, readHouse } from './house-client.ts'
-import { badArgument, hs4Fault } from './faults.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { deviceLabel, readCatalog } from './catalog-reader.ts'
+import { homeseerArgumentFault, hs4Fault } from './faults.ts'
 import {
   BASE_GUARD,
-  deviceTarget,
+  homeseerDeviceTarget,
   GUARDED_OUTPUT,
   defineHomeseerChange,
   type HomeseerAssessment,
@@ -52,13 +52,13 @@ const input = tolerantInput({
 type AreaInput = z.output<typeof input>
 
 interface Plan {
-  readonly members: readonly { readonly device: Device; readonly choice: ControlChoice }[]
+  readonly members: readonly { readonly device: HomeseerDevice; readonly choice: ControlChoice }[]
   /** Of that kind and in that place, without a control for this wish. */
-  readonly skipped: readonly Device[]
+  readonly skipped: readonly HomeseerDevice[]
   readonly assessed: AssessedConsequences
 }
 
-export function areaSet(homeseer: Homeseer): Capability {
+export function createAreaSetTool(homeseer: HomeseerTools): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.areas.set',
     title: 'Set all devices of a kind',
@@ -75,20 +75,22 @@ export function areaSet(homeseer: Homeseer): Capability {
   })
 }
 
-async function planArea(homeseer: Homeseer, wish: AreaInput): Promise<Result<Plan, Fault>> {
-  const house = await readHouse(homeseer)
+async function planArea(homeseer: HomeseerTools, wish: AreaInput): Promise<Result<Plan, Fault>> {
+  const house = await readCatalog(homeseer)
   if (!house.ok) return house
-  const found = devicesIn(house.value, areaOf(wish))
+  const found = listDevicesInArea(house.value, areaOf(wish))
   if (found.length === 0) return fail(nothingThere(wish))
   if (found.length > MAX_DEVICES)
-    return fail(badArgument('location1', `${found.length} devices are more than the ${MAX_DEVICES} of one call`))
+    return fail(
+      homeseerArgumentFault('location1', `${found.length} devices are more than the ${MAX_DEVICES} of one call`),
+    )
   const wanted = controlWish(wish)
   if (!wanted.ok) return wanted
-  const members = found.map((device) => ({ device, choice: chooseControl(device.controls, wanted.value) }))
+  const members = found.map((device) => ({ device, choice: chooseControlPair(device.controls, wanted.value) }))
   const able = members.flatMap(({ device, choice }) => (choice.ok ? [{ device, choice: choice.value }] : []))
   const skipped = members.filter(({ choice }) => !choice.ok).map(({ device }) => device)
   if (able.length === 0)
-    return fail(badArgument('value', `none of them can be told so: ${skipped.map(deviceLabel).join(', ')}`))
+    return fail(homeseerArgumentFault('value', `none of them can be told so: ${skipped.map(deviceLabel).join(', ')}`))
   const assessed = await assessWrite(
     homeseer,
     able.map(({ device }) => device.ref),
@@ -104,13 +106,13 @@ function areaOf({ kind, location1, location2 }: AreaInput): AreaWish {
 function controlWish({ value, label, controlUse }: AreaInput): Result<ControlWish, Fault> {
   if (label !== undefined) return ok({ kind: 'label', label })
   if (controlUse !== undefined) {
-    const use = controlUseNamed(controlUse)
+    const use = parseControlUse(controlUse)
     return use === undefined
-      ? fail(badArgument('controlUse', 'is none that is known'))
+      ? fail(homeseerArgumentFault('controlUse', 'is none that is known'))
       : ok({ kind: 'use', use, value })
   }
   return value === undefined
-    ? fail(badArgument('value', 'give value, label or controlUse'))
+    ? fail(homeseerArgumentFault('value', 'give value, label or controlUse'))
     : ok({ kind: 'value', value })
 }
 
@@ -122,7 +124,7 @@ function nothingThere({ kind, location1, location2 }: AreaInput): Fault {
 }
 
 function assessArea({ members, skipped, assessed }: Plan, wish: AreaInput): HomeseerAssessment {
-  const { refs = [], ...touched } = touchedBy(assessed)
+  const { refs = [], ...touched } = listTouched(assessed)
   const own = members.map(({ device }) => device.ref)
   const isSensitive = members.some(({ device }) => device.sensitivity.length > 0) || assessed.reasons.length > 0
   const { kind, location1 = '', location2 = '' } = wish
@@ -130,9 +132,12 @@ function assessArea({ members, skipped, assessed }: Plan, wish: AreaInput): Home
   return {
     effect: isSensitive ? 'sensitive' : 'writes',
     target: `homeseer:area:${kind}:${location1}:${location2}`.toLowerCase().slice(0, 200).toWellFormed(),
-    label: labelWith(`All ${members.length} of kind ${kind}${place === '' ? '' : ` in ${place}`}`, assessed),
+    label: labelWithConsequences(
+      `All ${members.length} of kind ${kind}${place === '' ? '' : ` in ${place}`}`,
+      assessed,
+    ),
     touched: { ...touched, refs: [...own, ...refs] },
-    reaches: [...own.map(deviceTarget), ...reachedTargets(assessed)],
+    reaches: [...own.map(homeseerDeviceTarget), ...listReachedTargets(assessed)],
     mayReach: doubtfulTargets(assessed),
     preview: {
       devices: members.map(({ device, choice }) => ({
@@ -150,13 +155,13 @@ function assessArea({ members, skipped, assessed }: Plan, wish: AreaInput): Home
 
 /** One after the other: HomeSeer's radio takes them in turn anyway, and the first refusal is told with what was done. */
 async function actArea(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   { members, skipped }: Plan,
   { call }: { readonly wish: AreaInput; readonly call: Call },
 ): Promise<Outcome> {
   const results: { readonly ref: number; readonly name: string; readonly told: boolean; readonly fault?: string }[] = []
   for (const { device, choice } of members) {
-    const sent = await homeseer.link.json.call(controlExchange(choice), call.signal)
+    const sent = await homeseer.link.json.call(createControlExchange(choice), call.signal)
     const refused = sent.ok ? {} : { fault: sent.fault.kind }
     results.push({ ref: device.ref, name: deviceLabel(device), told: sent.ok, ...refused })
   }
@@ -172,7 +177,7 @@ async function actArea(
   const untold = devices.filter(({ told }) => !told).length
   if (untold === devices.length)
     return fail(hs4Fault('HS4_ERROR', 'HomeSeer took none of these commands.', { details: { devices } }))
-  return answer({
+  return homeseerAnswer({
     applied: untold === 0,
     told: devices.length - untold,
     devices,
@@ -187,5 +192,5 @@ const NOT_ALL_THERE = 'Those with `matched: false` were told and do not show it 
 
 function isThere({ device, choice }: Plan['members'][number], { value, status }: MirrorEntry['record']): boolean {
   const now = { value, status: status ?? '' }
-  return outcomeOf(expectationOf(choice, device.controls), now, now) === 'reached'
+  return judgeControl(expectControl(choice, device.controls), now, now) === 'reached'
 }

@@ -3,9 +3,9 @@
  *
  * Pure.
  */
-import type { Device } from '../catalog/device.ts'
-import type { House } from '../catalog/house.ts'
-import { conceptsOf, KIND_CONCEPTS } from '../resolve/concept.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
+import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import { findConcepts, KIND_CONCEPTS } from '../resolve/concept.ts'
 
 export interface AreaWish {
   readonly kind: string
@@ -14,7 +14,10 @@ export interface AreaWish {
 }
 
 /** Features that can be told something; roots and masters stand for these. */
-export function devicesIn({ devices }: House, { kind, location1, location2 }: AreaWish): readonly Device[] {
+export function listDevicesInArea(
+  { devices }: HomeseerCatalog,
+  { kind, location1, location2 }: AreaWish,
+): readonly HomeseerDevice[] {
   const same = (place: string, wanted: string | undefined) =>
     wanted === undefined || place.trim().toLowerCase() === wanted.trim().toLowerCase()
   return devices.filter(
@@ -34,15 +37,15 @@ const PLACE_WORDS = new Set(['floor', 'room', 'house', 'home', 'haus'])
  * The kind and place that words name. `unclear` are words that are neither: whoever says them means something that is not
  * understood.
  */
-export function areaIn(
-  house: House,
+export function findArea(
+  house: HomeseerCatalog,
   goal: string,
 ): { readonly area: AreaWish | undefined; readonly unclear: readonly string[] } {
-  const concepts = conceptsOf(goal).filter((concept) => !PLACE_WORDS.has(concept) && !/^\d+$/.test(concept))
+  const concepts = findConcepts(goal).filter((concept) => !PLACE_WORDS.has(concept) && !/^\d+$/.test(concept))
   const kinds = concepts.filter((concept) => Object.hasOwn(KIND_CONCEPTS, concept))
   const kind = KIND_CONCEPTS[kinds[0] ?? '']?.[0]
-  const placeOf = (concept: string, placeName: (device: Device) => string) =>
-    house.devices.map(placeName).find((place) => place !== '' && conceptsOf(place).includes(concept))
+  const placeOf = (concept: string, placeName: (device: HomeseerDevice) => string) =>
+    house.devices.map(placeName).find((place) => place !== '' && findConcepts(place).includes(concept))
   const rest = concepts.filter((concept) => !kinds.includes(concept))
   const rooms = rest.map((concept) => placeOf(concept, ({ location }) => location))
   const floors = rest.map((concept) => placeOf(concept, ({ location2 }) => location2))

@@ -6,8 +6,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { BodyState, Ledger, RecordedCall } from '../../ledger/ledger.ts'
-import { textOf } from './json-text.ts'
-import { auditEntry, auditSubject, passes, type AuditFilter, type AuditTrail } from './audit.ts'
+import { toText } from './json-text.ts'
+import { createAuditEntry, readAuditSubject, passesAuditFilter, type AuditFilter, type AuditTrail } from './audit.ts'
 
 export interface AuditSource {
   /** Calls and what was decided about them, before an entry, newest first. */
@@ -29,7 +29,7 @@ export function createAuditTrail({ listed, body }: AuditSource): AuditTrail {
     return state?.kind === 'kept' && isJsonObject(state.body) ? state.body[member] : undefined
   }
   const shownOf = ({ seq, end, late }: RecordedCall, entry: JsonObject): JsonObject =>
-    auditEntry({ entry, end, late, args: kept(seq, 'args'), result: kept(end?.seq, 'result') })
+    createAuditEntry({ entry, end, late, args: kept(seq, 'args'), result: kept(end?.seq, 'result') })
   return {
     query: async (filter, mayRead) => {
       const entries: JsonObject[] = []
@@ -40,12 +40,12 @@ export function createAuditTrail({ listed, body }: AuditSource): AuditTrail {
           if (entries.length >= filter.limit) return { entries, next }
           next = row.seq
           const { entry } = row
-          if (entry === undefined || !OURS.test(textOf(entry['tool']))) continue
+          if (entry === undefined || !OURS.test(toText(entry['tool']))) continue
           // Newest first, so all that follow are older still.
           if (isTooOld(entry, filter)) return { entries, next: undefined }
-          if (!mayRead(auditSubject(entry, row.end))) continue
+          if (!mayRead(readAuditSubject(entry, row.end))) continue
           const shown = shownOf(row, entry)
-          if (passes(shown, filter)) entries.push(shown)
+          if (passesAuditFilter(shown, filter)) entries.push(shown)
         }
         if (rows.length < STRIDE) return { entries, next: undefined }
         // Others have a turn before the next look.
@@ -57,5 +57,5 @@ export function createAuditTrail({ listed, body }: AuditSource): AuditTrail {
 }
 
 function isTooOld(entry: JsonObject, { since }: AuditFilter): boolean {
-  return since !== undefined && Date.parse(textOf(entry['at'])) < Date.parse(since)
+  return since !== undefined && Date.parse(toText(entry['at'])) < Date.parse(since)
 }

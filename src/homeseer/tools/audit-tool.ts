@@ -10,12 +10,12 @@ import { ok } from '../../core/result.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { AUDIT_RESULTS } from './audit.ts'
 import type { MayReadAudit } from './audit.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { homeseerFamily } from './envelope.ts'
-import { numberIn } from './paging.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { readCursorNumber } from './paging.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
-export function auditQuery({ audit, guard }: Homeseer): Capability {
+export function createAuditQueryTool({ audit, guard }: HomeseerTools): Capability {
   const tool = defineTool({
     family: homeseerFamily,
     effect: 'reads',
@@ -45,12 +45,15 @@ export function auditQuery({ audit, guard }: Homeseer): Capability {
   })
   return tool.handledBy(async ({ cursor, limit, ...filter }, { caller }) => {
     const scope = cursorScope('audit', filter)
-    const before = cursor === undefined ? ok(undefined) : numberIn(cursor, scope)
+    const before = cursor === undefined ? ok(undefined) : readCursorNumber(cursor, scope)
     if (!before.ok) return before
     const place = before.value === undefined ? {} : { before: before.value }
     // A caller that has this tool in its profiles has the family.
     const mayRead: MayReadAudit = (record) => guard.mayRead(caller, record, tool.offer)
     const { entries, next } = await audit.query({ ...filter, ...place, limit }, mayRead)
-    return answer({ entries: [...entries], nextCursor: next === undefined ? null : encodeCursor(scope, [next]) })
+    return homeseerAnswer({
+      entries: [...entries],
+      nextCursor: next === undefined ? null : encodeCursor(scope, [next]),
+    })
   })
 }

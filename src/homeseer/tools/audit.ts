@@ -9,8 +9,8 @@
 import { EFFECTS } from '../../bus/capability.ts'
 import type { Effect } from '../../bus/capability.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import { isMeant } from '../../core/spelling.ts'
-import { textOf } from './json-text.ts'
+import { isSpellingOf } from '../../core/spelling.ts'
+import { toText } from './json-text.ts'
 
 /** The contract's words. `allowed` is said of what has begun and not ended, and of events that end nothing. */
 export const AUDIT_RESULTS = ['allowed', 'blocked', 'success', 'error', 'dry_run'] as const
@@ -58,7 +58,7 @@ export interface AuditTrail {
 }
 
 /** One call or event as the ledger keeps it. */
-export interface Recorded {
+export interface RecordedAudit {
   readonly entry: JsonObject
   /** What ended the call. */
   readonly end: JsonObject | undefined
@@ -68,33 +68,33 @@ export interface Recorded {
   readonly result: Json | undefined
 }
 
-export function auditSubject(entry: JsonObject, end: JsonObject | undefined): AuditSubject {
-  const effect = textOf(end?.['effect'] ?? entry['effect'])
+export function readAuditSubject(entry: JsonObject, end: JsonObject | undefined): AuditSubject {
+  const effect = toText(end?.['effect'] ?? entry['effect'])
   const target = end?.['target'] ?? entry['target']
   return {
-    principal: textOf(entry['principal']),
+    principal: toText(entry['principal']),
     effect: EFFECTS.find((known) => known === effect),
     target: typeof target === 'string' ? target : undefined,
   }
 }
 
-export function auditEntry({ entry, end, late, args, result }: Recorded): JsonObject {
+export function createAuditEntry({ entry, end, late, args, result }: RecordedAudit): JsonObject {
   const isCall = entry['kind'] === 'call.enter'
   const said = isJsonObject(result) ? result : {}
   // `planned` is how the admin envelope says it.
   const dryRun = said['dryRun'] === true || said['result'] === 'planned'
   const { before, after, diff } = said
   return {
-    id: `ledger:${textOf(entry['seq'])}`,
+    id: `ledger:${toText(entry['seq'])}`,
     timestamp: entry['at'] ?? null,
     tool: entry['tool'] ?? null,
-    action: isCall ? actionOf(textOf(entry['tool'])) : (entry['kind'] ?? null),
-    result: isCall ? resultOf(end, dryRun) : (EVENT_RESULTS[textOf(entry['kind'])] ?? 'allowed'),
+    action: isCall ? actionOf(toText(entry['tool'])) : (entry['kind'] ?? null),
+    result: isCall ? resultOf(end, dryRun) : (EVENT_RESULTS[toText(entry['kind'])] ?? 'allowed'),
     dryRun,
     principal: entry['principal'] ?? null,
     // Who asked is one, who said yes or no another.
     ...(entry['by'] === undefined ? {} : { decidedBy: entry['by'] }),
-    ...(entry['trace_id'] === undefined ? {} : { auditRef: `trace:${textOf(entry['trace_id'])}` }),
+    ...(entry['trace_id'] === undefined ? {} : { auditRef: `trace:${toText(entry['trace_id'])}` }),
     ...(end === undefined ? {} : { durationMs: durationMs(entry, end) }),
     ...(end?.['error_code'] === undefined ? {} : { errorCode: end['error_code'] }),
     ...(end?.['reasons'] === undefined ? {} : { reasons: end['reasons'] }),
@@ -108,13 +108,13 @@ export function auditEntry({ entry, end, late, args, result }: Recorded): JsonOb
 }
 
 /** After the entry has been made: `action` and `result` are words of the contract, not of the ledger. */
-export function passes(entry: JsonObject, filter: AuditFilter): boolean {
+export function passesAuditFilter(entry: JsonObject, filter: AuditFilter): boolean {
   const { tool, action, result, since, traceId } = filter
-  if (tool !== undefined && !isMeant(textOf(entry['tool']), tool)) return false
+  if (tool !== undefined && !isSpellingOf(toText(entry['tool']), tool)) return false
   if (action !== undefined && entry['action'] !== action) return false
   if (result !== undefined && entry['result'] !== result) return false
   if (traceId !== undefined && entry['auditRef'] !== `trace:${traceId}`) return false
-  return since === undefined || Date.parse(textOf(entry['timestamp'])) >= Date.parse(since)
+  return since === undefined || Date.parse(toText(entry['timestamp'])) >= Date.parse(since)
 }
 
 /** `hs4.devices.set` ▸ `devices.set`; a resource keeps its address. */
@@ -131,5 +131,5 @@ function resultOf(end: JsonObject | undefined, dryRun: boolean): AuditResult {
 }
 
 function durationMs(entry: JsonObject, end: JsonObject): number {
-  return Math.max(0, Date.parse(textOf(end['at'])) - Date.parse(textOf(entry['at'])))
+  return Math.max(0, Date.parse(toText(end['at'])) - Date.parse(toText(entry['at'])))
 }

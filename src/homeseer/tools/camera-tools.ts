@@ -6,21 +6,21 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { base64 } from '../../core/bytes.ts'
+import { toBase64 } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { PAN_DIRECTIONS, type ReceivedCamera } from '../wire/camera.ts'
 import { getCameraSnapshot, panCamera } from '../wire/request.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { homeseerFamily } from './envelope.ts'
-import { hs4Fault, readFault, writeFault } from './faults.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { hs4Fault, homeseerReadFault, homeseerWriteFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, tolerantInput } from './homeseer-change.ts'
-import { textOf } from './json-text.ts'
+import { toText } from './json-text.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 const camId = z.int().min(0).describe('The camera’s id.')
 
-export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
+export function cameraReadTools(homeseer: HomeseerTools): readonly Capability[] {
   return [
     defineTool({
       ...common,
@@ -31,8 +31,8 @@ export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
       output: z.looseObject({ cameras: z.array(z.looseObject({ camId: z.int(), name: z.string() })) }),
     }).handledBy(async () => {
       const cameras = await homeseer.catalog.cameras()
-      if (!cameras.ok) return fail(readFault(cameras.fault, 'reading the cameras'))
-      return answer({
+      if (!cameras.ok) return fail(homeseerReadFault(cameras.fault, 'reading the cameras'))
+      return homeseerAnswer({
         cameras: cameras.value.map(({ raw, ...camera }) => ({ ...camera, raw })),
         // Both places are the contract's: each camera with its record, and the records alone.
         raw: cameras.value.map(({ raw }) => raw),
@@ -50,10 +50,10 @@ export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
       const camera = await findCamera(homeseer, input.camId)
       if (!camera.ok) return camera
       const picture = await homeseer.link.json.call(getCameraSnapshot(input.camId), call.signal)
-      if (!picture.ok) return fail(readFault(picture.fault, `taking a picture with ${camera.value.name}`))
+      if (!picture.ok) return fail(homeseerReadFault(picture.fault, `taking a picture with ${camera.value.name}`))
       const { mimeType, bytes } = picture.value
       // As an image that a client can show; the numbers are for those that cannot.
-      const data = base64(bytes)
+      const data = toBase64(bytes)
       return ok({
         // The contract's raw payload stands beside the image, unless it is too large for a model to read.
         data: {
@@ -75,7 +75,7 @@ export function cameraReadTools(homeseer: Homeseer): readonly Capability[] {
 /** About ten thousand tokens. */
 const MAX_RAW_BYTES = 32_768
 
-export function cameraPan(homeseer: Homeseer): Capability {
+export function createCameraPanTool(homeseer: HomeseerTools): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.cameras.pan',
     title: 'Move a camera',
@@ -84,7 +84,7 @@ export function cameraPan(homeseer: Homeseer): Capability {
     input: tolerantInput({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD }),
     output: GUARDED_OUTPUT,
     effect: 'writes',
-    lock: ({ camId: id }) => `homeseer:camera:${textOf(id)}`,
+    lock: ({ camId: id }) => `homeseer:camera:${toText(id)}`,
     plan: (input) => movableCamera(homeseer, input.camId),
     assess: ({ camId: id, name }, { direction }) => ({
       effect: 'writes',
@@ -97,17 +97,17 @@ export function cameraPan(homeseer: Homeseer): Capability {
       const done = await homeseer.link.json.call(panCamera(id, direction), call.signal)
       if (!done.ok)
         return fail(
-          writeFault(done.fault, `moving ${name}`, [{ name: 'hs4.cameras.snapshot.get', args: { camId: id } }]),
+          homeseerWriteFault(done.fault, `moving ${name}`, [{ name: 'hs4.cameras.snapshot.get', args: { camId: id } }]),
         )
       // HomeSeer does not say where a camera looks, so there is nothing to read back.
-      return answer({ applied: true, camId: id, direction, raw: 'ok', verification: { performed: false } })
+      return homeseerAnswer({ applied: true, camId: id, direction, raw: 'ok', verification: { performed: false } })
     },
   })
 }
 
-async function findCamera(homeseer: Homeseer, id: number): Promise<Result<ReceivedCamera, Fault>> {
+async function findCamera(homeseer: HomeseerTools, id: number): Promise<Result<ReceivedCamera, Fault>> {
   const cameras = await homeseer.catalog.cameras()
-  if (!cameras.ok) return fail(readFault(cameras.fault, 'reading the cameras'))
+  if (!cameras.ok) return fail(homeseerReadFault(cameras.fault, 'reading the cameras'))
   const camera = cameras.value.find((one) => one.camId === id)
   if (camera !== undefined) return ok(camera)
   const details = { camId: id, known: cameras.value.map((one) => one.camId) }
@@ -115,7 +115,7 @@ async function findCamera(homeseer: Homeseer, id: number): Promise<Result<Receiv
 }
 
 /** A fixed camera would take the request and not move: better said before. */
-async function movableCamera(homeseer: Homeseer, id: number): Promise<Result<ReceivedCamera, Fault>> {
+async function movableCamera(homeseer: HomeseerTools, id: number): Promise<Result<ReceivedCamera, Fault>> {
   const camera = await findCamera(homeseer, id)
   if (!camera.ok || camera.value.supportsPanTilt) return camera
   return fail(

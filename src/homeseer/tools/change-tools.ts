@@ -14,34 +14,34 @@
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'
 import { callerKey } from '../../bus/caller.ts'
-import type { Assessment, Capability, Issue, Offer } from '../../bus/capability.ts'
+import type { Assessment, Capability, ArgumentIssue, Offer } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import { acceptWithoutNulls } from '../../bus/schema.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { meantBy } from '../../core/spelling.ts'
+import { resolveSpelling } from '../../core/spelling.ts'
 import type { ChangeEnd, PreparedChange } from '../../guard/change.ts'
 import type { DecisionPreview } from '../../guard/decision.ts'
 import { hideSecrets } from '../../guard/redact.ts'
-import { denied } from '../../guard/refusal.ts'
+import { deniedFault } from '../../guard/refusal.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { homeseerFamily } from './envelope.ts'
-import { badArgument, HINT, hs4Fault, NEXT, nextJson } from './faults.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { homeseerArgumentFault, FIX_HINTS, hs4Fault, NEXT_CALLS, nextJson } from './faults.ts'
 import { BASE_GUARD, tolerantInput } from './homeseer-change.ts'
-import { cut } from './json-text.ts'
-import { isDry, type Claims } from './rules.ts'
+import { cutText } from './json-text.ts'
+import { isDryRun, type CallerClaims } from './owner-lists.ts'
 
 /** Tools whose calls can be staged, by name. */
-export type Preparable = ReadonlyMap<string, Offer>
+export type PreparableTools = ReadonlyMap<string, Offer>
 
-export function changeTools(homeseer: Homeseer, preparable: Preparable): readonly Capability[] {
+export function createPreparedChangeTools(homeseer: HomeseerTools, preparable: PreparableTools): readonly Capability[] {
   return [prepareTool(homeseer, preparable), commitTool(homeseer, preparable)]
 }
 
-function prepareTool(homeseer: Homeseer, preparable: Preparable): Capability {
+function prepareTool(homeseer: HomeseerTools, preparable: PreparableTools): Capability {
   return defineChange({
     family: homeseerFamily,
     name: 'hs4.change.prepare',
@@ -98,8 +98,8 @@ interface StagedCall {
 }
 
 async function planStaging(
-  homeseer: Homeseer,
-  preparable: Preparable,
+  homeseer: HomeseerTools,
+  preparable: PreparableTools,
   staging: Staging,
 ): Promise<Result<StagedCall, Fault>> {
   const { context } = staging
@@ -113,13 +113,13 @@ async function planStaging(
   const rehearsed = await previewed(homeseer, found.value, { context, args: { ...args, dryRun: true } })
   if (!rehearsed.ok) return rehearsed
   const { decision } = rehearsed.value
-  if (decision.verdict === 'deny') return ok({ offer, args, refusal: denied(decision), real: rehearsed.value })
+  if (decision.verdict === 'deny') return ok({ offer, args, refusal: deniedFault(decision), real: rehearsed.value })
   const real = await previewed(homeseer, found.value, { context, args })
   return real.ok ? ok({ offer, args, refusal: undefined, real: real.value }) : real
 }
 
 async function prepare(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   { offer, args, refusal, real }: StagedCall,
   { context, summary, toolName }: Staging,
 ): Promise<Outcome> {
@@ -134,7 +134,7 @@ async function prepare(
   })
   if (!kept.ok) return kept
   const { token, expiresAtMs, preparedSeq } = kept.value
-  return answer({
+  return homeseerAnswer({
     prepared: true,
     token,
     toolName: offer.name,
@@ -151,7 +151,7 @@ async function prepare(
   })
 }
 
-function commitTool(homeseer: Homeseer, preparable: Preparable): Capability {
+function commitTool(homeseer: HomeseerTools, preparable: PreparableTools): Capability {
   return defineChange({
     family: homeseerFamily,
     name: 'hs4.change.commit',
@@ -173,7 +173,7 @@ function commitTool(homeseer: Homeseer, preparable: Preparable): Capability {
 
 interface Committing {
   readonly token: string
-  readonly claims: Claims
+  readonly claims: CallerClaims
   readonly context: HandlerContext
 }
 
@@ -185,8 +185,8 @@ interface CommitPlan {
 }
 
 async function planCommit(
-  homeseer: Homeseer,
-  preparable: Preparable,
+  homeseer: HomeseerTools,
+  preparable: PreparableTools,
   { token, claims, context }: Committing,
 ): Promise<Result<CommitPlan, Fault>> {
   const peeked = homeseer.guard.changes.peek(token, callerKey(context.caller))
@@ -199,7 +199,7 @@ async function planCommit(
 }
 
 async function commit(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   { change, verdict }: CommitPlan,
   { token, claims, context }: Committing,
 ): Promise<Outcome> {
@@ -207,8 +207,8 @@ async function commit(
   const principal = callerKey(context.caller)
   const { tool: name, args } = change
   // Before the token is taken: a rehearsal must not use it up.
-  if (isDry(homeseer.rules, args)) return commitDry({ context, change, token })
-  if (verdict.decision.verdict === 'deny') return fail(asPrepared(denied(verdict.decision)))
+  if (isDryRun(homeseer.rules, args)) return commitDry({ context, change, token })
+  if (verdict.decision.verdict === 'deny') return fail(asPrepared(deniedFault(verdict.decision)))
   // Durable before the act: of any number of commits of one token, one goes on.
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
@@ -222,7 +222,7 @@ async function commit(
   const { finishedSeq } = await changes.finish(token, endOf(outcome))
   const refs = { preparedAuditRef, commitAuditRef: `ledger:${finishedSeq}` }
   if (!outcome.ok) return fail({ ...outcome.fault, details: { ...outcome.fault.details, ...refs } })
-  return answer({
+  return homeseerAnswer({
     committed: true,
     token,
     toolName: name,
@@ -236,16 +236,16 @@ async function commit(
  * What is said with the commit holds for it: whoever looked at the plan first can confirm it then. What was prepared as
  * a plan stays one, since `dryRun: false` is no more than silence.
  */
-function claimed({ args }: PreparedChange, { dryRun, ...said }: Claims): JsonObject {
+function claimed({ args }: PreparedChange, { dryRun, ...said }: CallerClaims): JsonObject {
   return { ...args, ...said, ...(dryRun === true ? { dryRun } : {}) }
 }
 
 /** The usual advice for what is not found is about names, and for what cannot be done twice about arguments. */
 function asToken(fault: Fault): Fault {
-  if (fault.kind === 'conflict') return { ...fault, details: { ...fault.details, [HINT]: SPENT_HINT } }
+  if (fault.kind === 'conflict') return { ...fault, details: { ...fault.details, [FIX_HINTS]: SPENT_HINT } }
   if (fault.kind !== 'not-found') return fault
   const next = nextJson({ name: 'hs4.help.route', args: { goal: 'use hs4.change.prepare' } })
-  return { ...fault, details: { ...fault.details, [HINT]: TOKEN_HINT, [NEXT]: [next] } }
+  return { ...fault, details: { ...fault.details, [FIX_HINTS]: TOKEN_HINT, [NEXT_CALLS]: [next] } }
 }
 
 const TOKEN_HINT = 'Prepare the change again: a token ends with its time, and is good only for whoever prepared it.'
@@ -256,7 +256,7 @@ const SPENT_HINT =
 /** The same token alone would be refused again. */
 function asPrepared(fault: Fault): Fault {
   if (fault.kind !== 'not-permitted') return fault
-  return { ...fault, details: { ...fault.details, [HINT]: PREPARED_HINT } }
+  return { ...fault, details: { ...fault.details, [FIX_HINTS]: PREPARED_HINT } }
 }
 
 const PREPARED_HINT =
@@ -280,7 +280,7 @@ function stillCommittable(
 ): Fault {
   const next = nextJson({ name: 'hs4.change.commit', args: { token, ...claims } })
   const expiresAt = isoTimeOrNull(change.expiresAtMs)
-  return { ...fault, details: { ...fault.details, ...refs, token, expiresAt, [NEXT]: [next] } }
+  return { ...fault, details: { ...fault.details, ...refs, token, expiresAt, [NEXT_CALLS]: [next] } }
 }
 
 /** Default dry run, or a change that was staged as one: a plan, and the token stays as it is. */
@@ -296,7 +296,7 @@ async function commitDry({
   const { tool: name, args, preparedSeq } = change
   const outcome = await context.call(name, { ...args, dryRun: true }, { isLocal: true })
   if (!outcome.ok) return outcome
-  return answer({
+  return homeseerAnswer({
     committed: false,
     dryRun: true,
     token,
@@ -310,7 +310,7 @@ async function commitDry({
 
 /** The guard's decision and, unless it is a no, the mistake that the tool's own plan found. */
 async function previewed(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   offer: Offer,
   { context, args }: { readonly context: HandlerContext; readonly args: JsonObject },
 ): Promise<Result<DecisionPreview, Fault>> {
@@ -321,18 +321,18 @@ async function previewed(
 }
 
 /** Under the contract's name or the one with underscores that strict clients see. */
-function findTool(preparable: Preparable, given: string): Result<Offer, Fault> {
-  const tool = preparable.get(meantBy(given, preparable.keys()) ?? given)
+function findTool(preparable: PreparableTools, given: string): Result<Offer, Fault> {
+  const tool = preparable.get(resolveSpelling(given, preparable.keys()) ?? given)
   if (tool !== undefined) return ok(tool)
   return fail(
-    badArgument('toolName', `${given} is no tool whose calls can be prepared`, {
+    homeseerArgumentFault('toolName', `${given} is no tool whose calls can be prepared`, {
       details: { preparable: [...preparable.keys()] },
-      next: [{ name: 'hs4.help.route', args: { goal: cut(`use ${given}`, 200) } }],
+      next: [{ name: 'hs4.help.route', args: { goal: cutText(`use ${given}`, 200) } }],
     }),
   )
 }
 
-function badStagedArguments(offer: Offer, issues: readonly Issue[]): Fault {
+function badStagedArguments(offer: Offer, issues: readonly ArgumentIssue[]): Fault {
   const sentences = issues.map(({ path, message }) => `${['args', ...path].join('.')}: ${message}`)
   return hs4Fault('BAD_REQUEST', `The arguments do not fit ${offer.name}: ${sentences.join('; ')}.`, {
     details: { issues: issues.map(({ path, message, code }) => ({ path: ['args', ...path], message, code })) },

@@ -16,14 +16,14 @@ import { defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
 import type { Fault, Reason } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { administrationFlaw } from '../../guard/authority.ts'
-import type { Device } from '../catalog/device.ts'
-import { answer, type Homeseer } from './dependencies.ts'
+import { refuseAdministration } from '../../guard/authority.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { refArgument } from './device-arguments.ts'
-import { homeseerFamily } from './envelope.ts'
-import { readFault } from './faults.ts'
-import { deviceTarget } from './homeseer-change.ts'
-import { deviceLabel, noDevice } from './house-client.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { homeseerReadFault } from './faults.ts'
+import { homeseerDeviceTarget } from './homeseer-change.ts'
+import { deviceLabel, noDeviceFault } from './catalog-reader.ts'
 
 const common = { family: homeseerFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
 
@@ -36,11 +36,11 @@ const classView = z.object({
   corrected: z.boolean().describe('The owner said so.'),
 })
 
-export function classTools(homeseer: Homeseer): readonly Capability[] {
+export function classTools(homeseer: HomeseerTools): readonly Capability[] {
   return [listTool(homeseer), correctTool(homeseer)]
 }
 
-function listTool(homeseer: Homeseer): Capability {
+function listTool(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     effect: 'reads',
@@ -52,13 +52,13 @@ function listTool(homeseer: Homeseer): Capability {
     output: z.object({ kinds: z.array(z.string()), devices: z.array(classView) }),
   }).handledBy(async () => {
     const house = await homeseer.catalog.house()
-    if (!house.ok) return fail(readFault(house.fault, 'reading the devices'))
+    if (!house.ok) return fail(homeseerReadFault(house.fault, 'reading the devices'))
     const devices = house.value.devices.map((device) => classJson(homeseer, device))
-    return answer({ kinds: [...HOMESEER_DEVICE_KINDS], devices })
+    return homeseerAnswer({ kinds: [...HOMESEER_DEVICE_KINDS], devices })
   })
 }
 
-function correctTool(homeseer: Homeseer): Capability {
+function correctTool(homeseer: HomeseerTools): Capability {
   return defineChange({
     ...common,
     effect: 'admin',
@@ -71,7 +71,7 @@ function correctTool(homeseer: Homeseer): Capability {
     plan: ({ ref }) => findListed(homeseer, ref),
     assess: (device, _input, { caller }) => ({
       effect: 'admin',
-      target: deviceTarget(device.ref),
+      target: homeseerDeviceTarget(device.ref),
       label: deviceLabel(device),
       reasons: ownerReasons(caller),
     }),
@@ -79,26 +79,26 @@ function correctTool(homeseer: Homeseer): Capability {
     act: async ({ ref }, { kind }, { caller }) => {
       await homeseer.classes.correct(ref, kind, callerKey(caller))
       const renewed = await findListed(homeseer, ref)
-      return renewed.ok ? answer(classJson(homeseer, renewed.value)) : renewed
+      return renewed.ok ? homeseerAnswer(classJson(homeseer, renewed.value)) : renewed
     },
   })
 }
 
 /** Also a device that is hidden from agents: the owner sees all of them. */
-async function findListed({ catalog }: Homeseer, ref: number): Promise<Result<Device, Fault>> {
+async function findListed({ catalog }: HomeseerTools, ref: number): Promise<Result<HomeseerDevice, Fault>> {
   const house = await catalog.house()
-  if (!house.ok) return fail(readFault(house.fault, 'reading the devices'))
+  if (!house.ok) return fail(homeseerReadFault(house.fault, 'reading the devices'))
   const device = house.value.byRef.get(ref)
-  return device === undefined ? fail(noDevice(ref)) : ok(device)
+  return device === undefined ? fail(noDeviceFault(ref)) : ok(device)
 }
 
-function classJson({ classes }: Homeseer, device: Device): z.output<typeof classView> {
+function classJson({ classes }: HomeseerTools, device: HomeseerDevice): z.output<typeof classView> {
   const { ref, kind, sensitivity, evidence } = device
   const corrected = classes.kinds.has(ref)
   return { ref, name: deviceLabel(device), kind, asks: sensitivity.length > 0, because: [...evidence], corrected }
 }
 
 function ownerReasons(caller: Caller): readonly Reason[] {
-  const flaw = administrationFlaw(caller)
+  const flaw = refuseAdministration(caller)
   return flaw === undefined ? [] : [{ rule: 'admin-only', message: 'What a device is, is for the owner to say.' }]
 }

@@ -12,14 +12,14 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
 import { runScript, type ScriptReply } from '../wire/script.ts'
 import { callPlugin } from '../wire/request.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { homeseerFamily } from './envelope.ts'
-import { callTarget, CODE, isListed, parameterCall, parseScriptCall } from './exact-call.ts'
-import { hs4Fault, readFault, writeFault } from './faults.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { callTarget, CODE_PATTERN, isListed, createExactCall, parseScriptCall } from './exact-call.ts'
+import { hs4Fault, homeseerReadFault, homeseerWriteFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, tolerantInput } from './homeseer-change.ts'
-import { textOf } from './json-text.ts'
+import { toText } from './json-text.ts'
 
-export function pluginList(homeseer: Homeseer): Capability {
+export function createPluginListTool(homeseer: HomeseerTools): Capability {
   return defineTool({
     family: homeseerFamily,
     effect: 'reads',
@@ -30,15 +30,15 @@ export function pluginList(homeseer: Homeseer): Capability {
     output: z.looseObject({ plugins: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
   }).handledBy(async () => {
     const plugins = await homeseer.catalog.plugins()
-    if (!plugins.ok) return fail(readFault(plugins.fault, 'reading the plug-ins'))
-    return answer({
+    if (!plugins.ok) return fail(homeseerReadFault(plugins.fault, 'reading the plug-ins'))
+    return homeseerAnswer({
       plugins: plugins.value.map(({ raw, ...plugin }) => ({ ...plugin, raw })),
       raw: plugins.value.map(({ raw }) => raw),
     })
   })
 }
 
-export function scriptRun(homeseer: Homeseer): Capability {
+export function createScriptRunTool(homeseer: HomeseerTools): Capability {
   const listed = homeseer.config.allow
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.scripts.run',
@@ -59,17 +59,17 @@ export function scriptRun(homeseer: Homeseer): Capability {
       // ledger. Code that is more than one call has no name: whoever trusts a script trusts nothing behind it.
       target: script === undefined ? 'homeseer:code' : `homeseer:script:${callTarget(script, listed.scripts)}`,
       label: script === undefined ? 'Code on HomeSeer' : `Script ${callTarget(script, listed.scripts)}`,
-      touched: { scriptId: script?.name ?? CODE },
+      touched: { scriptId: script?.name ?? CODE_PATTERN },
       preview: { command },
     }),
     act: async ({ command }, _input, call) => {
       const { scriptPage } = homeseer.config
       const reply = await homeseer.link.json.call(runScript(command, scriptPage), call.signal)
-      if (!reply.ok) return fail(writeFault(reply.fault, 'running a script'))
+      if (!reply.ok) return fail(homeseerWriteFault(reply.fault, 'running a script'))
       const error = complaintOf(reply.value)
       if (error !== undefined) return fail(hs4Fault('HS4_ERROR', `HomeSeer ran no such script: ${error}`))
       const { responseArray, commands } = reply.value
-      return answer({
+      return homeseerAnswer({
         invoked: true,
         command,
         raw: { responseArray: [...responseArray], commands: commands.map((one) => ({ ...one })) },
@@ -86,7 +86,7 @@ function complaintOf({ commands }: ScriptReply): string | undefined {
 /** The types that HomeSeer's `pluginfunction` request can spell as P1, P2, … */
 const parameter = z.union([z.string().max(2_000), z.number(), z.boolean()])
 
-export function pluginFunctionCall(homeseer: Homeseer): Capability {
+export function createPluginFunctionTool(homeseer: HomeseerTools): Capability {
   const { rules, config } = homeseer
   const { pluginFunctions: listed } = config.allow
   return defineHomeseerChange(rules, {
@@ -105,15 +105,16 @@ export function pluginFunctionCall(homeseer: Homeseer): Capability {
     effect: 'sensitive',
     // With what was told by position, which no record keeps (guard/secret-place.ts).
     secrets: ['raw'],
-    lock: ({ plugin }) => `homeseer:plugin:${textOf(plugin).toLowerCase().slice(0, 200)}`,
+    lock: ({ plugin }) => `homeseer:plugin:${toText(plugin).toLowerCase().slice(0, 200)}`,
     plan: async ({ plugin, functionName, params }) => {
       const plugins = await homeseer.catalog.plugins()
-      if (!plugins.ok) return fail(readFault(plugins.fault, 'reading the plug-ins'))
+      if (!plugins.ok) return fail(homeseerReadFault(plugins.fault, 'reading the plug-ins'))
       const found = plugins.value.find(
         ({ id, name }) => id.toLowerCase() === plugin.toLowerCase() || name.toLowerCase() === plugin.toLowerCase(),
       )
       // By its id: a list that holds `lock:open` must not be passed under the plug-in's other name.
-      if (found !== undefined) return ok({ id: found.id, exact: parameterCall(`${found.id}:${functionName}`, params) })
+      if (found !== undefined)
+        return ok({ id: found.id, exact: createExactCall(`${found.id}:${functionName}`, params) })
       const details = { plugin, known: [...new Set(plugins.value.map(({ id }) => id))] }
       const next = [{ name: 'hs4.plugins.list' }]
       return fail(hs4Fault('NOT_FOUND', `HomeSeer has no plug-in ${plugin}.`, { details, next }))
@@ -129,8 +130,8 @@ export function pluginFunctionCall(homeseer: Homeseer): Capability {
     act: async ({ id }, { functionName, instance, params }, call) => {
       const exchange = callPlugin({ plugin: id, functionName, instance, parameters: params })
       const reply = await homeseer.link.json.call(exchange, call.signal)
-      if (!reply.ok) return fail(writeFault(reply.fault, `calling ${id}.${functionName}`))
-      return answer({
+      if (!reply.ok) return fail(homeseerWriteFault(reply.fault, `calling ${id}.${functionName}`))
+      return homeseerAnswer({
         invoked: true,
         plugin: id,
         functionName,

@@ -16,20 +16,20 @@ import {
   followConsequences,
   NO_CONSEQUENCES,
   type ConsequenceDoubt,
-  type Consequences,
+  type EventConsequences,
   type EventGraph,
-  rootRef,
-  type House,
-} from '../catalog/house.ts'
+  findRootRef,
+  type HomeseerCatalog,
+} from '../catalog/homeseer-catalog.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventFiles } from '../catalog/event-file-store.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import type { Homeseer } from './dependencies.ts'
-import { deviceLabel } from './house-client.ts'
-import { readFault } from './faults.ts'
-import { deviceTarget } from './homeseer-change.ts'
-import { cut } from './json-text.ts'
-import type { Touched } from './rules.ts'
+import type { HomeseerTools } from './homeseer-tools.ts'
+import { deviceLabel } from './catalog-reader.ts'
+import { homeseerReadFault } from './faults.ts'
+import { homeseerDeviceTarget } from './homeseer-change.ts'
+import { cutText } from './json-text.ts'
+import type { TouchedThings } from './owner-lists.ts'
 
 export type ConsequenceReason =
   | 'touches-sensitive-device'
@@ -39,10 +39,10 @@ export type ConsequenceReason =
   | ConsequenceDoubt
 
 export interface AssessedConsequences {
-  readonly consequences: Consequences
+  readonly consequences: EventConsequences
   /** Why a person has to be asked; empty: because of nothing that it sets in motion. */
   readonly reasons: readonly ConsequenceReason[]
-  readonly house: House
+  readonly house: HomeseerCatalog
   /** Of the event that was asked for, where it is known. */
   readonly definition?: EventDefinition | undefined
 }
@@ -53,12 +53,12 @@ const MAX_LABEL = 200
 
 /** What follows when devices are written, by control or in HomeSeer's memory alone. */
 export async function assessWrite(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   refs: readonly number[],
 ): Promise<Result<AssessedConsequences, Fault>> {
   const known = await knownEvents(homeseer)
   const house = await homeseer.catalog.houseFor(refs)
-  if (!house.ok) return fail(readFault(house.fault, 'reading the devices'))
+  if (!house.ok) return fail(homeseerReadFault(house.fault, 'reading the devices'))
   if (known.files === undefined) {
     const isAsked = known.hasEvents && homeseer.config.unreadEvents === 'ask'
     return ok({ consequences: NO_CONSEQUENCES, reasons: isAsked ? ['events-unread'] : [], house: house.value })
@@ -69,12 +69,12 @@ export async function assessWrite(
 
 /** What follows when an event is run. */
 export async function assessEvent(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   event: ReceivedEvent,
 ): Promise<Result<AssessedConsequences, Fault>> {
   const { files } = await knownEvents(homeseer)
   const house = await homeseer.catalog.house()
-  if (!house.ok) return fail(readFault(house.fault, 'reading the devices'))
+  if (!house.ok) return fail(homeseerReadFault(house.fault, 'reading the devices'))
   const definition = files?.definitions.find(({ id }) => id === event.id)
   if (files === undefined) return ok({ consequences: NO_CONSEQUENCES, reasons: ['events-unread'], house: house.value })
   if (definition === undefined)
@@ -92,7 +92,7 @@ interface KnownEvents {
   readonly isWhole: boolean
 }
 
-async function knownEvents({ eventFiles, catalog, config, clock }: Homeseer): Promise<KnownEvents> {
+async function knownEvents({ eventFiles, catalog, config, clock }: HomeseerTools): Promise<KnownEvents> {
   const [files, live] = await Promise.all([eventFiles.read(), catalog.events()])
   const hasEvents = !live.ok || live.value.length > 0
   if (!files.ok) return { files: undefined, hasEvents, isWhole: false }
@@ -115,20 +115,23 @@ function graphOf(files: EventFiles): EventGraph {
   return graph
 }
 
-function relativesIn(house: House): (ref: number) => readonly number[] {
+function relativesIn(house: HomeseerCatalog): (ref: number) => readonly number[] {
   return (ref) => {
     const device = house.byRef.get(ref)
     if (device === undefined) return []
-    const root = rootRef(device)
+    const root = findRootRef(device)
     return [root, ...(house.byRef.get(root)?.childRefs ?? [])]
   }
 }
 
-function doubted(consequences: Consequences, doubt: ConsequenceDoubt): Consequences {
+function doubted(consequences: EventConsequences, doubt: ConsequenceDoubt): EventConsequences {
   return { ...consequences, doubts: [...new Set([...consequences.doubts, doubt])] }
 }
 
-async function reasoned(homeseer: Homeseer, consequences: Consequences): Promise<Result<AssessedConsequences, Fault>> {
+async function reasoned(
+  homeseer: HomeseerTools,
+  consequences: EventConsequences,
+): Promise<Result<AssessedConsequences, Fault>> {
   const seen = await houseFor(homeseer, consequences.refs)
   if (!seen.ok) return seen
   const { house, unasked } = seen.value
@@ -149,27 +152,27 @@ async function reasoned(homeseer: Homeseer, consequences: Consequences): Promise
 }
 
 interface SeenHouse {
-  readonly house: House
+  readonly house: HomeseerCatalog
   /** Devices that may have got controls since, and were too many to ask. */
   readonly unasked: number
 }
 
 /** What a chain sets and has no controls that we know of has got them since: a lock is known by its controls. */
-async function houseFor({ catalog }: Homeseer, refs: readonly number[]): Promise<Result<SeenHouse, Fault>> {
+async function houseFor({ catalog }: HomeseerTools, refs: readonly number[]): Promise<Result<SeenHouse, Fault>> {
   const known = await catalog.houseFor(refs)
-  if (!known.ok) return fail(readFault(known.fault, 'reading the devices'))
+  if (!known.ok) return fail(homeseerReadFault(known.fault, 'reading the devices'))
   const bare = refs.filter((ref) => known.value.byRef.get(ref)?.controls.length === 0)
   if (bare.length === 0) return ok({ house: known.value, unasked: 0 })
   const asked = await Promise.all(bare.slice(0, MAX_ASKED).map((ref) => catalog.freshControls(ref)))
   const failed = asked.find((answer) => !answer.ok)
-  if (failed !== undefined && !failed.ok) return fail(readFault(failed.fault, 'reading the controls'))
+  if (failed !== undefined && !failed.ok) return fail(homeseerReadFault(failed.fault, 'reading the controls'))
   const renewed = await catalog.house()
-  if (!renewed.ok) return fail(readFault(renewed.fault, 'reading the devices'))
+  if (!renewed.ok) return fail(homeseerReadFault(renewed.fault, 'reading the devices'))
   return ok({ house: renewed.value, unasked: bare.length - asked.length })
 }
 
 /** What a chain touches, for the owner's lists. */
-export function touchedBy({ consequences: { refs, eventIds, doubts } }: AssessedConsequences): Touched {
+export function listTouched({ consequences: { refs, eventIds, doubts } }: AssessedConsequences): TouchedThings {
   return {
     refs,
     ...(eventIds.length === 0 ? {} : { eventIds }),
@@ -178,8 +181,8 @@ export function touchedBy({ consequences: { refs, eventIds, doubts } }: Assessed
 }
 
 /** As the owner's rules and limits name them: the devices and events that a chain is known to reach. */
-export function reachedTargets({ consequences: { refs, eventIds } }: AssessedConsequences): readonly string[] {
-  return [...refs.map(deviceTarget), ...eventIds.map(eventTarget)]
+export function listReachedTargets({ consequences: { refs, eventIds } }: AssessedConsequences): readonly string[] {
+  return [...refs.map(homeseerDeviceTarget), ...eventIds.map(eventTarget)]
 }
 
 /** All other devices of the house, where nobody can say that the chain ends with those that are known. */
@@ -187,9 +190,9 @@ export function doubtfulTargets({ consequences: { refs, doubts }, house }: Asses
   return doubts.length === 0 ? [] : targetsBeside(house, refs)
 }
 
-export function targetsBeside(house: House, refs: readonly number[]): readonly string[] {
+export function targetsBeside(house: HomeseerCatalog, refs: readonly number[]): readonly string[] {
   const known = new Set(refs)
-  return house.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => deviceTarget(ref))
+  return house.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => homeseerDeviceTarget(ref))
 }
 
 export function eventTarget(id: number | string): string {
@@ -220,7 +223,10 @@ export function consequencesJson({ consequences, reasons, house }: AssessedConse
 }
 
 /** The label of a change names what it reaches, so that it stands in the ledger and in every question. */
-export function labelWith(label: string, { consequences: { refs }, reasons, house }: AssessedConsequences): string {
+export function labelWithConsequences(
+  label: string,
+  { consequences: { refs }, reasons, house }: AssessedConsequences,
+): string {
   const sensitive = refs.filter((ref) => (house.byRef.get(ref)?.sensitivity.length ?? 1) > 0)
   const named = [...sensitive, ...refs.filter((ref) => !sensitive.includes(ref))]
     .slice(0, 5)
@@ -228,5 +234,5 @@ export function labelWith(label: string, { consequences: { refs }, reasons, hous
   const unread = reasons.includes('events-unread') ? ['whatever HomeSeer’s events do'] : []
   const doubt = reasons.some((one) => one === 'unknown-action' || one === 'unknown-event' || one === 'runs-script')
   const reached = [...named, ...unread, ...(doubt ? ['perhaps more'] : [])]
-  return reached.length === 0 ? label : cut(`${label}, and by events ${reached.join(', ')}`, MAX_LABEL)
+  return reached.length === 0 ? label : cutText(`${label}, and by events ${reached.join(', ')}`, MAX_LABEL)
 }

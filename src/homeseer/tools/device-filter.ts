@@ -3,8 +3,8 @@
  *
  * Pure.
  */
-import type { Device } from '../catalog/device.ts'
-import type { Homeseer } from './dependencies.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
+import type { HomeseerTools } from './homeseer-tools.ts'
 
 export interface DeviceFilters {
   readonly location1?: string
@@ -14,7 +14,10 @@ export interface DeviceFilters {
 }
 
 /** Parts of names in any case, as the contract has it; a capability exactly, or the kind of thing that it is. */
-export function fits(device: Device, { location1, location2, interfaceName, capability }: DeviceFilters): boolean {
+export function matchesDeviceFilter(
+  device: HomeseerDevice,
+  { location1, location2, interfaceName, capability }: DeviceFilters,
+): boolean {
   return (
     holds(device.location, location1) &&
     holds(device.location2, location2) &&
@@ -23,7 +26,7 @@ export function fits(device: Device, { location1, location2, interfaceName, capa
   )
 }
 
-function isWhat({ capabilities, kind }: Device, wanted: string): boolean {
+function isWhat({ capabilities, kind }: HomeseerDevice, wanted: string): boolean {
   return kind === wanted || capabilities.some((capability) => capability === wanted)
 }
 
@@ -32,6 +35,6 @@ function holds(text: string, part = ''): boolean {
 }
 
 /** A caller may ask for fewer than the owner's cap, never for more (`HS4_MAX_DEVICES_DEFAULT_CAP`). */
-export function capOf({ config }: Homeseer, wanted: number | undefined): number {
+export function limitItems({ config }: HomeseerTools, wanted: number | undefined): number {
   return Math.min(wanted ?? config.maxDevices, config.maxDevices)
 }

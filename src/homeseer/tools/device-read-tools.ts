@@ -8,27 +8,41 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import type { Device } from '../catalog/device.ts'
-import { withChildren } from '../catalog/house.ts'
-import { otherRequest } from '../wire/exchange.ts'
-import { asksForTooMuch, type LinkFault } from '../wire/fault.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { statusTool } from './device-status.ts'
-import { capOf, fits } from './device-filter.ts'
-import { cap, includeControls, includeRaw, items, place, refs } from './device-arguments.ts'
-import { homeseerFamily } from './envelope.ts'
-import { HINT, readFault } from './faults.ts'
-import { controlsUnknown, freshen, readControls, readHouse, readHouseWith, viewOf } from './house-client.ts'
-import { cursorArgument, pageOf } from './paging.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
+import { withChildren } from '../catalog/homeseer-catalog.ts'
+import { createOtherRequest } from '../wire/exchange.ts'
+import { isAskingTooMuch, type LinkFault } from '../wire/fault.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { createStatusTool } from './device-status.ts'
+import { limitItems, matchesDeviceFilter } from './device-filter.ts'
+import {
+  maxItemsArgument,
+  includeControlsArgument,
+  includeRawArgument,
+  itemsOutput,
+  placeArguments,
+  refsArgument,
+} from './device-arguments.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { FIX_HINTS, homeseerReadFault } from './faults.ts'
+import {
+  listUnknownControls,
+  refreshDevices,
+  readControls,
+  readCatalog,
+  readCatalogWith,
+  currentDeviceView,
+} from './catalog-reader.ts'
+import { pageCursorArgument, cutNumberedPage } from './paging.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
-export function deviceReadTools(homeseer: Homeseer): readonly Capability[] {
-  return [list(homeseer), get(homeseer), controls(homeseer), statusTool(homeseer)]
+export function deviceReadTools(homeseer: HomeseerTools): readonly Capability[] {
+  return [list(homeseer), get(homeseer), controls(homeseer), createStatusTool(homeseer)]
 }
 
-function list(homeseer: Homeseer): Capability {
+function list(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.devices.list',
@@ -36,20 +50,20 @@ function list(homeseer: Homeseer): Capability {
     description:
       'Lists devices with their present state, by ref. Filters: parts of the room, floor or interface name, and a capability. Pages over all of them: hand `nextCursor` back as `cursor`.',
     input: tolerantInput({
-      location1: place.describe('Part of the room’s name.'),
-      location2: place.describe('Part of the floor’s or area’s name.'),
-      interfaceName: place.describe('Part of the interface’s name.'),
+      location1: placeArguments.describe('Part of the room’s name.'),
+      location2: placeArguments.describe('Part of the floor’s or area’s name.'),
+      interfaceName: placeArguments.describe('Part of the interface’s name.'),
       capability: z
         .string()
         .max(100)
         .exactOptional()
         .describe('Something that it can (on_off, dimmer, lock, contact …) or is (light, blind, door, valve …).'),
-      includeControls,
-      includeRaw,
-      maxDevices: cap,
+      includeControls: includeControlsArgument,
+      includeRaw: includeRawArgument,
+      maxDevices: maxItemsArgument,
       limit: z.int().min(1).max(1_000).default(100),
       offset: z.int().min(0).default(0),
-      cursor: cursorArgument,
+      cursor: pageCursorArgument,
     }),
     output: z.looseObject({
       total: z.int(),
@@ -58,16 +72,16 @@ function list(homeseer: Homeseer): Capability {
       truncated: z.boolean(),
       nextCursor: z.string().nullable(),
       controlsUnknown: z.int().exactOptional().describe('Devices of which it is not known yet what they can do.'),
-      items,
+      items: itemsOutput,
     }),
   }).handledBy(async (input) => {
-    const house = await readHouse(homeseer)
+    const house = await readCatalog(homeseer)
     if (!house.ok) return house
     const { limit, offset, cursor, maxDevices: wanted, includeControls: pairs, includeRaw: raw, ...filters } = input
-    const maxDevices = capOf(homeseer, wanted)
+    const maxDevices = limitItems(homeseer, wanted)
     // The cap bounds a page, not the list: devices beyond it can be reached by paging.
-    const found = house.value.devices.filter((device) => fits(device, filters))
-    const page = pageOf(found, (device) => device.ref, {
+    const found = house.value.devices.filter((device) => matchesDeviceFilter(device, filters))
+    const page = cutNumberedPage(found, (device) => device.ref, {
       list: 'devices',
       filters,
       limit: Math.min(limit, maxDevices),
@@ -76,11 +90,11 @@ function list(homeseer: Homeseer): Capability {
     })
     if (!page.ok) return page
     // HomeSeer's own fields are its own words, so it is asked for them: what is pushed is numbers.
-    const fresh = raw ? await freshen(homeseer, refsOf(page.value.items), true) : ok(undefined)
+    const fresh = raw ? await refreshDevices(homeseer, refsOf(page.value.items), true) : ok(undefined)
     if (!fresh.ok) return fresh
     const shown = pairs ? await withControls(homeseer, page.value.items) : ok(page.value.items)
     if (!shown.ok) return shown
-    return answer({
+    return homeseerAnswer({
       total: found.length,
       returned: page.value.items.length,
       maxDevices,
@@ -89,13 +103,15 @@ function list(homeseer: Homeseer): Capability {
       limit,
       includeRaw: raw,
       nextCursor: page.value.nextCursor,
-      ...controlsUnknown(house.value),
-      items: shown.value.map((device) => viewOf(homeseer, device, { includeControls: pairs, includeRaw: raw })),
+      ...listUnknownControls(house.value),
+      items: shown.value.map((device) =>
+        currentDeviceView(homeseer, device, { includeControls: pairs, includeRaw: raw }),
+      ),
     })
   })
 }
 
-function get(homeseer: Homeseer): Capability {
+function get(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.devices.get',
@@ -103,11 +119,11 @@ function get(homeseer: Homeseer): Capability {
     description:
       'Shows devices by ref with their present state and, unless told otherwise, the features that belong to them.',
     input: tolerantInput({
-      refs,
-      includeControls,
-      includeRaw,
+      refs: refsArgument,
+      includeControls: includeControlsArgument,
+      includeRaw: includeRawArgument,
       resolveChildren: z.boolean().default(true).describe('With the features of each device.'),
-      maxDevices: cap,
+      maxDevices: maxItemsArgument,
     }),
     output: z.looseObject({
       requestedRefs: z.array(z.int()),
@@ -117,83 +133,88 @@ function get(homeseer: Homeseer): Capability {
       totalResolvedDevices: z.int(),
       returnedDevices: z.int(),
       truncated: z.boolean(),
-      items,
+      items: itemsOutput,
     }),
   }).handledBy(
     async ({ refs: asked, resolveChildren, includeControls: pairs, includeRaw: raw, maxDevices: wanted }) => {
       const requestedRefs = [...new Set(asked)]
-      const house = await readHouseWith(homeseer, requestedRefs)
+      const house = await readCatalogWith(homeseer, requestedRefs)
       if (!house.ok) return house
       const own = requestedRefs.map((ref) => house.value.byRef.get(ref)).filter((device) => device !== undefined)
       const resolved = resolveChildren ? withChildren(house.value, requestedRefs) : own
-      const shown = resolved.slice(0, capOf(homeseer, wanted))
+      const shown = resolved.slice(0, limitItems(homeseer, wanted))
       // Only what is shown is read again: a root with a hundred features need not cost a hundred reads.
-      const fresh = await freshen(homeseer, refsOf(shown), raw)
+      const fresh = await refreshDevices(homeseer, refsOf(shown), raw)
       if (!fresh.ok) return fresh
       const told = pairs ? await withControls(homeseer, shown) : ok(shown)
       if (!told.ok) return told
       const isFound = (ref: number): boolean => house.value.byRef.has(ref)
-      return answer({
+      return homeseerAnswer({
         requestedRefs,
         found: requestedRefs.filter(isFound),
         missing: requestedRefs.filter((ref) => !isFound(ref)),
         includeRaw: raw,
         resolveChildren,
-        maxDevices: capOf(homeseer, wanted),
+        maxDevices: limitItems(homeseer, wanted),
         totalResolvedDevices: resolved.length,
         returnedDevices: shown.length,
         truncated: shown.length < resolved.length,
         resolvedRefs: resolved.map(({ ref }) => ref),
-        items: told.value.map((device) => viewOf(homeseer, device, { includeControls: pairs, includeRaw: raw })),
+        items: told.value.map((device) =>
+          currentDeviceView(homeseer, device, { includeControls: pairs, includeRaw: raw }),
+        ),
       })
     },
   )
 }
 
-function refsOf(devices: readonly Device[]): readonly number[] {
+function refsOf(devices: readonly HomeseerDevice[]): readonly number[] {
   return devices.map(({ ref }) => ref)
 }
 
 /** The same devices, now that it is known what they can be told. */
-async function withControls(homeseer: Homeseer, devices: readonly Device[]): Promise<Result<readonly Device[], Fault>> {
+async function withControls(
+  homeseer: HomeseerTools,
+  devices: readonly HomeseerDevice[],
+): Promise<Result<readonly HomeseerDevice[], Fault>> {
   const house = await readControls(homeseer, refsOf(devices))
   return house.ok ? ok(devices.map((device) => house.value.byRef.get(device.ref) ?? device)) : house
 }
 
-function controls(homeseer: Homeseer): Capability {
+function controls(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.devices.controls.get',
     title: 'Get control pairs',
     description:
       'What devices can be told, as HomeSeer itself describes it (raw control pairs); all devices without refs.',
-    input: tolerantInput({ refs: refs.exactOptional() }),
+    input: tolerantInput({ refs: refsArgument.exactOptional() }),
     output: z.looseObject({ refs: z.array(z.int()).nullable(), raw: z.unknown() }),
   }).handledBy(async ({ refs: wanted }) => {
     const visible = await exposedRefs(homeseer, wanted)
     if (!visible.ok) return visible
     const asked = visible.value
     // An empty list would read as all on the far side.
-    if (asked?.length === 0) return answer({ refs: wanted ?? null, raw: { Devices: [] } })
+    if (asked?.length === 0) return homeseerAnswer({ refs: wanted ?? null, raw: { Devices: [] } })
     // `getcontrol2` also has what a control is for (ControlUse).
-    const raw = await homeseer.link.json.call(otherRequest('getcontrol2', { ref: asked }, 'reads'))
-    if (raw.ok) return answer({ refs: asked ?? null, raw: raw.value })
-    if (asksForTooMuch(raw.fault)) return fail(tooMuchAtOnce(raw.fault))
+    const raw = await homeseer.link.json.call(createOtherRequest('getcontrol2', { ref: asked }, 'reads'))
+    if (raw.ok) return homeseerAnswer({ refs: asked ?? null, raw: raw.value })
+    if (isAskingTooMuch(raw.fault)) return fail(tooMuchAtOnce(raw.fault))
     // Older HomeSeers know only the first of the two.
-    const older = await homeseer.link.json.call(otherRequest('getcontrol', { ref: asked }, 'reads'))
+    const older = await homeseer.link.json.call(createOtherRequest('getcontrol', { ref: asked }, 'reads'))
     return older.ok
-      ? answer({ refs: asked ?? null, raw: older.value })
-      : fail(readFault(older.fault, 'reading control pairs'))
+      ? homeseerAnswer({ refs: asked ?? null, raw: older.value })
+      : fail(homeseerReadFault(older.fault, 'reading control pairs'))
   })
 }
 
 /** Without a bound on what is exposed, as the caller asked. */
 async function exposedRefs(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   asked: readonly number[] | undefined,
 ): Promise<Result<readonly number[] | undefined, Fault>> {
   if (homeseer.exposes === undefined) return ok(asked)
-  const house = await readHouse(homeseer)
+  const house = await readCatalog(homeseer)
   if (!house.ok) return house
   const { byRef } = house.value
   return ok(asked === undefined ? [...byRef.keys()] : asked.filter((ref) => byRef.has(ref)))
@@ -201,7 +222,7 @@ async function exposedRefs(
 
 /** The other request would take as long, and the caller's time would be over. */
 function tooMuchAtOnce(fault: LinkFault): Fault {
-  const plain = readFault(fault, 'reading control pairs')
+  const plain = homeseerReadFault(fault, 'reading control pairs')
   const hint = 'Name the devices (`refs`), a few at a time: this HomeSeer takes too long to tell them all.'
-  return { ...plain, details: { ...plain.details, [HINT]: hint } }
+  return { ...plain, details: { ...plain.details, [FIX_HINTS]: hint } }
 }

@@ -14,49 +14,49 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import {
-  controlExchange,
+  createControlExchange,
   type ControlChoice,
-  expectationOf,
+  expectControl,
   isUnknownValue,
-  type Expectation,
+  type ControlExpectation,
   patienceFor,
-  type Patience,
+  type VerificationPatience,
 } from '../catalog/control.ts'
-import type { Device } from '../catalog/device.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ControlPair } from '../wire/device.ts'
-import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
+import { mayHomeseerHaveActed, type LinkFault } from '../wire/fault.ts'
 import type { LiveValue } from '../wire/mirror.ts'
 import { setStoredStatus } from '../wire/request.ts'
 import {
   assessWrite,
   consequencesJson,
   doubtfulTargets,
-  labelWith,
-  reachedTargets,
-  touchedBy,
+  labelWithConsequences,
+  listReachedTargets,
+  listTouched,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import type { Homeseer } from './dependencies.ts'
+import type { HomeseerTools } from './homeseer-tools.ts'
 import { refArgument } from './device-arguments.ts'
-import { deviceLabel, findDevice, noDevice, seenNow } from './house-client.ts'
-import { hs4Fault, readFault, writeFault, type NextCall } from './faults.ts'
+import { deviceLabel, findHomeseerDevice, noDeviceFault, readSeenDevice } from './catalog-reader.ts'
+import { hs4Fault, homeseerReadFault, homeseerWriteFault, type NextCall } from './faults.ts'
 import {
   BASE_GUARD,
-  deviceTarget,
+  homeseerDeviceTarget,
   GUARDED_OUTPUT,
   defineHomeseerChange,
   type HomeseerAssessment,
   tolerantInput,
 } from './homeseer-change.ts'
-import { choosePath, clearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
+import { choosePath, findClearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
 import {
-  asAnswered,
+  withoutPushes,
   awaitArrival,
   verificationJson,
-  verify,
-  watch,
-  type Verification,
-  type Watch,
+  verifyChange,
+  watchDevice,
+  type ChangeVerification,
+  type ChangeWatch,
 } from './verify-client.ts'
 
 /** What can be wished for, shared with the intents. */
@@ -84,14 +84,14 @@ type SetInput = z.output<typeof input>
 
 /** Everything the act needs, found before the guard decides; `shown` is what a person who approves sees as `before`. */
 interface Plan {
-  readonly device: Device
+  readonly device: HomeseerDevice
   readonly controls: readonly ControlPair[]
   readonly path: SetPath
   readonly shown: LiveValue | undefined
   readonly assessed: AssessedConsequences
 }
 
-export function deviceSet(homeseer: Homeseer): Capability {
+export function createDeviceSetTool(homeseer: HomeseerTools): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.devices.set',
     title: 'Set a device',
@@ -101,7 +101,7 @@ export function deviceSet(homeseer: Homeseer): Capability {
     output: GUARDED_OUTPUT,
     effect: 'writes',
     // One at a time per device: the second would be verified against what the first one did.
-    lock: ({ ref }) => (typeof ref === 'number' ? deviceTarget(ref) : undefined),
+    lock: ({ ref }) => (typeof ref === 'number' ? homeseerDeviceTarget(ref) : undefined),
     // Locks and blinds take tens of seconds, and verification waits for them.
     timeoutSeconds: 60,
     plan: (wish) => planSet(homeseer, wish),
@@ -110,39 +110,39 @@ export function deviceSet(homeseer: Homeseer): Capability {
   })
 }
 
-async function planSet(homeseer: Homeseer, wish: SetInput): Promise<Result<Plan, Fault>> {
+async function planSet(homeseer: HomeseerTools, wish: SetInput): Promise<Result<Plan, Fault>> {
   const found = await findWish(homeseer, wish)
   if (!found.ok) return found
   const assessed = await assessWrite(homeseer, [found.value.device.ref])
   return assessed.ok ? ok({ ...found.value, assessed: assessed.value }) : assessed
 }
 
-async function findWish(homeseer: Homeseer, wish: SetInput): Promise<Result<Omit<Plan, 'assessed'>, Fault>> {
-  const found = await findDevice(homeseer, wish.ref)
+async function findWish(homeseer: HomeseerTools, wish: SetInput): Promise<Result<Omit<Plan, 'assessed'>, Fault>> {
+  const found = await findHomeseerDevice(homeseer, wish.ref)
   if (!found.ok) return found
   const device = found.value
-  const shown = seenNow(homeseer, device.ref)?.live
+  const shown = readSeenDevice(homeseer, device.ref)?.live
   const path = choosePath(device, device.controls, wish)
   if (path.ok && device.controlsKnown) return ok({ device, controls: device.controls, path: path.value, shown })
   // The owner may have changed the controls since they were read: worth one question before saying no.
   const fresh = await homeseer.catalog.freshControls(device.ref)
-  if (!fresh.ok) return path.ok ? fail(readFault(fresh.fault, 'reading the controls')) : path
+  if (!fresh.ok) return path.ok ? fail(homeseerReadFault(fresh.fault, 'reading the controls')) : path
   // Found anew: what it can do now is what says how careful one must be with it.
-  const renewed = await findDevice(homeseer, wish.ref)
+  const renewed = await findHomeseerDevice(homeseer, wish.ref)
   if (!renewed.ok) return renewed
   const again = choosePath(renewed.value, fresh.value, wish)
   return again.ok ? ok({ device: renewed.value, controls: fresh.value, path: again.value, shown }) : again
 }
 
 function assessSet({ device, controls, path, shown, assessed }: Plan): HomeseerAssessment {
-  const { refs = [], ...touched } = touchedBy(assessed)
+  const { refs = [], ...touched } = listTouched(assessed)
   return {
     // By what the device is, never by what is asked of it: locking a door can lock somebody out.
     effect: isOrdinary(device) && assessed.reasons.length === 0 ? 'writes' : 'sensitive',
-    target: deviceTarget(device.ref),
-    label: labelWith(deviceLabel(device), assessed),
+    target: homeseerDeviceTarget(device.ref),
+    label: labelWithConsequences(deviceLabel(device), assessed),
     touched: { ...touched, refs: [device.ref, ...refs] },
-    reaches: reachedTargets(assessed),
+    reaches: listReachedTargets(assessed),
     mayReach: doubtfulTargets(assessed),
     preview: {
       before: { value: shown?.value ?? null, status: shown?.status ?? null },
@@ -153,7 +153,7 @@ function assessSet({ device, controls, path, shown, assessed }: Plan): HomeseerA
   }
 }
 
-function isOrdinary({ sensitivity }: Device): boolean {
+function isOrdinary({ sensitivity }: HomeseerDevice): boolean {
   return sensitivity.length === 0
 }
 
@@ -164,20 +164,20 @@ interface Deed {
 
 interface Act extends Deed, Plan {
   readonly before: LiveValue
-  readonly watch: Watch
+  readonly watch: ChangeWatch
 }
 
-async function actSet(homeseer: Homeseer, plan: Plan, deed: Deed): Promise<Outcome> {
+async function actSet(homeseer: HomeseerTools, plan: Plan, deed: Deed): Promise<Outcome> {
   const { mirror } = homeseer.link
   const { ref } = plan.device
   // Read afresh: whether the device changed can only be told from where it was just now.
   const read = await mirror.read([ref], deed.call.signal)
-  if (!read.ok) return fail(readFault(read.fault, `reading ${plan.device.name}`))
+  if (!read.ok) return fail(homeseerReadFault(read.fault, `reading ${plan.device.name}`))
   const entry = read.value.get(ref)
-  if (entry === undefined) return fail(noDevice(ref))
-  const before = asAnswered(entry)
+  if (entry === undefined) return fail(noDeviceFault(ref))
+  const before = withoutPushes(entry)
   // Before sending: the push may arrive ahead of the answer.
-  const watching = watch(mirror, ref)
+  const watching = watchDevice(mirror, ref)
   try {
     const act: Act = { ...plan, ...deed, before, watch: watching }
     return plan.path.kind === 'control'
@@ -188,17 +188,21 @@ async function actSet(homeseer: Homeseer, plan: Plan, deed: Deed): Promise<Outco
   }
 }
 
-async function control(homeseer: Homeseer, act: Act, path: SetPath & { readonly kind: 'control' }): Promise<Outcome> {
+async function control(
+  homeseer: HomeseerTools,
+  act: Act,
+  path: SetPath & { readonly kind: 'control' },
+): Promise<Outcome> {
   const { device, wish, call } = act
-  const sent = await homeseer.link.json.call(controlExchange(path.choice), call.signal)
+  const sent = await homeseer.link.json.call(createControlExchange(path.choice), call.signal)
   // HomeSeer said no, or was never reached: then nothing moved and nothing has to be looked for.
-  if (!sent.ok && !mayHaveActed(sent.fault)) return fail(refused(device, sent.fault))
+  if (!sent.ok && !mayHomeseerHaveActed(sent.fault)) return fail(refused(device, sent.fault))
   if (sent.ok && !wish.verify)
     return ok({ data: success(act, { path, rawBefore: sent.value.shown?.raw, verification: { performed: false } }) })
   const { value: told } = path.choice
   const { arrivals } = homeseer
   const learned = told === undefined ? undefined : arrivals.shownFor(device.ref, told)
-  const expected = { ...expectationOf(path.choice, act.controls), shown: learned }
+  const expected = { ...expectControl(path.choice, act.controls), shown: learned }
   const patience = patienceFor(device, act.assessed.house, {
     usualMs: usualWaitMs(homeseer),
     longestMs: homeseer.config.verifyWaitSeconds * 1_000,
@@ -227,11 +231,11 @@ async function control(homeseer: Homeseer, act: Act, path: SetPath & { readonly 
   return fail(notThere(act, { executedMode: 'control_value', verification }))
 }
 
-function usualWaitMs({ config }: Homeseer): number {
+function usualWaitMs({ config }: HomeseerTools): number {
   return config.verifyAttempts * config.verifyIntervalMs
 }
 
-function rawNow({ link: { mirror } }: Homeseer, ref: number): Json | undefined {
+function rawNow({ link: { mirror } }: HomeseerTools, ref: number): Json | undefined {
   return mirror.entries.get(ref)?.record.raw
 }
 
@@ -256,13 +260,13 @@ function pendingJson(outcome: 'still_moving' | 'unreported', untilMs: number): J
 
 /** Goes on after the caller was answered; a newer command to the device ends it. */
 function waitOn(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   act: Act,
   {
     expected,
     patience,
     wanted,
-  }: { readonly expected: Expectation; readonly patience: Patience; readonly wanted: string },
+  }: { readonly expected: ControlExpectation; readonly patience: VerificationPatience; readonly wanted: string },
 ): void {
   const { arrivals, clock, link } = homeseer
   const { ref } = act.device
@@ -293,14 +297,15 @@ function lateOutcome(
 }
 
 /** HomeSeer's memory. If even that does not hold, and a control means the same, the device is told after all, once. */
-async function store(homeseer: Homeseer, act: Act, path: SetPath & { readonly kind: 'store' }): Promise<Outcome> {
+async function store(homeseer: HomeseerTools, act: Act, path: SetPath & { readonly kind: 'store' }): Promise<Outcome> {
   const { device, wish, call } = act
   const { value, text } = path
   const sent = await homeseer.link.json.call(
     setStoredStatus({ ref: device.ref, value, text, source: wish.source }),
     call.signal,
   )
-  if (!sent.ok) return fail(writeFault(sent.fault, `writing the status of ${device.name}`, lookNext(device.ref)))
+  if (!sent.ok)
+    return fail(homeseerWriteFault(sent.fault, `writing the status of ${device.name}`, lookNext(device.ref)))
   if (!wish.verify) return ok({ data: success(act, { path, verification: { performed: false } }) })
   const expected = storedExpectation(path)
   const patience = { waitMs: usualWaitMs(homeseer), windowMs: 0, slow: false }
@@ -311,13 +316,13 @@ async function store(homeseer: Homeseer, act: Act, path: SetPath & { readonly ki
 }
 
 async function recover(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   act: Act,
   { path, verification }: { readonly path: SetPath & { readonly kind: 'store' }; readonly verification: JsonObject },
 ): Promise<Outcome> {
   const fresh = await homeseer.catalog.freshControls(act.device.ref)
-  const choice = fresh.ok ? clearChoice(fresh.value, path.value, path.text) : undefined
-  const renewed = await findDevice(homeseer, act.device.ref)
+  const choice = fresh.ok ? findClearChoice(fresh.value, path.value, path.text) : undefined
+  const renewed = await findHomeseerDevice(homeseer, act.device.ref)
   // What turns out to be a lock by now was not weighed as one.
   const isAsAssessed = renewed.ok && (isOrdinary(renewed.value) || !isOrdinary(act.device))
   if (!fresh.ok || choice === undefined || !isAsAssessed)
@@ -335,14 +340,14 @@ async function recover(
 const SLOW_INTERVAL_MS = 500
 
 function look(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   act: Act,
-  { expected, patience }: { readonly expected: Expectation; readonly patience: Patience },
-): Promise<Verification> {
+  { expected, patience }: { readonly expected: ControlExpectation; readonly patience: VerificationPatience },
+): Promise<ChangeVerification> {
   const { verifyIntervalMs } = homeseer.config
   const intervalMs = patience.slow ? Math.max(SLOW_INTERVAL_MS, verifyIntervalMs) : verifyIntervalMs
   const attempts = Math.max(1, Math.round(patience.waitMs / intervalMs))
-  return verify({
+  return verifyChange({
     mirror: homeseer.link.mirror,
     ref: act.device.ref,
     expected,
@@ -354,7 +359,7 @@ function look(
 }
 
 /** Memory holds exactly what was written, or it does not. */
-function storedExpectation({ value, text }: SetPath & { readonly kind: 'store' }): Expectation {
+function storedExpectation({ value, text }: SetPath & { readonly kind: 'store' }): ControlExpectation {
   return value === undefined
     ? { low: undefined, high: undefined, text, restValues: [] }
     : { low: value, high: value, text: undefined, restValues: [] }
@@ -406,8 +411,8 @@ function storedJson({ value, text }: SetPath & { readonly kind: 'store' }): Json
 }
 
 /** A refusal of one device is most often about rights: who may use it is told with it. */
-function refused(device: Device, fault: LinkFault): Fault {
-  const plain = writeFault(fault, `telling ${device.name}`)
+function refused(device: HomeseerDevice, fault: LinkFault): Fault {
+  const plain = homeseerWriteFault(fault, `telling ${device.name}`)
   if (fault.kind !== 'refused') return plain
   return hs4Fault('HS4_ERROR', `HomeSeer refused to tell ${device.name} (${device.ref}): ${fault.text}`, {
     details: { ref: device.ref, applied: false, userAccess: device.userAccess },
@@ -419,8 +424,8 @@ function refused(device: Device, fault: LinkFault): Fault {
 }
 
 /** UNKNOWN, with what was seen since: the caller decides, we do not send twice. */
-function lostAnswer(device: Device, fault: LinkFault, verification: JsonObject): Fault {
-  const plain = writeFault(fault, `telling ${device.name}`, lookNext(device.ref))
+function lostAnswer(device: HomeseerDevice, fault: LinkFault, verification: JsonObject): Fault {
+  const plain = homeseerWriteFault(fault, `telling ${device.name}`, lookNext(device.ref))
   return { ...plain, details: { ...plain.details, ref: device.ref, verification } }
 }
 

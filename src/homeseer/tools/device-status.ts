@@ -9,15 +9,15 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import type { Device } from '../catalog/device.ts'
-import { exposedPart, buildHouse, type House } from '../catalog/house.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
+import { limitToExposed, buildCatalog, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import { getStatus } from '../wire/request.ts'
-import { answerOf, type Homeseer } from './dependencies.ts'
-import { cap, includeRaw, items, place, refs } from './device-arguments.ts'
-import { capOf, fits } from './device-filter.ts'
-import { deviceView, readHouse, readHouseWith, viewOf } from './house-client.ts'
-import { homeseerFamily } from './envelope.ts'
-import { readFault } from './faults.ts'
+import { toHomeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { maxItemsArgument, includeRawArgument, itemsOutput, placeArguments, refsArgument } from './device-arguments.ts'
+import { limitItems, matchesDeviceFilter } from './device-filter.ts'
+import { toDeviceView, readCatalog, readCatalogWith, currentDeviceView } from './catalog-reader.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { homeseerReadFault } from './faults.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -36,7 +36,7 @@ interface StatusInput {
   readonly fresh: boolean
 }
 
-export function statusTool(homeseer: Homeseer): Capability {
+export function createStatusTool(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.devices.status.get',
@@ -44,15 +44,15 @@ export function statusTool(homeseer: Homeseer): Capability {
     description:
       'The state of devices. Answers from what is pushed and read anyway, which is seconds old at most; `fresh` asks HomeSeer now.',
     input: tolerantInput({
-      refs: refs.exactOptional(),
-      location1: place,
-      location2: place,
+      refs: refsArgument.exactOptional(),
+      location1: placeArguments,
+      location2: placeArguments,
       compress: z.boolean().default(true),
       everything: z.boolean().exactOptional().describe('With control pairs.'),
       voiceonly: z.boolean().default(false),
       excludeevents: z.boolean().default(true),
-      includeRaw,
-      maxDevices: cap,
+      includeRaw: includeRawArgument,
+      maxDevices: maxItemsArgument,
       fresh: z.boolean().default(false),
     }),
     output: z.looseObject({
@@ -62,15 +62,15 @@ export function statusTool(homeseer: Homeseer): Capability {
       truncated: z.boolean(),
       maxDevices: z.int(),
       missing: z.array(z.int()).exactOptional().describe('Refs that no device has.'),
-      snapshot: z.looseObject({ devices: items }),
+      snapshot: z.looseObject({ devices: itemsOutput }),
     }),
-  }).handledBy(async (input) => answerOf(await statusData(homeseer, input)))
+  }).handledBy(async (input) => toHomeseerAnswer(await readStatusData(homeseer, input)))
 }
 
 /** Also behind the status resources. */
-export async function statusData(homeseer: Homeseer, input: StatusInput): Promise<Result<Json, Fault>> {
+export async function readStatusData(homeseer: HomeseerTools, input: StatusInput): Promise<Result<Json, Fault>> {
   const everything = input.everything ?? homeseer.config.statusIncludeEverything
-  const maxDevices = capOf(homeseer, input.maxDevices)
+  const maxDevices = limitItems(homeseer, input.maxDevices)
   // The mirror keeps the plain fields only; everything else is a question to HomeSeer.
   const direct = everything || input.includeRaw || input.voiceonly || !input.compress || !input.excludeevents
   const found = direct ? await askStatus(homeseer, { ...input, everything }) : await knownStatus(homeseer, input)
@@ -92,7 +92,7 @@ export async function statusData(homeseer: Homeseer, input: StatusInput): Promis
 
 /** Refs of no device; one that only a filter rules out is none of them. */
 async function missingRefs(
-  { catalog }: Homeseer,
+  { catalog }: HomeseerTools,
   { refs: asked = [], location1 = '', location2 = '', voiceonly }: StatusInput,
   found: readonly JsonObject[],
 ): Promise<readonly number[]> {
@@ -110,13 +110,15 @@ interface Snapshot {
   readonly devices: readonly JsonObject[]
 }
 
-async function knownStatus(homeseer: Homeseer, input: StatusInput): Promise<Result<Snapshot, Fault>> {
+async function knownStatus(homeseer: HomeseerTools, input: StatusInput): Promise<Result<Snapshot, Fault>> {
   const { refs: asked } = input
   const house =
-    asked === undefined ? await readHouse(homeseer, input.fresh) : await readHouseWith(homeseer, asked, input.fresh)
+    asked === undefined ? await readCatalog(homeseer, input.fresh) : await readCatalogWith(homeseer, asked, input.fresh)
   if (!house.ok) return house
   const chosen = chosenDevices(house.value, input)
-  const devices = chosen.map((device) => viewOf(homeseer, device, { includeControls: false, includeRaw: false }))
+  const devices = chosen.map((device) =>
+    currentDeviceView(homeseer, device, { includeControls: false, includeRaw: false }),
+  )
   // What HomeSeer itself said in the head of its last answer, and nothing where it was not asked yet.
   const { name = null, version = null, fahrenheit = null } = homeseer.link.mirror.head ?? {}
   return ok({ name, version, tempFormatF: fahrenheit, devices })
@@ -124,7 +126,7 @@ async function knownStatus(homeseer: Homeseer, input: StatusInput): Promise<Resu
 
 /** What only HomeSeer itself can say: its own fields, its own filters. */
 async function askStatus(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   input: StatusInput & { readonly everything: boolean },
 ): Promise<Result<Snapshot, Fault>> {
   const { refs: asked, location1, location2, compress, everything, voiceonly: voiceOnly } = input
@@ -139,28 +141,32 @@ async function askStatus(
       excludeEvents: input.excludeevents,
     }),
   )
-  if (!reply.ok) return fail(readFault(reply.fault, 'reading the status'))
+  if (!reply.ok) return fail(homeseerReadFault(reply.fault, 'reading the status'))
   const { name, version, fahrenheit, devices: records } = reply.value
   const nowMs = homeseer.clock.monotonic()
   const known = await homeseer.catalog.house()
   const told = known.ok ? known.value.devices.filter(({ controlsKnown }) => controlsKnown) : []
   const pairs = new Map(told.map((device) => [device.ref, device.controls]))
   // `everything` makes HomeSeer ignore the places, so they are applied here.
-  const chosen = chosenDevices(exposedPart(buildHouse(records, pairs), homeseer.exposes), input)
+  const chosen = chosenDevices(limitToExposed(buildCatalog(records, pairs), homeseer.exposes), input)
   const devices = chosen.map((device) => {
     const { record } = device
     const { value, status: text, lastChangeMs } = record
     const live = { value, status: text, lastChangeMs, source: 'read' as const, observedMs: nowMs }
-    return deviceView(device, { record, live, ageMs: 0 }, { includeControls: everything, includeRaw: input.includeRaw })
+    return toDeviceView(
+      device,
+      { record, live, ageMs: 0 },
+      { includeControls: everything, includeRaw: input.includeRaw },
+    )
   })
   return ok({ name, version, tempFormatF: fahrenheit, devices })
 }
 
-function chosenDevices(house: House, input: StatusInput): readonly Device[] {
+function chosenDevices(house: HomeseerCatalog, input: StatusInput): readonly HomeseerDevice[] {
   const { refs: asked, location1 = '', location2 = '' } = input
   const devices =
     asked === undefined
       ? house.devices
       : [...new Set(asked)].map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
-  return devices.filter((device) => fits(device, { location1, location2 }))
+  return devices.filter((device) => matchesDeviceFilter(device, { location1, location2 }))
 }

@@ -12,17 +12,17 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventFileFault, EventFiles } from '../catalog/event-file-store.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { deviceLabel } from './house-client.ts'
-import { homeseerFamily } from './envelope.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { deviceLabel } from './catalog-reader.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
 import { blockJson, triggerJson } from './event-definition-view.ts'
-import { EVENT_NAME, noEvent, severalEvents, unnamed, type EventName } from './event-read-tools.ts'
-import { hs4Fault, readFault } from './faults.ts'
+import { EVENT_NAME, noEventFault, severalEventsFault, unnamedEventFault, type EventName } from './event-read-tools.ts'
+import { hs4Fault, homeseerReadFault } from './faults.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
-export function eventDefinition(homeseer: Homeseer): Capability {
+export function createEventDefinitionTool(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.events.definition.get',
@@ -47,7 +47,9 @@ export function eventDefinition(homeseer: Homeseer): Capability {
     if (!files.ok) return fail(fileFault(files.fault))
     const found = wantedDefinition(files.value, wanted)
     if (!found.ok) return found
-    return answer(await definitionJson(homeseer, files.value, { ...found.value, resolveDeviceRefs, includeRaw }))
+    return homeseerAnswer(
+      await definitionJson(homeseer, files.value, { ...found.value, resolveDeviceRefs, includeRaw }),
+    )
   })
 }
 
@@ -58,19 +60,19 @@ interface FoundDefinition {
 
 function wantedDefinition({ definitions }: EventFiles, wanted: EventName): Result<FoundDefinition, Fault> {
   const { id, group, name } = wanted
-  if (id === undefined && (group === undefined || name === undefined)) return fail(unnamed())
+  if (id === undefined && (group === undefined || name === undefined)) return fail(unnamedEventFault())
   // HomeSeer shows group and name as the owner typed them; case and blanks at the ends are not what tells two apart.
   const same = (left: string, right = ''): boolean => left.trim().toLowerCase() === right.trim().toLowerCase()
   const [stored, ...others] = definitions.filter((one) =>
     id === undefined ? same(one.group, group) && same(one.name, name) : one.id === id,
   )
-  if (stored === undefined) return fail(noEvent(wanted))
-  if (others.length > 0) return fail(severalEvents([stored, ...others]))
+  if (stored === undefined) return fail(noEventFault(wanted))
+  if (others.length > 0) return fail(severalEventsFault([stored, ...others]))
   return ok({ stored, matchedBy: id === undefined ? 'group_name' : 'id' })
 }
 
 async function definitionJson(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   files: EventFiles,
   found: FoundDefinition & { readonly resolveDeviceRefs: boolean; readonly includeRaw: boolean },
 ): Promise<JsonObject> {
@@ -134,7 +136,7 @@ async function definitionJson(
         },
       ]
     }),
-    ...(house?.ok === false ? { warnings: [readFault(house.fault, 'reading the devices').message] } : {}),
+    ...(house?.ok === false ? { warnings: [homeseerReadFault(house.fault, 'reading the devices').message] } : {}),
     ...(includeRaw ? { raw: stored.raw } : {}),
   }
 }

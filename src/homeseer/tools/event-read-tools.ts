@@ -9,13 +9,13 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { eventNumbers, findEvents } from '../catalog/event.ts'
+import { numberEvents, findEvents } from '../catalog/event.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { answer, definitionOf, type Homeseer } from './dependencies.ts'
+import { homeseerAnswer, findEventDefinition, type HomeseerTools } from './homeseer-tools.ts'
 import { blockJson, triggerJson } from './event-definition-view.ts'
-import { homeseerFamily } from './envelope.ts'
-import { badArgument, hs4Fault, readFault, type NextCall } from './faults.ts'
-import { cursorArgument, pageOf } from './paging.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { homeseerArgumentFault, hs4Fault, homeseerReadFault, type NextCall } from './faults.ts'
+import { pageCursorArgument, cutNumberedPage } from './paging.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -35,7 +35,7 @@ export interface EventName {
 
 const LIST_EVENTS: NextCall = { name: 'hs4.events.list', args: { limit: 100 } }
 
-export function eventReadTools(homeseer: Homeseer): readonly Capability[] {
+export function eventReadTools(homeseer: HomeseerTools): readonly Capability[] {
   return [list(homeseer), get(homeseer)]
 }
 
@@ -45,29 +45,30 @@ export interface FoundEvent {
 }
 
 /** The one event that is named; group and name become an id here, because lists and locks know ids. */
-export async function findEvent(homeseer: Homeseer, wanted: EventName): Promise<Result<FoundEvent, Fault>> {
+export async function findNamedEvent(homeseer: HomeseerTools, wanted: EventName): Promise<Result<FoundEvent, Fault>> {
   const { id, group, name } = wanted
   const asked = id !== undefined ? { id } : group !== undefined && name !== undefined ? { group, name } : undefined
-  if (asked === undefined) return fail(unnamed())
+  if (asked === undefined) return fail(unnamedEventFault())
   const named = await eventsNamed(homeseer, asked)
   if (!named.ok) return named
   // Two events may be called exactly alike; which of them is meant only an id can say.
   const [event, ...others] = named.value
-  if (event === undefined) return fail(noEvent(wanted))
-  if (others.length > 0) return fail(severalEvents([event, ...others]))
+  if (event === undefined) return fail(noEventFault(wanted))
+  if (others.length > 0) return fail(severalEventsFault([event, ...others]))
   // Both given: they must be the same event, lest a list be passed with one and another be run.
-  if (id !== undefined && !agrees(event, wanted)) return fail(badArgument('name', `event ${id} is not called that`))
+  if (id !== undefined && !agrees(event, wanted))
+    return fail(homeseerArgumentFault('name', `event ${id} is not called that`))
   return ok({ event, matchedBy: id === undefined ? 'group_name' : 'id' })
 }
 
 /** Worth one more question before saying no: an event may be newer than our list. */
 async function eventsNamed(
-  { catalog }: Homeseer,
+  { catalog }: HomeseerTools,
   asked: Parameters<typeof findEvents>[1],
 ): Promise<Result<readonly ReceivedEvent[], Fault>> {
   for (const fresh of [false, true]) {
     const events = await catalog.events(fresh)
-    if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
+    if (!events.ok) return fail(homeseerReadFault(events.fault, 'reading the events'))
     const found = findEvents(events.value, asked)
     if (found.length > 0) return ok(found)
   }
@@ -80,12 +81,12 @@ function agrees(event: ReceivedEvent, { group, name }: EventName): boolean {
 }
 
 /** For a caller who has not said which. */
-export function unnamed(): Fault {
-  return badArgument('id', 'give an id, or group and name', { next: [LIST_EVENTS] })
+export function unnamedEventFault(): Fault {
+  return homeseerArgumentFault('id', 'give an id, or group and name', { next: [LIST_EVENTS] })
 }
 
 /** With a search for what was meant, where there is a name to search with. */
-export function noEvent(wanted: EventName): Fault {
+export function noEventFault(wanted: EventName): Fault {
   const { id, group = '', name = '' } = wanted
   const what = id === undefined ? `${group} / ${name}` : String(id)
   return hs4Fault('NOT_FOUND', `HomeSeer has no event ${what}.`, {
@@ -95,15 +96,15 @@ export function noEvent(wanted: EventName): Fault {
 }
 
 /** For a name that only an id can tell from another. */
-export function severalEvents(events: readonly Pick<ReceivedEvent, 'id'>[]): Fault {
+export function severalEventsFault(events: readonly Pick<ReceivedEvent, 'id'>[]): Fault {
   const ids = events.map(({ id }) => id ?? null)
-  return badArgument('name', 'several events are called exactly that; use an id', {
+  return homeseerArgumentFault('name', 'several events are called exactly that; use an id', {
     details: { ids },
     next: events.flatMap(({ id }) => (id === undefined ? [] : [{ name: 'hs4.events.get', args: { id } }])),
   })
 }
 
-function list(homeseer: Homeseer): Capability {
+function list(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.events.list',
@@ -113,21 +114,21 @@ function list(homeseer: Homeseer): Capability {
       groupContains: z.string().max(200).exactOptional(),
       nameContains: z.string().max(200).exactOptional(),
       limit: z.int().min(1).max(5_000).default(500),
-      cursor: cursorArgument.describe('`nextCursor` of the page before, with the same filters.'),
+      cursor: pageCursorArgument.describe('`nextCursor` of the page before, with the same filters.'),
     }),
     output: z.looseObject({ total: z.int(), items: z.array(z.looseObject({ group: z.string(), name: z.string() })) }),
   }).handledBy(async ({ limit, cursor, ...filters }) => {
     const events = await homeseer.catalog.events()
-    if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
+    if (!events.ok) return fail(homeseerReadFault(events.fault, 'reading the events'))
     const holds = (text: string, part = ''): boolean => text.toLowerCase().includes(part.toLowerCase())
-    const numbers = eventNumbers(events.value)
+    const numbers = numberEvents(events.value)
     const numberOf = (event: ReceivedEvent): number => numbers.get(event) ?? 0
     const found = events.value
       .filter(({ group, name }) => holds(group, filters.groupContains) && holds(name, filters.nameContains))
       .toSorted((left, right) => numberOf(left) - numberOf(right))
-    const page = pageOf(found, numberOf, { list: 'events', filters, limit, offset: 0, cursor })
+    const page = cutNumberedPage(found, numberOf, { list: 'events', filters, limit, offset: 0, cursor })
     if (!page.ok) return page
-    return answer({
+    return homeseerAnswer({
       total: found.length,
       returned: page.value.items.length,
       nextCursor: page.value.nextCursor,
@@ -143,7 +144,7 @@ export function eventJson({ id, group, name, voiceCommand, voiceEnabled }: Recei
 /** Members of HomeSeer's event record that some versions add to say how an event works. */
 const EXTENDED = /^(trigger|action|condition|definition)/i
 
-function get(homeseer: Homeseer): Capability {
+function get(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.events.get',
@@ -152,15 +153,15 @@ function get(homeseer: Homeseer): Capability {
     input: tolerantInput({ ...EVENT_NAME, includeRaw: z.boolean().default(true) }),
     output: z.looseObject({ matchedBy: z.enum(['id', 'group_name']), details: z.looseObject({}) }),
   }).handledBy(async ({ includeRaw, ...wanted }) => {
-    const found = await findEvent(homeseer, wanted)
+    const found = await findNamedEvent(homeseer, wanted)
     if (!found.ok) return found
     const { event, matchedBy } = found.value
     const keys = Object.keys(event.raw)
     const extended = keys.filter((key) => EXTENDED.test(key))
     // HomeSeer's files say more than its answer; without them, its answer has to do.
-    const stored = event.id === undefined ? undefined : await definitionOf(homeseer, event.id)
+    const stored = event.id === undefined ? undefined : await findEventDefinition(homeseer, event.id)
     const said = (word: RegExp): Json => event.raw[extended.find((key) => word.test(key)) ?? ''] ?? null
-    return answer({
+    return homeseerAnswer({
       matchedBy,
       ...eventJson(event),
       details: {

@@ -13,20 +13,20 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { runEventById, runEventByName } from '../wire/request.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { EVENT_NAME, findEvent, type EventName } from './event-read-tools.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { EVENT_NAME, findNamedEvent, type EventName } from './event-read-tools.ts'
 import {
   assessEvent,
   consequencesJson,
   doubtfulTargets,
   eventTarget,
-  labelWith,
-  reachedTargets,
+  labelWithConsequences,
+  listReachedTargets,
   targetsBeside,
-  touchedBy,
+  listTouched,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import { writeFault } from './faults.ts'
+import { homeseerWriteFault } from './faults.ts'
 import {
   BASE_GUARD,
   defineHomeseerChange,
@@ -34,14 +34,14 @@ import {
   type HomeseerAssessment,
   tolerantInput,
 } from './homeseer-change.ts'
-import type { Rules, Touched } from './rules.ts'
+import type { OwnerLists, TouchedThings } from './owner-lists.ts'
 
 interface Plan {
   readonly event: ReceivedEvent
   readonly assessed: AssessedConsequences
 }
 
-export function eventRun(homeseer: Homeseer): Capability {
+export function createEventRunTool(homeseer: HomeseerTools): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.events.run',
     title: 'Run an event',
@@ -61,8 +61,8 @@ export function eventRun(homeseer: Homeseer): Capability {
       const exchange = id === undefined ? runEventByName(group, name) : runEventById(id)
       const done = await homeseer.link.json.call(exchange, call.signal)
       if (!done.ok)
-        return fail(writeFault(done.fault, `running ${group} / ${name}`, [{ name: 'hs4.devices.status.get' }]))
-      return answer({
+        return fail(homeseerWriteFault(done.fault, `running ${group} / ${name}`, [{ name: 'hs4.devices.status.get' }]))
+      return homeseerAnswer({
         invoked: true,
         id: id ?? null,
         group,
@@ -74,24 +74,24 @@ export function eventRun(homeseer: Homeseer): Capability {
   })
 }
 
-async function planRun(homeseer: Homeseer, wanted: EventName): Promise<Result<Plan, Fault>> {
-  const found = await findEvent(homeseer, wanted)
+async function planRun(homeseer: HomeseerTools, wanted: EventName): Promise<Result<Plan, Fault>> {
+  const found = await findNamedEvent(homeseer, wanted)
   if (!found.ok) return found
   const { event } = found.value
   const assessed = await assessEvent(homeseer, event)
   return assessed.ok ? ok({ event, assessed: assessed.value }) : assessed
 }
 
-function assessRun({ event, assessed }: Plan, rules: Rules): HomeseerAssessment {
+function assessRun({ event, assessed }: Plan, rules: OwnerLists): HomeseerAssessment {
   const { id, group, name } = event
   const { reasons } = assessed
   const target = eventTarget(id ?? `${group}/${name}`)
   return {
     effect: reasons.length > 0 ? 'sensitive' : 'writes',
     target,
-    label: labelWith(`Event ${group} / ${name}`, assessed),
+    label: labelWithConsequences(`Event ${group} / ${name}`, assessed),
     touched: touchedByRun(event, assessed, rules),
-    reaches: reachedTargets(assessed).filter((reached) => reached !== target),
+    reaches: listReachedTargets(assessed).filter((reached) => reached !== target),
     mayReach: mayReachByRun(assessed),
     preview: {
       event: { id: id ?? null, group, name },
@@ -106,8 +106,8 @@ function assessRun({ event, assessed }: Plan, rules: Rules): HomeseerAssessment 
  * A list of devices would be no list if an event could do what a call may not. An owner who has listed this event and
  * everything that it sets off has thought about what they do.
  */
-function touchedByRun(event: ReceivedEvent, assessed: AssessedConsequences, { events }: Rules): Touched {
-  const { refs, eventIds, mayTouchAnything } = touchedBy(assessed)
+function touchedByRun(event: ReceivedEvent, assessed: AssessedConsequences, { events }: OwnerLists): TouchedThings {
+  const { refs, eventIds, mayTouchAnything } = listTouched(assessed)
   const ids = [...new Set([event.id, ...(eventIds ?? [])])]
   if (events !== undefined) return { eventIds: ids }
   const isUnknown = mayTouchAnything === true || assessed.definition === undefined
@@ -135,7 +135,7 @@ function actionsOf({ blocks }: NonNullable<AssessedConsequences['definition']>):
 }
 
 /** HomeSeer only says that it began. What the devices show now, of those that the event is known to set. */
-async function readBack(homeseer: Homeseer, refs: readonly number[]): Promise<JsonObject> {
+async function readBack(homeseer: HomeseerTools, refs: readonly number[]): Promise<JsonObject> {
   if (refs.length === 0) return { performed: false }
   const read = await homeseer.link.mirror.read(refs)
   if (!read.ok) return { performed: false }

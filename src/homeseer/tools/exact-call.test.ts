@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callTarget, isListed, parameterCall, parseScriptCall } from './exact-call.ts'
+import { callTarget, isListed, createExactCall, parseScriptCall } from './exact-call.ts'
 
 describe('exact call', () => {
   it.each([
@@ -39,8 +39,8 @@ describe('exact call', () => {
     expect(isListed(call, ['evening.vb'])).toBe(false)
     expect(isListed(call, ['Evening.vb("Main", 1)'])).toBe(true)
     expect(isListed(call, ['evening.vb("Main",2)'])).toBe(false)
-    expect(isListed(parameterCall('hue:refresh', []), ['Hue:Refresh'])).toBe(true)
-    expect(isListed(parameterCall('hue:scene', ['a', 1]), ['hue:scene("a",1)'])).toBe(true)
+    expect(isListed(createExactCall('hue:refresh', []), ['Hue:Refresh'])).toBe(true)
+    expect(isListed(createExactCall('hue:scene', ['a', 1]), ['hue:scene("a",1)'])).toBe(true)
   })
 
   it('keeps arguments out of its target unless the owner wrote them down', () => {

@@ -11,7 +11,7 @@
  * Pure.
  */
 import { redactText } from '../../guard/secrets.ts'
-import { cut } from './json-text.ts'
+import { cutText } from './json-text.ts'
 
 export interface ExactCall {
   /** In lower case: what an allow list names. */
@@ -22,7 +22,7 @@ export interface ExactCall {
 }
 
 /** The name of code that is no call of one script; no list can hold it. */
-export const CODE = '(code)'
+export const CODE_PATTERN = '(code)'
 
 const SCRIPT = /^\s*"?([\p{L}\p{N}_-][\p{L}\p{N}_. -]*\.(?:vb|vben|vbs|cs|txt|js|py|pl))"?\s*(?:\(([^]*)\))?\s*$/iu
 /** A text without quotes and backslashes in it, a number, true or false. */
@@ -37,7 +37,7 @@ export function parseScriptCall(command: string): ExactCall | undefined {
   return exactCall(name, given)
 }
 
-export function parameterCall(name: string, parameters: readonly (string | number | boolean)[]): ExactCall {
+export function createExactCall(name: string, parameters: readonly (string | number | boolean)[]): ExactCall {
   return exactCall(
     name,
     parameters.map((parameter) => JSON.stringify(parameter)),
@@ -63,8 +63,8 @@ function splitArguments(text: string): readonly string[] {
  * stand in it only where the owner's own list has them.
  */
 export function callTarget(call: ExactCall, listed: readonly string[] | undefined): string {
-  if (!call.hasArguments) return cut(redactText(call.name), 200)
-  return isListed(call, listed) ? cut(call.whole, 200) : `${cut(redactText(call.name), 196)}(…)`
+  if (!call.hasArguments) return cutText(redactText(call.name), 200)
+  return isListed(call, listed) ? cutText(call.whole, 200) : `${cutText(redactText(call.name), 196)}(…)`
 }
 
 /** Whether the owner's list names this very call, arguments included. */

@@ -7,7 +7,7 @@
  */
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { mayHaveActed, type LinkFault } from '../wire/fault.ts'
+import { mayHomeseerHaveActed, type LinkFault } from '../wire/fault.ts'
 
 /** Spec 4's codes and what each of them means to the guard, the limits and the metrics. */
 const KINDS = {
@@ -39,8 +39,8 @@ interface More {
 }
 
 /** Where a fault of this family carries what its envelope shows beside the details. */
-export const NEXT = 'suggestedNextToolCalls'
-export const HINT = 'fixHint'
+export const NEXT_CALLS = 'suggestedNextToolCalls'
+export const FIX_HINTS = 'fixHint'
 
 export function isHs4Code(code: string | undefined): code is Hs4Code {
   return code !== undefined && Object.hasOwn(KINDS, code)
@@ -50,8 +50,8 @@ export function isHs4Code(code: string | undefined): code is Hs4Code {
 export function hs4Fault(code: Hs4Code, message: string, { details, next, fixHint }: More = {}): Fault {
   const carried: JsonObject = {
     ...details,
-    ...(next === undefined ? {} : { [NEXT]: next.map(nextJson) }),
-    ...(fixHint === undefined ? {} : { [HINT]: fixHint }),
+    ...(next === undefined ? {} : { [NEXT_CALLS]: next.map(nextJson) }),
+    ...(fixHint === undefined ? {} : { [FIX_HINTS]: fixHint }),
   }
   return { kind: KINDS[code], code, message, ...(Object.keys(carried).length === 0 ? {} : { details: carried }) }
 }
@@ -62,7 +62,7 @@ export function nextJson({ name, args }: NextCall): JsonObject {
 }
 
 /** A question that failed: nothing was changed by it. */
-export function readFault(fault: LinkFault, what: string): Fault {
+export function homeseerReadFault(fault: LinkFault, what: string): Fault {
   const details = { link: fault.kind }
   switch (fault.kind) {
     case 'unauthorised':
@@ -93,8 +93,8 @@ export function readFault(fault: LinkFault, what: string): Fault {
 }
 
 /** A change that failed. Where HomeSeer may have done it all the same, nobody may hear that it did not. */
-export function writeFault(fault: LinkFault, what: string, next?: readonly NextCall[]): Fault {
-  if (!mayHaveActed(fault)) return readFault(fault, what)
+export function homeseerWriteFault(fault: LinkFault, what: string, next?: readonly NextCall[]): Fault {
+  if (!mayHomeseerHaveActed(fault)) return homeseerReadFault(fault, what)
   return hs4Fault(
     'UNKNOWN',
     `HomeSeer was told and no answer says whether it acted (${fault.kind}) while ${what}. Look before trying again.`,
@@ -117,7 +117,7 @@ function statusFault(status: number, what: string): Fault {
 }
 
 /** For arguments that only the house can judge; looks like what the schema would have said. */
-export function badArgument(argument: string, message: string, more: More = {}): Fault {
+export function homeseerArgumentFault(argument: string, message: string, more: More = {}): Fault {
   const issues = [{ path: [argument], message, code: 'custom' }]
   return hs4Fault('BAD_REQUEST', `${argument}: ${message}`, { ...more, details: { issues, ...more.details } })
 }

@@ -5,10 +5,10 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { chooseControl } from '../catalog/control.ts'
+import { chooseControlPair } from '../catalog/control.ts'
 import type { ControlPair } from '../wire/device.ts'
 import type { ControlUse } from '../wire/control-use.ts'
-import { normalise, tokensOf } from '../resolve/normalise.ts'
+import { normaliseName, splitTokens } from '../resolve/normalise.ts'
 
 export type GoalAction = 'on' | 'off' | 'open' | 'close' | 'lock' | 'unlock'
 
@@ -18,7 +18,7 @@ const REQUEST = /^(can|could|would|will|please|kannst|konntest|wurdest|bitte)\b/
 
 /** What wants to be known changes nothing, however it goes on. */
 export function isQuestion(goal: string): boolean {
-  const words = normalise(goal)
+  const words = normaliseName(goal)
   return !REQUEST.test(words) && (QUESTION.test(words) || goal.trim().endsWith('?'))
 }
 
@@ -29,7 +29,7 @@ const MANY = new Set(
 )
 
 export function isAboutMany(goal: string): boolean {
-  return tokensOf(normalise(goal)).some((word) => MANY.has(word))
+  return splitTokens(normaliseName(goal)).some((word) => MANY.has(word))
 }
 
 /** The verbs of each; what can also be a preposition (on, an, auf, zu) counts only where no verb says otherwise. */
@@ -42,8 +42,8 @@ const VERBS: readonly (readonly [GoalAction, RegExp])[] = [
   ['on', /\b(turn on|switch on|put on|einschalten|anschalten|anmachen|(?:turn|switch|put) .*\bon)\b|\b(on|an|ein)$/],
 ]
 
-export function actionIn(goal: string): GoalAction | undefined {
-  const words = normalise(goal.replaceAll('ß', 'ss'))
+export function findGoalAction(goal: string): GoalAction | undefined {
+  const words = normaliseName(goal.replaceAll('ß', 'ss'))
   return VERBS.find(([, verb]) => verb.test(words))?.[0]
 }
 
@@ -71,25 +71,25 @@ function numberIn(goal: string): number | undefined {
 }
 
 /** What the words ask of something with these controls, in a form that it takes; `undefined`: nothing that it can do. */
-export function wishFor(controls: readonly ControlPair[], goal: string): JsonObject | undefined {
+export function chooseWish(controls: readonly ControlPair[], goal: string): JsonObject | undefined {
   const value = numberIn(goal)
-  if (value !== undefined && chooseControl(controls, { kind: 'value', value }).ok) return { value }
-  const action = actionIn(goal)
+  if (value !== undefined && chooseControlPair(controls, { kind: 'value', value }).ok) return { value }
+  const action = findGoalAction(goal)
   const byAction =
     action === undefined
       ? undefined
       : (controls.find(({ use }) => USES[action].includes(use)) ??
-        controls.find(({ label, range }) => range === undefined && LABELS[action].includes(normalise(label))))
+        controls.find(({ label, range }) => range === undefined && LABELS[action].includes(normaliseName(label))))
   if (byAction !== undefined) return { label: byAction.label }
   // A verb that this thing has no button for is no wish for another button.
   if (action === 'open' || action === 'close' || action === 'lock' || action === 'unlock') return undefined
-  const words = tokensOf(normalise(goal))
+  const words = splitTokens(normaliseName(goal))
   const named = controls
     .filter(
       ({ range, label }) =>
-        range === undefined && label !== '' && tokensOf(normalise(label)).every((word) => words.includes(word)),
+        range === undefined && label !== '' && splitTokens(normaliseName(label)).every((word) => words.includes(word)),
     )
     // `On Last Level` is asked for by all of its words or not at all.
     .toSorted((left, right) => right.label.length - left.label.length)[0]
-  return named === undefined || LABELS.on.includes(normalise(named.label)) ? undefined : { label: named.label }
+  return named === undefined || LABELS.on.includes(normaliseName(named.label)) ? undefined : { label: named.label }
 }

@@ -10,12 +10,12 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import { getControl, getVersion } from '../wire/request.ts'
-import { asksForTooMuch, type LinkFault } from '../wire/fault.ts'
+import { isAskingTooMuch, type LinkFault } from '../wire/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { homeseerFamily } from './envelope.ts'
-import { readFault } from './faults.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { homeseerReadFault } from './faults.ts'
 import { policyState } from './policy-state.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
@@ -23,7 +23,7 @@ const common = { family: homeseerFamily, effect: 'reads' } as const
 
 type Check = JsonObject & { readonly check: string; readonly status: 'pass' | 'warn' | 'fail' }
 
-export function healthTools(homeseer: Homeseer): readonly Capability[] {
+export function healthTools(homeseer: HomeseerTools): readonly Capability[] {
   return [
     defineTool({
       ...common,
@@ -41,11 +41,11 @@ export function healthTools(homeseer: Homeseer): readonly Capability[] {
       }),
     }).handledBy(async (_input, call) => {
       const version = await homeseer.link.json.call(getVersion(), call.signal)
-      if (!version.ok) return fail(readFault(version.fault, 'asking for the version'))
+      if (!version.ok) return fail(homeseerReadFault(version.fault, 'asking for the version'))
       const house = await homeseer.catalog.house()
       const push = homeseer.link.pushState()
       const { safeMode, defaultDryRun, requireConfirm, adminExecution, admin } = policyState(homeseer)
-      return answer({
+      return homeseerAnswer({
         hs4Version: version.value,
         // Without user and password: they are settings of their own and never part of the address.
         hs4BaseUrl: homeseer.config.url ?? '',
@@ -84,7 +84,7 @@ export function healthTools(homeseer: Homeseer): readonly Capability[] {
       ]
       const count = (status: Check['status']): number => checks.filter((check) => check.status === status).length
       const [failCount, warnCount] = [count('fail'), count('warn')]
-      return answer({
+      return homeseerAnswer({
         status: failCount > 0 ? 'fail' : warnCount > 0 ? 'warn' : 'pass',
         failCount,
         warnCount,
@@ -95,7 +95,7 @@ export function healthTools(homeseer: Homeseer): readonly Capability[] {
   ]
 }
 
-async function linkChecks({ link, catalog }: Homeseer): Promise<readonly Check[]> {
+async function linkChecks({ link, catalog }: HomeseerTools): Promise<readonly Check[]> {
   const version = await link.json.call(getVersion())
   // A self-test that answered from its memory would test nothing.
   catalog.forget()
@@ -120,7 +120,7 @@ async function linkChecks({ link, catalog }: Homeseer): Promise<readonly Check[]
 }
 
 function isTooMuch(result: Result<unknown, LinkFault>): boolean {
-  return !result.ok && asksForTooMuch(result.fault)
+  return !result.ok && isAskingTooMuch(result.fault)
 }
 
 function checkOf<Value>(
@@ -130,18 +130,18 @@ function checkOf<Value>(
   show: (value: Value) => JsonObject,
 ): Check {
   if (result.ok) return { check, status: 'pass', ...show(result.value) }
-  const { code = 'UNKNOWN', message } = readFault(result.fault, check)
+  const { code = 'UNKNOWN', message } = homeseerReadFault(result.fault, check)
   return { check, status: otherwise, code, message }
 }
 
 /** A token that nobody made is not found; a store that cannot be read does not say so. */
-function tokenCheck({ guard }: Homeseer, principal: string): Check {
+function tokenCheck({ guard }: HomeseerTools, principal: string): Check {
   const peeked = guard.changes.peek(`chg_${'A'.repeat(43)}`, principal)
   const sound = !peeked.ok && peeked.fault.kind === 'not-found'
   return { check: 'change_token_store', status: sound ? 'pass' : 'fail' }
 }
 
-async function fileChecks({ eventFiles, config }: Homeseer): Promise<readonly Check[]> {
+async function fileChecks({ eventFiles, config }: HomeseerTools): Promise<readonly Check[]> {
   const files = await eventFiles.read()
   const check = 'event_definitions'
   if (files.ok) return [{ check, status: 'pass', events: files.value.definitions.length }]
@@ -149,7 +149,7 @@ async function fileChecks({ eventFiles, config }: Homeseer): Promise<readonly Ch
 }
 
 /** Names that only some sources could give are a warning: what is found under them is still right. */
-async function nameCheck({ resolver }: Homeseer): Promise<Check> {
+async function nameCheck({ resolver }: HomeseerTools): Promise<Check> {
   const current = await resolver.current()
   if (!current.ok) return checkOf('alias_refresh', current, 'warn', () => ({}))
   const { resolver: names, warnings } = current.value

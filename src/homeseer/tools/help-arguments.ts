@@ -6,12 +6,12 @@
  */
 import type { Offer } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { normalise, tokensOf } from '../resolve/normalise.ts'
-import { resolveCameras, resolveDevices, resolveEvents, type Resolver } from '../resolve/resolve.ts'
-import { cut, textOf } from './json-text.ts'
+import { normaliseName, splitTokens } from '../resolve/normalise.ts'
+import { resolveCameras, resolveDevices, resolveEvents, type NameResolver } from '../resolve/resolve.ts'
+import { cutText, toText } from './json-text.ts'
 
 export interface KnownHouse {
-  readonly resolver: Resolver
+  readonly resolver: NameResolver
   /** Ids of the installed plug-ins. */
   readonly plugins: readonly string[]
 }
@@ -25,7 +25,7 @@ interface ArgumentSchema {
 const MAX_QUERY = 200
 
 /** Arguments that the tool demands, and those of its others that the house and the words have an answer to. */
-export function argumentsFor({ name: tool, requestSchema }: Offer, goal: string, known: KnownHouse): JsonObject {
+export function suggestArguments({ name: tool, requestSchema }: Offer, goal: string, known: KnownHouse): JsonObject {
   const required = new Set(Array.isArray(requestSchema['required']) ? (requestSchema['required'] as string[]) : [])
   const properties = Object.entries((requestSchema['properties'] ?? {}) as Record<string, ArgumentSchema>)
   const filled = properties.flatMap(([name, schema]): [string, Json][] => {
@@ -46,7 +46,7 @@ interface Asked {
 type Filler = (asked: Asked) => Json | undefined
 
 /** A goal that names the tool asks how it is used, and says nothing to look for with it. */
-const words: Filler = ({ goal, tool }) => (goal.includes(tool) ? undefined : cut(goal, MAX_QUERY))
+const words: Filler = ({ goal, tool }) => (goal.includes(tool) ? undefined : cutText(goal, MAX_QUERY))
 
 /** By the argument's name, which means the same thing in every tool of the contract. */
 const FILLERS: Readonly<Record<string, Filler>> = {
@@ -69,11 +69,11 @@ const FILLERS: Readonly<Record<string, Filler>> = {
   pluginId: pluginIn,
   plugin: pluginIn,
   direction: ({ goal, schema }) => {
-    const said = tokensOf(normalise(goal))
+    const said = splitTokens(normaliseName(goal))
     return schema.enum?.find((one) => said.some((word) => one === `${word}start`))
   },
   enabled: ({ goal }) => {
-    const said = new Set(tokensOf(normalise(goal)))
+    const said = new Set(splitTokens(normaliseName(goal)))
     if (['disable', 'off', 'deactivate'].some((word) => said.has(word))) return false
     return ['enable', 'on', 'activate'].some((word) => said.has(word)) ? true : undefined
   },
@@ -89,11 +89,11 @@ function eventId({ goal, known }: Asked): number | undefined {
 
 /** A plug-in all of whose words are in the goal; the longest, so that `Z-Wave Plus` is not taken for `Z-Wave`. */
 function pluginIn({ goal, known }: Asked): string | undefined {
-  const said = new Set(tokensOf(normalise(goal)))
-  const named = known.plugins.filter((id) => tokensOf(normalise(id)).every((word) => said.has(word)))
+  const said = new Set(splitTokens(normaliseName(goal)))
+  const named = known.plugins.filter((id) => splitTokens(normaliseName(id)).every((word) => said.has(word)))
   return named.toSorted((left, right) => right.length - left.length)[0]
 }
 
 function blank({ type, enum: choices }: ArgumentSchema): string {
-  return choices === undefined ? `<${type ?? 'value'}>` : `<${choices.map(textOf).join(' | ')}>`
+  return choices === undefined ? `<${type ?? 'value'}>` : `<${choices.map(toText).join(' | ')}>`
 }

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { CALLS_ON, defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { ok } from '../../core/result.ts'
-import { buildHouse } from '../catalog/house.ts'
-import { buildResolver } from '../resolve/resolve.ts'
+import { buildCatalog } from '../catalog/homeseer-catalog.ts'
+import { buildNameResolver } from '../resolve/resolve.ts'
 import { decodeStatus } from '../wire/device.ts'
-import { homeseerFamily } from './envelope.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
 import { BASE_GUARD } from './homeseer-change.ts'
-import { helpRoutes } from './help-route.ts'
+import { rankHelpRoutes } from './help-route.ts'
 
 const button = (Ref: number, CCIndex: number, Label: string, ControlValue: number, ControlUse: number) => ({
   Ref,
@@ -23,10 +23,10 @@ const status = decodeStatus({
     { ref: 2, name: 'Front Lock', ControlPairs: [button(2, 0, 'Unlock', 0, 19), button(2, 1, 'Lock', 255, 18)] },
   ],
 })
-const house = buildHouse(status.ok ? status.value.devices : [], new Map())
+const house = buildCatalog(status.ok ? status.value.devices : [], new Map())
 const event = { id: 9, group: 'Evening', name: 'Film', voiceCommand: '', voiceEnabled: false, raw: {} }
 const camera = { camId: 4, name: 'Drive', supportsPanTilt: true, raw: {} }
-const resolver = buildResolver({ house, events: [event], cameras: [camera], aliases: [] })
+const resolver = buildNameResolver({ house, events: [event], cameras: [camera], aliases: [] })
 
 const common = { family: homeseerFamily, description: '', output: z.looseObject({}) } as const
 const answered = async () => ok({ data: {} })
@@ -67,7 +67,7 @@ const offers = [
 const plugins = ['Hue', 'Hue Sync', 'Z-Wave']
 
 const top = (goal: string, mode: 'read_only' | 'dry_run' | 'mutate' = 'mutate') =>
-  helpRoutes({ goal, mode, resolver, offers, plugins })[0]
+  rankHelpRoutes({ goal, mode, resolver, offers, plugins })[0]
 
 describe('help route', () => {
   it('fills in the device and the control that the words ask for', () => {
@@ -113,7 +113,7 @@ describe('help route', () => {
     })
     const goal = 'hs4.admin.cameras.recording.set disable it'
     expect(
-      helpRoutes({ goal, mode: 'mutate', resolver, offers, plugins })[0]?.steps.at(-1)?.argsTemplate,
+      rankHelpRoutes({ goal, mode: 'mutate', resolver, offers, plugins })[0]?.steps.at(-1)?.argsTemplate,
     ).toMatchObject({
       camId: 4,
       enabled: false,
@@ -128,12 +128,12 @@ describe('help route', () => {
   })
 
   it('names no tool that changes anything where it may only read', () => {
-    const routes = helpRoutes({ goal: 'restart the plug-in Hue', mode: 'read_only', resolver, offers, plugins })
+    const routes = rankHelpRoutes({ goal: 'restart the plug-in Hue', mode: 'read_only', resolver, offers, plugins })
     expect(routes.map(({ route }) => route)).toEqual(['clarification', 'generic_diagnostics'])
   })
 
   it('takes no tool for meant that shares only little words with the goal', () => {
-    const routes = helpRoutes({ goal: 'show a picture of a plug', mode: 'mutate', resolver, offers, plugins })
+    const routes = rankHelpRoutes({ goal: 'show a picture of a plug', mode: 'mutate', resolver, offers, plugins })
     expect(routes.map(({ route }) => route).filter((route) => route.startsWith('tool:'))).toEqual([])
   })
 

@@ -9,28 +9,28 @@
  */
 import type { Offer } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { Device } from '../catalog/device.ts'
-import { conceptsOf } from '../resolve/concept.ts'
-import { normalise, tokensOf } from '../resolve/normalise.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
+import { findConcepts } from '../resolve/concept.ts'
+import { normaliseName, splitTokens } from '../resolve/normalise.ts'
 import {
   resolveCameras,
   resolveDevices,
   resolveEvents,
-  type Candidate,
+  type ResolutionCandidate,
   type DeviceCandidate,
   type Resolution,
-  type Resolver,
+  type NameResolver,
 } from '../resolve/resolve.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { areaIn, devicesIn, type AreaWish } from './area.ts'
-import { deviceLabel } from './house-client.ts'
-import { isAboutMany, isQuestion, wishFor } from './goal.ts'
-import { argumentsFor } from './help-arguments.ts'
-import { cut } from './json-text.ts'
+import { findArea, listDevicesInArea, type AreaWish } from './area.ts'
+import { deviceLabel } from './catalog-reader.ts'
+import { isAboutMany, isQuestion, chooseWish } from './goal.ts'
+import { suggestArguments } from './help-arguments.ts'
+import { cutText } from './json-text.ts'
 
 type HelpMode = 'read_only' | 'dry_run' | 'mutate'
 
-export interface Route {
+export interface HelpRoute {
   readonly route: string
   readonly confidence: number
   readonly steps: readonly Step[]
@@ -44,10 +44,10 @@ interface Step {
   readonly argsTemplate: JsonObject
 }
 
-export interface Goal {
+export interface HelpGoal {
   readonly goal: string
   readonly mode: HelpMode
-  readonly resolver: Resolver
+  readonly resolver: NameResolver
   readonly offers: readonly Offer[]
   /** Ids of the installed plug-ins. */
   readonly plugins: readonly string[]
@@ -92,9 +92,9 @@ const MUST_ASK = 0.9
  * The first route is either the right one or a question. Only a thing that is called exactly what was said is acted
  * upon; a question is never answered with a change; what is not understood is asked about, with candidates.
  */
-export function helpRoutes(asked: Goal): readonly Route[] {
-  const words = new Set(tokensOf(normalise(asked.goal)))
-  const goal: Goal = isQuestion(asked.goal) ? { ...asked, mode: 'read_only' } : asked
+export function rankHelpRoutes(asked: HelpGoal): readonly HelpRoute[] {
+  const words = new Set(splitTokens(normaliseName(asked.goal)))
+  const goal: HelpGoal = isQuestion(asked.goal) ? { ...asked, mode: 'read_only' } : asked
   const routes = [...houseRoutes(goal, words), cameraRoute(goal, words)].filter((route) => route !== undefined)
   // A stable sort: of equal confidence the more specific kind, which stands first, wins.
   return [...routes, ...toolRoutes(goal, words), diagnosticRoute(words)]
@@ -104,7 +104,7 @@ export function helpRoutes(asked: Goal): readonly Route[] {
 }
 
 /** Devices and events, which share their names: where both or several are called so, it is a question. */
-function houseRoutes(asked: Goal, words: ReadonlySet<string>): readonly (Route | undefined)[] {
+function houseRoutes(asked: HelpGoal, words: ReadonlySet<string>): readonly (HelpRoute | undefined)[] {
   const { goal, resolver } = asked
   const devices = firstThatActs(subjectsOf(goal), (subject) => resolveDevices(resolver, subject))
   const events = firstThatActs(subjectsOf(goal), (subject) => resolveEvents(resolver, subject))
@@ -156,17 +156,17 @@ function isSeveral({ verdict }: Resolution<unknown>): boolean {
 
 /** Looking comes first, even where the goal is to change: a model acts on refs, not on words. */
 function deviceRoute(
-  { goal, mode }: Goal,
+  { goal, mode }: HelpGoal,
   words: ReadonlySet<string>,
   top: DeviceCandidate | undefined,
-): Route | undefined {
+): HelpRoute | undefined {
   if (top === undefined) return undefined
   const { target, score } = top
   const look: readonly Step[] = [
-    { tool: 'hs4.resolve.devices', argsTemplate: { query: cut(goal, 200), limit: 5 } },
+    { tool: 'hs4.resolve.devices', argsTemplate: { query: cutText(goal, 200), limit: 5 } },
     { tool: 'hs4.devices.get', argsTemplate: { refs: [target.ref], includeControls: true } },
   ]
-  const wish = wishFor(target.controls, goal)
+  const wish = chooseWish(target.controls, goal)
   const set = { ref: target.ref, ...wish }
   const steps =
     wish === undefined || mode === 'read_only' ? look : [...look, ...changing('hs4.devices.set', set, { mode, goal })]
@@ -174,28 +174,28 @@ function deviceRoute(
 }
 
 /** A goal that wants to know about many devices and names none, such as which lights are on. */
-function overviewRoute({ goal, resolver: { house } }: Goal): Route | undefined {
-  const filters = [...new Set(conceptsOf(goal).flatMap((concept) => OVERVIEWS[concept] ?? []))]
+function overviewRoute({ goal, resolver: { house } }: HelpGoal): HelpRoute | undefined {
+  const filters = [...new Set(findConcepts(goal).flatMap((concept) => OVERVIEWS[concept] ?? []))]
   if (filters.length === 0) return undefined
-  const { area } = areaIn(house, goal)
+  const { area } = findArea(house, goal)
   const { location1, location2 } = area ?? {}
   const place = { ...(location1 === undefined ? {} : { location1 }), ...(location2 === undefined ? {} : { location2 }) }
   const steps = filters.map((capability) => ({ tool: 'hs4.devices.list', argsTemplate: { capability, ...place } }))
   // A complaint is not answered with a list.
-  const complains = hits(new Set(tokensOf(normalise(goal))), 'diagnose') > 0
+  const complains = hits(new Set(splitTokens(normaliseName(goal))), 'diagnose') > 0
   return { route: 'device_overview', confidence: complains ? OVERVIEW - 0.1 : OVERVIEW + 0.35, steps }
 }
 
 /** All of a kind in a place at once, each named before anything happens; or the question which are meant. */
-function areaRoute(asked: Goal): Route | undefined {
+function areaRoute(asked: HelpGoal): HelpRoute | undefined {
   const { goal, resolver, mode } = asked
-  const { area, unclear } = areaIn(resolver.house, goal)
+  const { area, unclear } = findArea(resolver.house, goal)
   if (area === undefined) return undefined
-  const inArea = unclear.length > 0 ? [] : devicesIn(resolver.house, area)
-  const wishes = inArea.map((device) => wishFor(device.controls, goal))
+  const inArea = unclear.length > 0 ? [] : listDevicesInArea(resolver.house, area)
+  const wishes = inArea.map((device) => chooseWish(device.controls, goal))
   const wish = wishes.find((one) => one !== undefined)
   if (wish === undefined) {
-    const elsewhere = devicesIn(resolver.house, { kind: area.kind })
+    const elsewhere = listDevicesInArea(resolver.house, { kind: area.kind })
     const where = [area.location1, area.location2].filter((place) => place !== undefined).join(', ')
     const question =
       unclear.length > 0
@@ -220,14 +220,14 @@ function placeJson({ location1, location2 }: AreaWish): JsonObject {
 }
 
 function eventRoute(
-  { goal, mode }: Goal,
+  { goal, mode }: HelpGoal,
   words: ReadonlySet<string>,
-  top: Candidate<ReceivedEvent> | undefined,
-): Route | undefined {
+  top: ResolutionCandidate<ReceivedEvent> | undefined,
+): HelpRoute | undefined {
   if (top?.target.id === undefined) return undefined
   const { id } = top.target
   const look: readonly Step[] = [
-    { tool: 'hs4.resolve.events', argsTemplate: { query: cut(goal, 200), limit: 5 } },
+    { tool: 'hs4.resolve.events', argsTemplate: { query: cutText(goal, 200), limit: 5 } },
     { tool: 'hs4.events.get', argsTemplate: { id } },
   ]
   const steps = mode === 'read_only' ? look : [...look, ...changing('hs4.events.run', { id }, { mode, goal })]
@@ -236,17 +236,17 @@ function eventRoute(
 
 /** Which one is meant: nothing is called exactly that, or several things are. */
 function clarification(
-  asked: Goal,
+  asked: HelpGoal,
   {
     devices,
     events,
     confidence: sure,
   }: {
     readonly devices: Resolution<DeviceCandidate>
-    readonly events: Resolution<Candidate<ReceivedEvent>>
+    readonly events: Resolution<ResolutionCandidate<ReceivedEvent>>
     readonly confidence: number
   },
-): Route {
+): HelpRoute {
   const near = (score: number): boolean => score >= (devices.candidates[0]?.score ?? 0) - 0.2
   const candidates = [
     ...devices.candidates.filter(({ score }) => near(score)).map(({ target }) => deviceChoice(target)),
@@ -261,20 +261,20 @@ function clarification(
   return asking(asked, { question, confidence: sure, candidates: candidates.slice(0, MAX_CANDIDATES) })
 }
 
-function deviceChoice(device: Device): JsonObject {
+function deviceChoice(device: HomeseerDevice): JsonObject {
   return { kind: device.kind, ref: device.ref, label: deviceLabel(device) }
 }
 
 function asking(
-  { goal }: Goal,
+  { goal }: HelpGoal,
   more: { readonly question: string; readonly confidence: number; readonly candidates: readonly JsonObject[] },
-): Route {
-  const steps = [{ tool: 'hs4.resolve.devices', argsTemplate: { query: cut(goal, 200), limit: 5 } }]
+): HelpRoute {
+  const steps = [{ tool: 'hs4.resolve.devices', argsTemplate: { query: cutText(goal, 200), limit: 5 } }]
   return { route: 'clarification', steps, ...more }
 }
 
 /** A goal that speaks of a camera and names none means the only one there is. */
-function cameraRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>): Route | undefined {
+function cameraRoute({ goal, mode, resolver }: HelpGoal, words: ReadonlySet<string>): HelpRoute | undefined {
   const [named] = resolveCameras(resolver, goal).candidates
   const [only, ...others] = resolver.cameras.values()
   const camera = named?.target ?? (hits(words, 'camera') > 0 && others.length === 0 ? only : undefined)
@@ -295,7 +295,7 @@ function cameraRoute({ goal, mode, resolver }: Goal, words: ReadonlySet<string>)
 }
 
 /** Tools whose own words the goal uses, or that it names; none that changes anything where the route may only read. */
-function toolRoutes(asked: Goal, words: ReadonlySet<string>): readonly Route[] {
+function toolRoutes(asked: HelpGoal, words: ReadonlySet<string>): readonly HelpRoute[] {
   const { goal, mode, offers } = asked
   return (
     offers
@@ -314,15 +314,15 @@ function toolRoutes(asked: Goal, words: ReadonlySet<string>): readonly Route[] {
 }
 
 /** A tool that takes the guard's claims is planned first; the others are called as they are. */
-function toolSteps(offer: Offer, { goal, mode, resolver, plugins }: Goal): readonly Step[] {
-  const args = argumentsFor(offer, goal, { resolver, plugins })
+function toolSteps(offer: Offer, { goal, mode, resolver, plugins }: HelpGoal): readonly Step[] {
+  const args = suggestArguments(offer, goal, { resolver, plugins })
   const takes = (name: string): boolean => Object.hasOwn(offer.requestSchema['properties'] ?? {}, name)
   if (!takes('dryRun') || takes('execute')) return [{ tool: offer.name, argsTemplate: args }]
   const ticket = takes('changeTicket') ? { maintenanceWindowId: '<string>', changeTicket: '<string>' } : {}
   return changing(offer.name, { ...args, ...ticket }, { mode, goal })
 }
 
-function diagnosticRoute(words: ReadonlySet<string>): Route {
+function diagnosticRoute(words: ReadonlySet<string>): HelpRoute {
   return {
     route: 'generic_diagnostics',
     // Last unless the goal complains, and then behind a thing that is named well.
@@ -336,8 +336,8 @@ function diagnosticRoute(words: ReadonlySet<string>): Route {
 }
 
 /** Planning first; what really changes something comes last, and only where that was asked for. */
-function changing(tool: string, args: JsonObject, { mode, goal }: Pick<Goal, 'mode' | 'goal'>): readonly Step[] {
-  const claims = { confirm: true, intent: cut(goal, 500), reason: cut(`Asked for: ${goal}`, 500) }
+function changing(tool: string, args: JsonObject, { mode, goal }: Pick<HelpGoal, 'mode' | 'goal'>): readonly Step[] {
+  const claims = { confirm: true, intent: cutText(goal, 500), reason: cutText(`Asked for: ${goal}`, 500) }
   const dry: Step = { tool, argsTemplate: { ...args, dryRun: true } }
   if (mode === 'dry_run')
     return [dry, { tool: 'hs4.change.prepare', argsTemplate: { toolName: tool, args: { ...args, ...claims } } }]
@@ -359,7 +359,7 @@ const LITTLE: ReadonlySet<string> = new Set(['a', 'an', 'the', 'of', 'to', 'in',
 /** Names count double: `list users` is `hs4.admin.users.list` before anything that mentions users. */
 function shareOf({ name, title }: Offer, goal: string, words: ReadonlySet<string>): number {
   if (goal.includes(name)) return 1
-  const own = tokensOf(normalise(`${name.replace(/^hs4/, '').replaceAll(/[._]/g, ' ')} ${title}`)).filter(
+  const own = splitTokens(normaliseName(`${name.replace(/^hs4/, '').replaceAll(/[._]/g, ' ')} ${title}`)).filter(
     (word) => !LITTLE.has(word),
   )
   const said = [...words].filter((word) => !LITTLE.has(word))

@@ -6,17 +6,17 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { EMPTY_HOUSE } from '../catalog/house.ts'
-import { buildResolver } from '../resolve/resolve.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { homeseerFamily } from './envelope.ts'
-import { helpRoutes } from './help-route.ts'
-import { currentNames } from './resolve-tools.ts'
+import { EMPTY_CATALOG } from '../catalog/homeseer-catalog.ts'
+import { buildNameResolver } from '../resolve/resolve.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { rankHelpRoutes } from './help-route.ts'
+import { readCurrentNames } from './resolve-tools.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
-const NOTHING = buildResolver({ house: EMPTY_HOUSE, events: [], cameras: [], aliases: [] })
+const NOTHING = buildNameResolver({ house: EMPTY_CATALOG, events: [], cameras: [], aliases: [] })
 
-export function helpRoute(homeseer: Homeseer): Capability {
+export function createHelpRouteTool(homeseer: HomeseerTools): Capability {
   return defineTool({
     family: homeseerFamily,
     effect: 'reads',
@@ -34,15 +34,15 @@ export function helpRoute(homeseer: Homeseer): Capability {
       ),
     }),
   }).handledBy(async ({ goal, mode }, call) => {
-    const current = await currentNames(homeseer, call)
+    const current = await readCurrentNames(homeseer, call)
     // Without HomeSeer there is still something to do: find out why.
     const resolver = current.ok ? current.value.resolver : NOTHING
     // Only this family's: the contract's help is about HomeSeer.
     const offers = homeseer.bus.offers().filter(({ family }) => family.name === homeseerFamily.name)
     const installed = await homeseer.catalog.plugins()
     const plugins = installed.ok ? [...new Set(installed.value.map(({ id }) => id))] : []
-    const routes = helpRoutes({ goal, mode, resolver, offers, plugins })
-    return answer({
+    const routes = rankHelpRoutes({ goal, mode, resolver, offers, plugins })
+    return homeseerAnswer({
       goal,
       mode,
       routes: routes.map(({ route, confidence, steps, question, candidates }, index) => ({

@@ -12,9 +12,9 @@ import type { CapabilityDefinition } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
-import { answer } from './dependencies.ts'
-import { homeseerFamily } from './envelope.ts'
-import { isDry, refusals, type Claims, type Rules, type Touched } from './rules.ts'
+import { homeseerAnswer } from './homeseer-tools.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { isDryRun, listRefusals, type CallerClaims, type OwnerLists, type TouchedThings } from './owner-lists.ts'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 
@@ -42,7 +42,7 @@ export interface HomeseerAssessment {
   readonly effect: Effect
   readonly target: string
   readonly label: string
-  readonly touched: Touched
+  readonly touched: TouchedThings
   /** Devices and events that it sets in motion beside its target, as rules and limits name them. */
   readonly reaches?: readonly string[]
   /** Those that it might reach, for want of knowledge, or would reach later on. */
@@ -52,16 +52,16 @@ export interface HomeseerAssessment {
 }
 
 /** `effect` of the definition is the most it can be, for listings; what a call is, `assess` says. */
-export interface HomeseerChangeDefinition<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan> extends Omit<
-  CapabilityDefinition<Input>,
-  'family'
-> {
+export interface HomeseerChangeDefinition<
+  Input extends z.ZodType<JsonObject & CallerClaims, unknown>,
+  Plan,
+> extends Omit<CapabilityDefinition<Input>, 'family'> {
   readonly effect: Exclude<Effect, 'reads'>
   readonly plan: (input: z.output<Input>, context: HandlerContext) => Promise<Result<Plan, Fault>>
   readonly assess: (plan: Plan, input: z.output<Input>) => HomeseerAssessment
   readonly act: (plan: Plan, input: z.output<Input>, context: HandlerContext) => Promise<Outcome>
   /** What it touches whatever the plan finds. */
-  readonly alwaysTouched?: Touched
+  readonly alwaysTouched?: TouchedThings
   /** What a refusal tells beside its reasons; the plan is there unless it found a mistake. */
   readonly refusal?: (input: z.output<Input>, context: HandlerContext, plan: Plan | undefined) => JsonObject
   /** The answer to a dry run, where the usual one does not do. */
@@ -69,15 +69,15 @@ export interface HomeseerChangeDefinition<Input extends z.ZodType<JsonObject & C
 }
 
 /** A device as approvals, limits and the owner's rules name it. */
-export function deviceTarget(ref: number): string {
+export function homeseerDeviceTarget(ref: number): string {
   return `homeseer:ref:${ref}`
 }
 
 /** What a caller claims about its own call, and can therefore put right. */
 export const CLAIM_RULES: ReadonlySet<string> = new Set(['confirm', 'intent', 'reason'])
 
-export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan>(
-  rules: Rules,
+export function defineHomeseerChange<Input extends z.ZodType<JsonObject & CallerClaims, unknown>, Plan>(
+  rules: OwnerLists,
   definition: HomeseerChangeDefinition<Input, Plan>,
 ): Capability {
   const { assess, alwaysTouched = {}, refusal, rehearse = usualRehearsal(definition) } = definition
@@ -93,43 +93,43 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Claims
         touches: reaches,
         mayTouch: mayReach,
         label,
-        dryRun: isDry(rules, input),
+        dryRun: isDryRun(rules, input),
         preview,
-        reasons: refusals(rules, input, touched),
+        reasons: listRefusals(rules, input, touched),
         refusal: refusal?.(input, context, plan) ?? {},
       }
     },
     // A caller who may not change anything does not learn from mistakes what is in the house.
     assessMistake: (input, context, mistake) => {
-      const reasons = refusals(rules, input, alwaysTouched)
+      const reasons = listRefusals(rules, input, alwaysTouched)
       // Who only forgot to say so hears of the mistake, too: all complaints come at once.
       const isForgetful = reasons.length > 0 && reasons.every(({ rule }) => CLAIM_RULES.has(rule))
       const also = isForgetful ? { alsoWrong: mistake.message } : {}
       return {
-        dryRun: isDry(rules, input),
+        dryRun: isDryRun(rules, input),
         reasons,
         refusal: { ...refusal?.(input, context, undefined), ...also },
       }
     },
-    rehearse: (plan, input, context) => answer(rehearse(plan, input, context)),
+    rehearse: (plan, input, context) => homeseerAnswer(rehearse(plan, input, context)),
   })
 }
 
 /** A plan changes nothing, so it waits for nobody: however many there are, none is turned away from a full queue. */
 function unlessDry(
-  rules: Rules,
+  rules: OwnerLists,
   { lock }: Pick<CapabilityDefinition<z.ZodType<JsonObject>>, 'lock'>,
 ): Pick<CapabilityDefinition<z.ZodType<JsonObject>>, 'lock'> {
   if (lock === undefined) return {}
   return {
     lock: (body) => {
-      if (isDry(rules, body)) return undefined
+      if (isDryRun(rules, body)) return undefined
       return typeof lock === 'string' ? lock : lock(body)
     },
   }
 }
 
-function usualRehearsal<Input extends z.ZodType<JsonObject & Claims, unknown>, Plan>({
+function usualRehearsal<Input extends z.ZodType<JsonObject & CallerClaims, unknown>, Plan>({
   name,
   assess,
 }: HomeseerChangeDefinition<Input, Plan>): (plan: Plan, input: z.output<Input>) => JsonObject {

@@ -18,21 +18,28 @@ import {
   resolveDevices,
   resolveEvents,
   wrapperWarning,
-  type Candidate,
+  type ResolutionCandidate,
   type DeviceCandidate,
   type Resolution,
 } from '../resolve/resolve.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { askPerson, canAsk, choicesJson, chosen, type Choice } from './asking.ts'
-import { answer, type Homeseer } from './dependencies.ts'
+import { askPerson, canAsk, choicesJson, readChoice, type AskedChoice } from './ask-person.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { SET_WISH } from './device-set.ts'
-import { deviceLabel } from './house-client.ts'
-import { homeseerFamily } from './envelope.ts'
-import { hs4Fault, NEXT, nextJson, type NextCall } from './faults.ts'
-import { acts, candidateJson, currentNames, disambiguation, doubtOf, queryArgument } from './resolve-tools.ts'
-import { chooseScenePath, PATHS } from './scene-path.ts'
+import { deviceLabel } from './catalog-reader.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { hs4Fault, NEXT_CALLS, nextJson, type NextCall } from './faults.ts'
+import {
+  isClear,
+  candidateJson,
+  readCurrentNames,
+  explainDisambiguation,
+  explainDoubt,
+  queryArgument,
+} from './resolve-tools.ts'
+import { chooseScenePath, SCENE_PATHS } from './scene-path.ts'
 import { wishJson } from './set-wish.ts'
-import { INTENT_GUARD, runnableArgs, stage, type Wanted } from './staging.ts'
+import { INTENT_GUARD, runnableArgs, stageChange, type WantedChange } from './staging.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
 const common = {
@@ -47,12 +54,12 @@ const output = z.looseObject({ execute: z.boolean(), prepared: z.looseObject({})
 /** Candidates that are shown: more than a person can choose from helps nobody. */
 const TOP = 5
 
-export function intentTools(homeseer: Homeseer): readonly Capability[] {
+export function intentTools(homeseer: HomeseerTools): readonly Capability[] {
   return [setByName(homeseer), runByName(homeseer), activateScene(homeseer)]
 }
 
 /** `source` is for HomeSeer's log; it goes along with the wish and is no part of it. */
-function setByName(homeseer: Homeseer): Capability {
+function setByName(homeseer: HomeseerTools): Capability {
   return defineChange({
     ...common,
     name: 'hs4.intent.device_set_by_name',
@@ -62,7 +69,7 @@ function setByName(homeseer: Homeseer): Capability {
     input: tolerantInput({ query: queryArgument, ...SET_WISH, ...INTENT_GUARD }),
     output,
     act: async (_plan, input, call) => {
-      const current = await currentNames(homeseer, call, (names) => acts(resolveDevices(names, input.query)))
+      const current = await readCurrentNames(homeseer, call, (names) => isClear(resolveDevices(names, input.query)))
       if (!current.ok) return current
       const found = resolveDevices(current.value.resolver, input.query)
       const { source } = input
@@ -84,7 +91,7 @@ function setByName(homeseer: Homeseer): Capability {
 }
 
 /** `groupHint` narrows by part of a group's name, after the scores (spec 4, resolve.events). */
-function runByName(homeseer: Homeseer): Capability {
+function runByName(homeseer: HomeseerTools): Capability {
   return defineChange({
     ...common,
     name: 'hs4.intent.event_run_by_name',
@@ -98,8 +105,8 @@ function runByName(homeseer: Homeseer): Capability {
     }),
     output,
     act: async (_plan, input, call) => {
-      const current = await currentNames(homeseer, call, (names) =>
-        acts(resolveEvents(names, input.query, input.groupHint)),
+      const current = await readCurrentNames(homeseer, call, (names) =>
+        isClear(resolveEvents(names, input.query, input.groupHint)),
       )
       if (!current.ok) return current
       const found = resolveEvents(current.value.resolver, input.query, input.groupHint)
@@ -108,7 +115,7 @@ function runByName(homeseer: Homeseer): Capability {
   })
 }
 
-function activateScene(homeseer: Homeseer): Capability {
+function activateScene(homeseer: HomeseerTools): Capability {
   return defineChange({
     ...common,
     name: 'hs4.intent.scene_activate',
@@ -121,16 +128,16 @@ function activateScene(homeseer: Homeseer): Capability {
         .number()
         .exactOptional()
         .describe('What a device is set to if no event is chosen; unless told, its On control, else 100.'),
-      preferPath: z.enum(PATHS).default('auto'),
+      preferPath: z.enum(SCENE_PATHS).default('auto'),
       eventMinScore: z.number().min(0).max(1).default(0.85).describe('Least score for `auto` to choose an event.'),
       ...INTENT_GUARD,
     }),
     output,
     act: async (_plan, input, call) => {
-      const current = await currentNames(
+      const current = await readCurrentNames(
         homeseer,
         call,
-        (names) => acts(resolveEvents(names, input.objective)) || acts(resolveDevices(names, input.objective)),
+        (names) => isClear(resolveEvents(names, input.objective)) || isClear(resolveDevices(names, input.objective)),
       )
       if (!current.ok) return current
       const { resolver } = current.value
@@ -146,7 +153,7 @@ function activateScene(homeseer: Homeseer): Capability {
         verdict.kind === 'act' || (verdict.kind === 'ask' && verdict.reason === 'several-exact')
       // An event and a device of one name, or two events: which is meant only a person can say.
       if (input.preferPath === 'auto' && isNamed(events) && isNamed(devices))
-        return answer({
+        return homeseerAnswer({
           ...sceneChoices(input, { events, devices }),
           path: selection.selectedPath,
           selection: { ...selection, preferPath: input.preferPath, eventMinScore: input.eventMinScore },
@@ -154,7 +161,7 @@ function activateScene(homeseer: Homeseer): Capability {
       const selected = { selection: { ...selection, preferPath: input.preferPath, eventMinScore: input.eventMinScore } }
       if (selection.selectedPath === 'event') {
         const parts = eventParts(input.objective, events)
-        const describe = (one: Candidate<ReceivedEvent>): JsonObject => ({
+        const describe = (one: ResolutionCandidate<ReceivedEvent>): JsonObject => ({
           path: 'event',
           ...parts.describe(one),
           ...selected,
@@ -186,16 +193,20 @@ function activateScene(homeseer: Homeseer): Capability {
 
 /** Everything that bears exactly the name, events first: `preferPath` tells them apart. */
 function sceneChoices(
-  input: Wanted['claims'] & { readonly objective: string; readonly fallbackDeviceValue?: number },
+  input: WantedChange['claims'] & { readonly objective: string; readonly fallbackDeviceValue?: number },
   found: {
-    readonly events: Resolution<Candidate<ReceivedEvent>>
+    readonly events: Resolution<ResolutionCandidate<ReceivedEvent>>
     readonly devices: Resolution<DeviceCandidate>
   },
 ): JsonObject {
   const { objective: query } = input
-  const exact = <One extends Candidate<unknown>>({ candidates }: Resolution<One>) =>
+  const exact = <One extends ResolutionCandidate<unknown>>({ candidates }: Resolution<One>) =>
     candidates.filter(({ match }) => match === 'exact')
-  const choice = (id: number, label: string, call: { readonly name: string; readonly args: JsonObject }): Choice => ({
+  const choice = (
+    id: number,
+    label: string,
+    call: { readonly name: string; readonly args: JsonObject },
+  ): AskedChoice => ({
     id,
     label,
     call: { name: call.name, args: runnableArgs(call.args, { claims: input, query, summary: `${query} → ${label}` }) },
@@ -221,11 +232,11 @@ function sceneWish({ controls }: DeviceCandidate['target'], value: number | unde
 }
 
 /** All that telling a device and running an event have in common. */
-interface Intent<One extends Candidate<unknown>> {
+interface Intent<One extends ResolutionCandidate<unknown>> {
   readonly kind: AliasKind
   readonly query: string
   readonly found: Resolution<One>
-  readonly claims: Wanted['claims']
+  readonly claims: WantedChange['claims']
   /** Of a scene: which path the caller wanted. */
   readonly preferPath?: string
   readonly idOf: (one: One) => number
@@ -234,8 +245,8 @@ interface Intent<One extends Candidate<unknown>> {
   readonly callFor: (one: One) => NextCall & { readonly args: JsonObject }
 }
 
-async function proceed<One extends Candidate<unknown>>(
-  homeseer: Homeseer,
+async function proceed<One extends ResolutionCandidate<unknown>>(
+  homeseer: HomeseerTools,
   call: HandlerContext,
   intent: Intent<One>,
 ): Promise<Outcome> {
@@ -244,18 +255,18 @@ async function proceed<One extends Candidate<unknown>>(
   // With `preferPath` event or device_fallback this is the contract's NOT_FOUND: the other path is not tried.
   if (top === undefined) return fail(nothingCalled(intent))
   if (found.verdict.kind === 'act') return prepareAndCommit(homeseer, call, { intent, one: top })
-  const choices: readonly Choice[] = found.candidates
+  const choices: readonly AskedChoice[] = found.candidates
     .slice(0, TOP)
     .map((one) => ({ id: idOf(one), label: labelOf(one), call: runnableCall(intent, one) }))
-  const choice = chosen(call, choices)
+  const choice = readChoice(call, choices)
   // The name as it was said, quoted: a person may see from it that it was heard wrongly.
   const said = `(${JSON.stringify(query)})`
   if (choice === undefined && canAsk(call))
-    return askPerson(`${doubtOf(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
+    return askPerson(`${explainDoubt(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
   if (choice === undefined || choice === 'declined') {
     const prepared = await prepareLikely(homeseer, call, { intent, one: top })
-    return answer({
-      ...choicesJson(`${disambiguation(found.verdict) ?? ''} ${said}`, choices, prepared),
+    return homeseerAnswer({
+      ...choicesJson(`${explainDisambiguation(found.verdict) ?? ''} ${said}`, choices, prepared),
       ...describe(top),
     })
   }
@@ -267,15 +278,15 @@ async function proceed<One extends Candidate<unknown>>(
   return outcome
 }
 
-function runnableCall<One extends Candidate<unknown>>(intent: Intent<One>, one: One): NextCall {
+function runnableCall<One extends ResolutionCandidate<unknown>>(intent: Intent<One>, one: One): NextCall {
   const { claims, query } = intent
   const { name, args } = intent.callFor(one)
   return { name, args: runnableArgs(args, { claims, query, summary: `${query} → ${intent.labelOf(one)}` }) }
 }
 
 /** Whoever named a wrapper is told the call for the endpoint that acts. */
-function endpointCall<One extends Candidate<unknown>>(intent: Intent<One>, one: One): NextCall | undefined {
-  const asDevice = (candidate: Candidate<unknown>): readonly DeviceCandidate[] =>
+function endpointCall<One extends ResolutionCandidate<unknown>>(intent: Intent<One>, one: One): NextCall | undefined {
+  const asDevice = (candidate: ResolutionCandidate<unknown>): readonly DeviceCandidate[] =>
     'actionability' in candidate ? [candidate as DeviceCandidate] : []
   const [device] = asDevice(one)
   if (device === undefined) return undefined
@@ -286,8 +297,8 @@ function endpointCall<One extends Candidate<unknown>>(intent: Intent<One>, one: 
 }
 
 /** Spec 4 promises a prepared envelope. A likely name gets one that somebody has to commit; several equal ones none. */
-async function prepareLikely<One extends Candidate<unknown>>(
-  homeseer: Homeseer,
+async function prepareLikely<One extends ResolutionCandidate<unknown>>(
+  homeseer: HomeseerTools,
   call: HandlerContext,
   { intent, one }: { readonly intent: Intent<One>; readonly one: One },
 ): Promise<JsonObject | null> {
@@ -295,7 +306,7 @@ async function prepareLikely<One extends Candidate<unknown>>(
   if (verdict.kind !== 'ask' || verdict.reason !== 'fuzzy' || one.confidence === 'low') return null
   const { claims, query, callFor, labelOf } = intent
   const { name: toolName, args } = callFor(one)
-  const staged = await stage(homeseer, call, {
+  const staged = await stageChange(homeseer, call, {
     toolName,
     args,
     claims: { ...claims, execute: false },
@@ -305,22 +316,28 @@ async function prepareLikely<One extends Candidate<unknown>>(
   return staged.ok ? staged.value.prepared : null
 }
 
-async function prepareAndCommit<One extends Candidate<unknown>>(
-  homeseer: Homeseer,
+async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
+  homeseer: HomeseerTools,
   call: HandlerContext,
   { intent, one }: { readonly intent: Intent<One>; readonly one: One },
 ): Promise<Outcome> {
   const { callFor, labelOf, claims, query } = intent
   const { name: toolName, args } = callFor(one)
   const described = intent.describe(one)
-  const staged = await stage(homeseer, call, { toolName, args, claims, query, summary: `${query} → ${labelOf(one)}` })
+  const staged = await stageChange(homeseer, call, {
+    toolName,
+    args,
+    claims,
+    query,
+    summary: `${query} → ${labelOf(one)}`,
+  })
   // Also of a refusal the caller hears which device was meant.
   if (!staged.ok) {
     const better = endpointCall(intent, one)
-    const next = better === undefined ? {} : { [NEXT]: [nextJson(better)] }
+    const next = better === undefined ? {} : { [NEXT_CALLS]: [nextJson(better)] }
     return fail({ ...staged.fault, details: { ...staged.fault.details, ...next, ...described } })
   }
-  return answer({ ...staged.value, ...described })
+  return homeseerAnswer({ ...staged.value, ...described })
 }
 
 /**
@@ -328,12 +345,12 @@ async function prepareAndCommit<One extends Candidate<unknown>>(
  * Everybody's it becomes only where the owner of the house says it: an agent can answer its own question.
  */
 async function remember(
-  homeseer: Homeseer,
+  homeseer: HomeseerTools,
   call: Call,
   name: { readonly kind: AliasKind; readonly id: number; readonly text: string },
 ): Promise<void> {
   const { learned, configuredAliases } = homeseer
-  const current = learned === undefined ? undefined : await currentNames(homeseer, call)
+  const current = learned === undefined ? undefined : await readCurrentNames(homeseer, call)
   if (learned === undefined || current?.ok !== true) return
   const { deviceNames, eventNames } = current.value.resolver
   const others = [...configuredAliases, ...deviceNames.aliases, ...eventNames.aliases]
@@ -348,8 +365,8 @@ const deviceWords = {
 
 function eventParts(
   query: string,
-  found: Resolution<Candidate<ReceivedEvent>>,
-): Omit<Intent<Candidate<ReceivedEvent>>, 'claims' | 'query'> {
+  found: Resolution<ResolutionCandidate<ReceivedEvent>>,
+): Omit<Intent<ResolutionCandidate<ReceivedEvent>>, 'claims' | 'query'> {
   return {
     kind: 'event',
     found,

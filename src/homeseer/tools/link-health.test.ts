@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AttemptNote } from '../wire/json-client.ts'
-import { createLinkHealth, healthOf } from './link-health.ts'
+import { createLinkHealth, toLinkHealth } from './link-health.ts'
 
 const facts = { url: 'http://192.0.2.5', push: undefined, devices: 3 }
 const last = (outcome: 'ok' | 'unreachable' | 'unauthorised' | 'json-disabled' | 'refused') => ({
@@ -12,11 +12,11 @@ const last = (outcome: 'ok' | 'unreachable' | 'unauthorised' | 'json-disabled' |
 
 describe('health of the link', () => {
   it('is ok after an answer, also one that refused', () => {
-    expect(healthOf({ ...facts, last: last('ok') })).toMatchObject({
+    expect(toLinkHealth({ ...facts, last: last('ok') })).toMatchObject({
       status: 'ok',
       details: { devices: 3, push: 'off' },
     })
-    expect(healthOf({ ...facts, last: last('refused') }).status).toBe('ok')
+    expect(toLinkHealth({ ...facts, last: last('refused') }).status).toBe('ok')
   })
 
   it.each([
@@ -25,14 +25,14 @@ describe('health of the link', () => {
     [last('unauthorised'), 'login'],
     [last('json-disabled'), 'JSON'],
   ])('is degraded, and says what to do, after %j', (note, advice) => {
-    expect(healthOf({ ...facts, last: note })).toMatchObject({
+    expect(toLinkHealth({ ...facts, last: note })).toMatchObject({
       status: 'degraded',
       details: { advice: expect.stringContaining(advice) },
     })
   })
 
   it('says that HomeSeer is away only when it knows', () => {
-    const away = (note: AttemptNote | undefined): unknown => healthOf({ ...facts, last: note }).details['away']
+    const away = (note: AttemptNote | undefined): unknown => toLinkHealth({ ...facts, last: note }).details['away']
     expect([undefined, last('ok'), last('refused')].map(away)).toEqual([undefined, undefined, undefined])
     expect([last('unreachable'), last('unauthorised')].map(away)).toEqual([true, true])
     const missing = { attempt: 0, durationMs: 1, outcome: 'http-status' } as const
@@ -42,7 +42,7 @@ describe('health of the link', () => {
 
   it('mentions a push that is configured and away', () => {
     const push = { up: false, reason: 'refused' } as const
-    expect(healthOf({ ...facts, last: last('ok'), push }).details['advice']).toContain('guests')
+    expect(toLinkHealth({ ...facts, last: last('ok'), push }).details['advice']).toContain('guests')
   })
 })
 

@@ -4,7 +4,7 @@
  * Holds the last outcome; otherwise pure.
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
-import { TELLING, type AttemptNote } from '../wire/json-client.ts'
+import { LOGGED_ATTEMPTS, type AttemptNote } from '../wire/json-client.ts'
 import type { AsciiState } from '../wire/ascii-client.ts'
 
 /** The last attempt stands for the link: requests are frequent, and what worked a minute ago says nothing. */
@@ -30,7 +30,7 @@ export function createLinkHealth(news: LinkNews): LinkHealth {
     note: (attempt) => {
       const { request, outcome } = attempt
       // Late may be the camera behind it.
-      if (outcome === 'timed-out' && !TELLING.has(request)) return
+      if (outcome === 'timed-out' && !LOGGED_ATTEMPTS.has(request)) return
       const again = last !== undefined && AWAY.has(last.outcome)
       last = attempt
       if (!AWAY.has(outcome)) {
@@ -57,9 +57,9 @@ export interface LinkFacts {
 }
 
 /** An absent HomeSeer degrades this family and nothing else. */
-export function healthOf({ url, last, push, deaf, devices }: LinkFacts): ServiceHealth {
-  const onLink = adviceOn(url, last)
-  const advice = onLink ?? pushAdvice(push) ?? deaf
+export function toLinkHealth({ url, last, push, deaf, devices }: LinkFacts): ServiceHealth {
+  const onLink = adviseOnLink(url, last)
+  const advice = onLink ?? adviseOnPush(push) ?? deaf
   return {
     status: advice === undefined ? 'ok' : 'degraded',
     details: {
@@ -75,11 +75,11 @@ export function healthOf({ url, last, push, deaf, devices }: LinkFacts): Service
 
 /** What nobody has asked yet is not known to be away; a page that is not there says nothing about the others. */
 function isAway(last: AttemptNote | undefined): boolean {
-  return last !== undefined && (AWAY.has(last.outcome) || TELLING.has(last.request))
+  return last !== undefined && (AWAY.has(last.outcome) || LOGGED_ATTEMPTS.has(last.request))
 }
 
 /** What was refused was answered: the link is there. */
-export function adviceOn(url: string, last: Pick<AttemptNote, 'outcome'> | undefined): string | undefined {
+export function adviseOnLink(url: string, last: Pick<AttemptNote, 'outcome'> | undefined): string | undefined {
   switch (last?.outcome) {
     case undefined:
       return `HomeSeer at ${url} has not been asked yet.`
@@ -100,7 +100,7 @@ export function adviceOn(url: string, last: Pick<AttemptNote, 'outcome'> | undef
 }
 
 /** Without push everything still works, later; so the advice comes after that on the link itself. */
-export function pushAdvice(push: AsciiState | undefined): string | undefined {
+export function adviseOnPush(push: AsciiState | undefined): string | undefined {
   if (push === undefined || push.up) return undefined
   if (push.reason === 'refused') return 'HomeSeer’s ASCII port refuses the login: guests may not use it.'
   return 'HomeSeer’s ASCII port does not answer; everything is polled. Check homeseer.push.asciiPort.'

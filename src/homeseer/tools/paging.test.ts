@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { pageOf } from './paging.ts'
+import { cutNumberedPage } from './paging.ts'
 
 const numbers = (items: readonly number[], limit: number, cursor?: string, filters: object = {}) =>
-  pageOf(items, (item) => item, { list: 'test', filters, limit, offset: 0, cursor })
+  cutNumberedPage(items, (item) => item, { list: 'test', filters, limit, offset: 0, cursor })
 
 describe('paging', () => {
   it('reaches every item once, whatever the size of the page', () => {

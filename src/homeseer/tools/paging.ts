@@ -7,9 +7,9 @@ import { z } from 'zod'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { cursorScope, decodeCursor, encodeCursor } from '../../toolbox/cursor.ts'
-import { badArgument } from './faults.ts'
+import { homeseerArgumentFault } from './faults.ts'
 
-export const cursorArgument = z
+export const pageCursorArgument = z
   .string()
   .min(1)
   .max(200)
@@ -31,7 +31,7 @@ interface Asked {
 }
 
 /** `items` are in the order of their numbers. */
-export function pageOf<Item>(
+export function cutNumberedPage<Item>(
   items: readonly Item[],
   numberOf: (item: Item) => number,
   asked: Asked,
@@ -52,7 +52,7 @@ function startOf<Item>(
   { cursor, scope, offset }: Asked & { readonly scope: string },
 ): Result<number, Fault> {
   if (cursor === undefined) return ok(offset)
-  const after = numberIn(cursor, scope)
+  const after = readCursorNumber(cursor, scope)
   if (!after.ok) return after
   // Behind the number, not at a position: devices that came or went meanwhile shift nothing.
   const next = items.findIndex((item) => numberOf(item) > after.value)
@@ -60,7 +60,7 @@ function startOf<Item>(
 }
 
 /** The last number seen. */
-export function numberIn(cursor: string, scope: string): Result<number, Fault> {
+export function readCursorNumber(cursor: string, scope: string): Result<number, Fault> {
   const key = decodeCursor<readonly [number]>(cursor, scope, 1)
-  return key.ok ? ok(key.value?.[0] ?? 0) : fail(badArgument('cursor', key.fault))
+  return key.ok ? ok(key.value?.[0] ?? 0) : fail(homeseerArgumentFault('cursor', key.fault))
 }

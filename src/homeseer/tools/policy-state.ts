@@ -4,11 +4,11 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { Homeseer } from './dependencies.ts'
-import { ADMIN_DOMAINS } from './rules.ts'
+import type { HomeseerTools } from './homeseer-tools.ts'
+import { ADMIN_DOMAINS } from './owner-lists.ts'
 
 /** That lists are configured is told; what is on them is the owner's own business. */
-export function policyState({ config, rules, guard }: Pick<Homeseer, 'config' | 'rules' | 'guard'>): JsonObject {
+export function policyState({ config, rules, guard }: Pick<HomeseerTools, 'config' | 'rules' | 'guard'>): JsonObject {
   const { admin, allow } = config
   return {
     gatewayMode: guard.mode,

@@ -7,10 +7,10 @@
 import { z } from 'zod'
 import type { Capability, PromptArgument } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { answer } from './dependencies.ts'
+import { homeseerAnswer } from './homeseer-tools.ts'
 import { AGENT_CONTRACT } from './agent-contract.ts'
-import { homeseerFamily } from './envelope.ts'
-import { ADMIN_DOMAINS } from './rules.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { ADMIN_DOMAINS } from './owner-lists.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
 const words = z.string().min(1).max(1_000)
@@ -44,7 +44,7 @@ interface Prompt<Shape extends z.ZodRawShape> {
   readonly text: (input: z.output<z.ZodObject<Shape>>) => string
 }
 
-export function prompts(): readonly Capability[] {
+export function createHomeseerPrompts(): readonly Capability[] {
   return [
     prompt({
       name: 'hs4_safe_control',
@@ -206,7 +206,7 @@ function prompt<Shape extends z.ZodRawShape>(definition: Prompt<Shape>): Capabil
     output: z.looseObject({ messages: z.array(z.looseObject({})) }),
   }).handledBy(async (input) => {
     const said = text(input as unknown as z.output<z.ZodObject<Shape>>)
-    return answer({ description, messages: [{ role: 'user', content: { type: 'text', text: said } }] })
+    return homeseerAnswer({ description, messages: [{ role: 'user', content: { type: 'text', text: said } }] })
   })
 }
 

@@ -12,21 +12,21 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { provenanceOf } from '../resolve/alias.ts'
+import { toProvenance } from '../resolve/alias.ts'
 import {
   resolveCameras,
   resolveDevices,
   resolveEvents,
-  type Candidate,
+  type ResolutionCandidate,
   type DeviceCandidate,
   type Resolution,
-  type Resolver,
-  type Verdict,
+  type NameResolver,
+  type ResolutionVerdict,
 } from '../resolve/resolve.ts'
 import type { CurrentResolver } from '../resolve/resolver-client.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { homeseerFamily } from './envelope.ts'
-import { readFault } from './faults.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { homeseerReadFault } from './faults.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -43,30 +43,30 @@ const output = z.looseObject({
   items: z.array(z.looseObject({ score: z.number(), confidence: z.enum(['high', 'medium', 'low']) })),
 })
 
-export function resolveTools(homeseer: Homeseer): readonly Capability[] {
+export function resolveTools(homeseer: HomeseerTools): readonly Capability[] {
   return [devices(homeseer), events(homeseer), cameras(homeseer)]
 }
 
 /** What names mean at this moment, or why nobody knows. Where they are not `clear`, the house is read anew first. */
-export async function currentNames(
-  { resolver }: Homeseer,
+export async function readCurrentNames(
+  { resolver }: HomeseerTools,
   call: Pick<Call, 'caller'> | undefined,
-  clear: (names: Resolver) => boolean = () => true,
+  clear: (names: NameResolver) => boolean = () => true,
 ): Promise<Result<CurrentResolver, Fault>> {
   const caller = call === undefined ? undefined : callerKey(call.caller)
   const known = await resolver.current(caller)
   // Before anybody is asked, or hears no: the name may be newer than what we know.
   const current = known.ok && !clear(known.value.resolver) ? await resolver.renewed(caller) : known
-  return current.ok ? ok(current.value) : fail(readFault(current.fault, 'reading names'))
+  return current.ok ? ok(current.value) : fail(homeseerReadFault(current.fault, 'reading names'))
 }
 
 /** Nobody has to be asked. */
-export function acts({ verdict }: Resolution<unknown>): boolean {
+export function isClear({ verdict }: Resolution<unknown>): boolean {
   return verdict.kind === 'act'
 }
 
 /** `match` decides whether one may act (exact), `score` is spec 4's number and only ranks. */
-export function candidateJson(candidate: Candidate<unknown>, withEvidence: boolean): JsonObject {
+export function candidateJson(candidate: ResolutionCandidate<unknown>, withEvidence: boolean): JsonObject {
   const { score, confidence, match, evidence } = candidate
   return {
     score,
@@ -77,7 +77,7 @@ export function candidateJson(candidate: Candidate<unknown>, withEvidence: boole
           evidence: {
             matchedAlias: evidence.matchedAlias,
             normalizedAlias: evidence.normalizedAlias,
-            provenance: provenanceOf(evidence.origin),
+            provenance: toProvenance(evidence.origin),
             ...(evidence.lookAlike ? { lookAlike: true } : {}),
           },
         }
@@ -86,7 +86,7 @@ export function candidateJson(candidate: Candidate<unknown>, withEvidence: boole
 }
 
 /** How much the answer rests on; a source that failed is a warning, not a failure, while others have names. */
-export function refreshJson({ resolver, warnings }: CurrentResolver, { clock }: Homeseer): JsonObject {
+export function refreshJson({ resolver, warnings }: CurrentResolver, { clock }: HomeseerTools): JsonObject {
   return {
     generatedAt: isoTimeOrNull(clock.now()),
     totalDevices: resolver.house.devices.length,
@@ -96,14 +96,14 @@ export function refreshJson({ resolver, warnings }: CurrentResolver, { clock }: 
       ? {}
       : {
           warnings: warnings.map(({ source, fault }) => {
-            const { code = 'UNKNOWN', message } = readFault(fault, `reading ${source}`)
+            const { code = 'UNKNOWN', message } = homeseerReadFault(fault, `reading ${source}`)
             return { source, code, message }
           }),
         }),
   }
 }
 
-const DOUBTS: Readonly<Record<Extract<Verdict, { kind: 'ask' }>['reason'], string>> = {
+const DOUBTS: Readonly<Record<Extract<ResolutionVerdict, { kind: 'ask' }>['reason'], string>> = {
   fuzzy: 'Nothing is called exactly that.',
   'several-exact': 'Several are called exactly that.',
   wrapper: 'What is called that stands for other devices.',
@@ -111,13 +111,13 @@ const DOUBTS: Readonly<Record<Extract<Verdict, { kind: 'ask' }>['reason'], strin
 }
 
 /** Why somebody has to be asked; `undefined` when there is nothing to ask. */
-export function doubtOf(verdict: Verdict): string | undefined {
+export function explainDoubt(verdict: ResolutionVerdict): string | undefined {
   return verdict.kind === 'ask' ? DOUBTS[verdict.reason] : undefined
 }
 
 /** The same for a model, which has to ask. */
-export function disambiguation(verdict: Verdict): string | undefined {
-  const doubt = doubtOf(verdict)
+export function explainDisambiguation(verdict: ResolutionVerdict): string | undefined {
+  const doubt = explainDoubt(verdict)
   return doubt === undefined ? undefined : `${doubt} Ask which one is meant.`
 }
 
@@ -128,23 +128,23 @@ interface Question {
 }
 
 interface Answering<One> {
-  readonly resolve: (names: Resolver) => Resolution<One>
+  readonly resolve: (names: NameResolver) => Resolution<One>
   readonly item: (one: One, index: number) => JsonObject
   /** What the answer says beside. */
   readonly more?: (best: One | undefined) => JsonObject
 }
 
 /** What all three answer: who may be meant, best first, and whether one may act on it. */
-async function found<One extends Candidate<unknown>>(
-  { homeseer, call }: { readonly homeseer: Homeseer; readonly call: Call },
+async function found<One extends ResolutionCandidate<unknown>>(
+  { homeseer, call }: { readonly homeseer: HomeseerTools; readonly call: Call },
   { query, limit: most, includeEvidence: withEvidence }: Question,
   { resolve, item, more }: Answering<One>,
 ): Promise<Outcome> {
-  const current = await currentNames(homeseer, call, (names) => acts(resolve(names)))
+  const current = await readCurrentNames(homeseer, call, (names) => isClear(resolve(names)))
   if (!current.ok) return current
   const { candidates, total, verdict } = resolve(current.value.resolver)
-  const hint = disambiguation(verdict)
-  return answer({
+  const hint = explainDisambiguation(verdict)
+  return homeseerAnswer({
     query,
     refresh: refreshJson(current.value, homeseer),
     totalMatches: total,
@@ -157,7 +157,7 @@ async function found<One extends Candidate<unknown>>(
   })
 }
 
-function devices(homeseer: Homeseer): Capability {
+function devices(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.resolve.devices',
@@ -189,7 +189,7 @@ function actionabilityJson({ actionability }: DeviceCandidate): JsonObject {
   return { rank, role, relationship: String(relationship), parentRef: parentRef ?? null, controlPairCount }
 }
 
-function events(homeseer: Homeseer): Capability {
+function events(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.resolve.events',
@@ -212,7 +212,7 @@ function events(homeseer: Homeseer): Capability {
   )
 }
 
-function cameras(homeseer: Homeseer): Capability {
+function cameras(homeseer: HomeseerTools): Capability {
   return defineTool({
     ...common,
     name: 'hs4.resolve.cameras',

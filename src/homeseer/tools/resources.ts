@@ -12,22 +12,22 @@ import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { CAPABILITIES } from '../catalog/capability.ts'
-import { groupDevices } from '../catalog/house.ts'
-import { provenanceOf, type Alias, type AliasKind } from '../resolve/alias.ts'
-import type { Resolver } from '../resolve/resolve.ts'
+import { DEVICE_CAPABILITIES } from '../catalog/capability.ts'
+import { groupDevices } from '../catalog/homeseer-catalog.ts'
+import { toProvenance, type Alias, type AliasKind } from '../resolve/alias.ts'
+import type { NameResolver } from '../resolve/resolve.ts'
 import { getVersion } from '../wire/request.ts'
 import { AGENT_CONTRACT } from './agent-contract.ts'
-import { answerOf, type Homeseer } from './dependencies.ts'
-import { statusData } from './device-status.ts'
-import { homeseerFamily } from './envelope.ts'
+import { toHomeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { readStatusData } from './device-status.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
 import type { MayReadAudit } from './audit.ts'
 import { eventJson } from './event-read-tools.ts'
-import { readFault } from './faults.ts'
-import { controlsUnknown, readHouse, viewOf } from './house-client.ts'
-import { textOf } from './json-text.ts'
+import { homeseerReadFault } from './faults.ts'
+import { listUnknownControls, readCatalog, currentDeviceView } from './catalog-reader.ts'
+import { toText } from './json-text.ts'
 import { policyState } from './policy-state.ts'
-import { currentNames, refreshJson } from './resolve-tools.ts'
+import { readCurrentNames, refreshJson } from './resolve-tools.ts'
 import { tolerantInput } from './homeseer-change.ts'
 
 /** `path` is what stands behind `hs4://`. */
@@ -35,7 +35,7 @@ export interface ResourceDefinition {
   readonly path: string
   readonly title: string
   readonly description: string
-  readonly read: (homeseer: Homeseer, call: Call, mayRead: MayReadAudit) => Promise<Result<Json, Fault>>
+  readonly read: (homeseer: HomeseerTools, call: Call, mayRead: MayReadAudit) => Promise<Result<Json, Fault>>
 }
 
 /** The state of devices: announced whenever something changes. */
@@ -49,7 +49,10 @@ export const CATALOG_URIS = [
   'hs4://admin/interfaces',
 ] as const
 
-export function resource(homeseer: Homeseer, { path, title, description, read }: ResourceDefinition): Capability {
+export function createHomeseerResource(
+  homeseer: HomeseerTools,
+  { path, title, description, read }: ResourceDefinition,
+): Capability {
   const uri = `hs4://${path}`
   const tool = defineTool({
     family: homeseerFamily,
@@ -63,12 +66,12 @@ export function resource(homeseer: Homeseer, { path, title, description, read }:
     output: z.looseObject({}),
   })
   return tool.handledBy(async (_, call) =>
-    answerOf(await read(homeseer, call, (record) => homeseer.guard.mayRead(call.caller, record, tool.offer))),
+    toHomeseerAnswer(await read(homeseer, call, (record) => homeseer.guard.mayRead(call.caller, record, tool.offer))),
   )
 }
 
 /** Eleven; the other five are about administration and stand in admin/admin-resources.ts. */
-export const RESOURCES: readonly ResourceDefinition[] = [
+export const HOMESEER_RESOURCES: readonly ResourceDefinition[] = [
   {
     path: 'devices/catalog',
     title: 'Devices',
@@ -99,7 +102,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     description: 'All events of HomeSeer.',
     read: async ({ catalog, clock }) => {
       const events = await catalog.events()
-      if (!events.ok) return fail(readFault(events.fault, 'reading the events'))
+      if (!events.ok) return fail(homeseerReadFault(events.fault, 'reading the events'))
       return ok({
         generatedAt: isoTimeOrNull(clock.now()),
         total: events.value.length,
@@ -112,15 +115,15 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     title: 'Capabilities',
     description: 'Which devices can do or tell what, by capability.',
     read: async (homeseer) => {
-      const house = await readHouse(homeseer)
+      const house = await readCatalog(homeseer)
       if (!house.ok) return house
-      const matrix = CAPABILITIES.map((capability) => {
+      const matrix = DEVICE_CAPABILITIES.map((capability) => {
         const able = house.value.devices.filter(({ capabilities }) => capabilities.includes(capability))
         return [capability, able.map(({ ref }) => ref)] as const
       })
       return ok({
         generatedAt: isoTimeOrNull(homeseer.clock.now()),
-        ...controlsUnknown(house.value),
+        ...listUnknownControls(house.value),
         matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
       })
     },
@@ -156,7 +159,7 @@ export const RESOURCES: readonly ResourceDefinition[] = [
     description: 'What acts of administration changed lately: before, after, difference.',
     read: async ({ audit }, _call, mayRead) => {
       const { entries } = await audit.query({ limit: 500 }, mayRead)
-      const changes = entries.filter((one) => textOf(one['tool']).startsWith('hs4.admin.') && one['diff'] !== undefined)
+      const changes = entries.filter((one) => toText(one['tool']).startsWith('hs4.admin.') && one['diff'] !== undefined)
       return ok({ entries: [...changes] })
     },
   },
@@ -165,8 +168,8 @@ export const RESOURCES: readonly ResourceDefinition[] = [
 /** Where the rest of a large house is: a resource that fills a model's head helps nobody. */
 const MORE = 'hs4.devices.list pages over all devices (`cursor`).'
 
-async function catalogJson(homeseer: Homeseer, full: boolean): Promise<Result<Json, Fault>> {
-  const house = await readHouse(homeseer, full)
+async function catalogJson(homeseer: HomeseerTools, full: boolean): Promise<Result<Json, Fault>> {
+  const house = await readCatalog(homeseer, full)
   if (!house.ok) return house
   const options = { includeControls: full, includeRaw: full }
   const { devices } = house.value
@@ -176,12 +179,12 @@ async function catalogJson(homeseer: Homeseer, full: boolean): Promise<Result<Js
     total: devices.length,
     truncated: devices.length > maxDevices,
     ...(devices.length > maxDevices ? { more: MORE } : {}),
-    devices: devices.slice(0, maxDevices).map((device) => viewOf(homeseer, device, options)),
+    devices: devices.slice(0, maxDevices).map((device) => currentDeviceView(homeseer, device, options)),
   })
 }
 
-async function statusJson(homeseer: Homeseer, full: boolean): Promise<Result<Json, Fault>> {
-  return statusData(homeseer, {
+async function statusJson(homeseer: HomeseerTools, full: boolean): Promise<Result<Json, Fault>> {
+  return readStatusData(homeseer, {
     // The thin variant is answered from the mirror, the full one by HomeSeer (spec 4, Resource behavior).
     compress: !full,
     everything: full,
@@ -196,12 +199,12 @@ async function statusJson(homeseer: Homeseer, full: boolean): Promise<Result<Jso
 const TOP = 10
 const RECENT = 50
 
-async function summaryJson(homeseer: Homeseer, mayRead: MayReadAudit): Promise<Result<Json, Fault>> {
+async function summaryJson(homeseer: HomeseerTools, mayRead: MayReadAudit): Promise<Result<Json, Fault>> {
   const { link, catalog, config, audit, clock } = homeseer
   // Each may fail by itself: a summary without cameras is better than none, and `warnings` says what is missing.
   const [version, house, events, cameras] = await Promise.all([
     link.json.call(getVersion()),
-    readHouse(homeseer),
+    readCatalog(homeseer),
     catalog.events(),
     catalog.cameras(),
   ])
@@ -215,10 +218,10 @@ async function summaryJson(homeseer: Homeseer, mayRead: MayReadAudit): Promise<R
       // Counts, not refs: on a large house the refs would be most of the text.
       .map((group) => ({ name: group.name, devices: group.refs.length }))
   const warnings = [
-    ...(version.ok ? [] : [readFault(version.fault, 'asking for the version').message]),
+    ...(version.ok ? [] : [homeseerReadFault(version.fault, 'asking for the version').message]),
     ...(house.ok ? [] : [house.fault.message]),
-    ...(events.ok ? [] : [readFault(events.fault, 'reading the events').message]),
-    ...(cameras.ok ? [] : [readFault(cameras.fault, 'reading the cameras').message]),
+    ...(events.ok ? [] : [homeseerReadFault(events.fault, 'reading the events').message]),
+    ...(cameras.ok ? [] : [homeseerReadFault(cameras.fault, 'reading the cameras').message]),
   ]
   return ok({
     generatedAt: isoTimeOrNull(clock.now()),
@@ -243,9 +246,9 @@ async function summaryJson(homeseer: Homeseer, mayRead: MayReadAudit): Promise<R
 }
 
 /** Names that follow from HomeSeer are computed, so they are as new as this answer. */
-async function aliasesJson(homeseer: Homeseer, call: Call): Promise<Result<Json, Fault>> {
+async function aliasesJson(homeseer: HomeseerTools, call: Call): Promise<Result<Json, Fault>> {
   // With the caller's own names, and nobody else's.
-  const current = await currentNames(homeseer, call)
+  const current = await readCurrentNames(homeseer, call)
   if (!current.ok) return current
   const { resolver } = current.value
   const all = [...resolver.deviceNames.aliases, ...resolver.eventNames.aliases, ...resolver.cameraNames.aliases]
@@ -267,7 +270,7 @@ async function aliasesJson(homeseer: Homeseer, call: Call): Promise<Result<Json,
         targetId: id,
         canonicalName: canonicalName(resolver, kind, id),
         alias: text,
-        provenance: provenanceOf(origin),
+        provenance: toProvenance(origin),
         origin,
       })),
     },
@@ -277,7 +280,7 @@ async function aliasesJson(homeseer: Homeseer, call: Call): Promise<Result<Json,
 const NAMES_PER_DEVICE = 4
 const MORE_NAMES = 'hs4.resolve.devices, hs4.resolve.events and hs4.resolve.cameras find any name (`query`).'
 
-function canonicalName({ house, events, cameras }: Resolver, kind: AliasKind, id: number): string | null {
+function canonicalName({ house, events, cameras }: NameResolver, kind: AliasKind, id: number): string | null {
   if (kind === 'device') return house.byRef.get(id)?.name ?? null
   return (kind === 'event' ? events.get(id)?.name : cameras.get(id)?.name) ?? null
 }

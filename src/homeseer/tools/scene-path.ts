@@ -5,8 +5,8 @@
  *
  * Pure.
  */
-export const PATHS = ['auto', 'event', 'device_fallback'] as const
-export type PreferredPath = (typeof PATHS)[number]
+export const SCENE_PATHS = ['auto', 'event', 'device_fallback'] as const
+export type PreferredPath = (typeof SCENE_PATHS)[number]
 
 /** Spec 4's `selection` metadata; the reasons are its words. */
 export interface ScenePath {

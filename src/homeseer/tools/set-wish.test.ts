@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { buildHouse } from '../catalog/house.ts'
+import { buildCatalog } from '../catalog/homeseer-catalog.ts'
 import { decodeStatus, decodePairs } from '../wire/device.ts'
-import { choosePath, clearChoice, type SetWish } from './set-wish.ts'
+import { choosePath, findClearChoice, type SetWish } from './set-wish.ts'
 
 const PAIRS = [
   { Ref: 5, CCIndex: 0, Label: 'Off', ControlUse: 2, ControlValue: 0, ControlType: 5 },
@@ -18,7 +18,7 @@ const PAIRS = [
 ]
 
 const status = decodeStatus({ Devices: [{ ref: 5, name: 'Lamp', ControlPairs: PAIRS }] })
-const device = status.ok ? buildHouse(status.value.devices, new Map()).byRef.get(5) : undefined
+const device = status.ok ? buildCatalog(status.value.devices, new Map()).byRef.get(5) : undefined
 const pairs = decodePairs({ ref: 5, ControlPairs: PAIRS }) ?? []
 
 function path(wish: SetWish): unknown {
@@ -59,8 +59,8 @@ describe('set wish', () => {
   })
 
   it('means one control clearly, or none', () => {
-    expect(clearChoice(pairs, 99, undefined)?.value).toBe(99)
-    expect(clearChoice(pairs, 99, 'Off')).toBeUndefined()
-    expect(clearChoice([], 99, undefined)).toBeUndefined()
+    expect(findClearChoice(pairs, 99, undefined)?.value).toBe(99)
+    expect(findClearChoice(pairs, 99, 'Off')).toBeUndefined()
+    expect(findClearChoice([], 99, undefined)).toBeUndefined()
   })
 })

@@ -12,16 +12,16 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import {
-  chooseControl,
+  chooseControlPair,
   describeControls,
   type ControlChoice,
   type ControlFault,
   type ControlWish,
 } from '../catalog/control.ts'
-import type { Device } from '../catalog/device.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ControlPair } from '../wire/device.ts'
-import { controlUseNamed, CONTROL_USES } from '../wire/control-use.ts'
-import { badArgument, type NextCall } from './faults.ts'
+import { parseControlUse, CONTROL_USES } from '../wire/control-use.ts'
+import { homeseerArgumentFault, type NextCall } from './faults.ts'
 
 export type SetMode = 'control_value' | 'set_status'
 
@@ -40,11 +40,15 @@ export type SetPath =
   | { readonly kind: 'control'; readonly choice: ControlChoice; readonly autoSwitch: string | undefined }
   | { readonly kind: 'store'; readonly value: number | undefined; readonly text: string | undefined }
 
-export function choosePath(device: Device, controls: readonly ControlPair[], wish: SetWish): Result<SetPath, Fault> {
+export function choosePath(
+  device: HomeseerDevice,
+  controls: readonly ControlPair[],
+  wish: SetWish,
+): Result<SetPath, Fault> {
   if (wish.mode === 'set_status') return choosesStatus(controls, wish)
   const wanted = controlWish(wish)
   if (!wanted.ok) return wanted
-  const choice = chooseControl(controls, wanted.value)
+  const choice = chooseControlPair(controls, wanted.value)
   return choice.ok
     ? ok({ kind: 'control', choice: choice.value, autoSwitch: undefined })
     : fail(noControl(device, choice.fault, wish))
@@ -54,23 +58,23 @@ export function choosePath(device: Device, controls: readonly ControlPair[], wis
 function choosesStatus(controls: readonly ControlPair[], wish: SetWish): Result<SetPath, Fault> {
   const { value, statusText = wish.label } = wish
   if (wish.controlUse !== undefined || wish.text !== undefined)
-    return fail(badArgument('mode', 'set_status takes value or statusText; use control_value for the rest'))
+    return fail(homeseerArgumentFault('mode', 'set_status takes value or statusText; use control_value for the rest'))
   if (value === undefined && statusText === undefined)
-    return fail(badArgument('value', 'set_status needs value or statusText'))
-  const choice = clearChoice(controls, value, statusText)
+    return fail(homeseerArgumentFault('value', 'set_status needs value or statusText'))
+  const choice = findClearChoice(controls, value, statusText)
   if (choice === undefined) return ok({ kind: 'store', value, text: statusText })
   const autoSwitch = `set_status only rewrites what HomeSeer remembers; ${choice.pair.label} is a control of this device, so it was told that instead.`
   return ok({ kind: 'control', choice, autoSwitch })
 }
 
 /** The control that a value and a text both mean, if there is exactly one such. */
-export function clearChoice(
+export function findClearChoice(
   controls: readonly ControlPair[],
   value: number | undefined,
   text: string | undefined,
 ): ControlChoice | undefined {
-  const byValue = value === undefined ? undefined : chooseControl(controls, { kind: 'value', value })
-  const byLabel = text === undefined ? undefined : chooseControl(controls, { kind: 'label', label: text })
+  const byValue = value === undefined ? undefined : chooseControlPair(controls, { kind: 'value', value })
+  const byLabel = text === undefined ? undefined : chooseControlPair(controls, { kind: 'label', label: text })
   if (byValue?.ok === false || byLabel?.ok === false) return undefined
   if (byValue !== undefined && byLabel !== undefined && byValue.value.value !== byLabel.value.value) return undefined
   return byValue?.value ?? byLabel?.value
@@ -82,56 +86,67 @@ function controlWish({ value, label, statusText, controlUse, text }: SetWish): R
   const ways = [said, controlUse, text].filter((way) => way !== undefined)
   if (ways.length > 1 || (value !== undefined && (said !== undefined || text !== undefined)))
     return fail(
-      badArgument('value', 'give one of value, label, controlUse (with value where it spans a range) or text'),
+      homeseerArgumentFault(
+        'value',
+        'give one of value, label, controlUse (with value where it spans a range) or text',
+      ),
     )
   if (controlUse !== undefined) {
-    const use = controlUseNamed(controlUse)
+    const use = parseControlUse(controlUse)
     if (use === undefined || use === 'None')
-      return fail(badArgument('controlUse', `is none of ${CONTROL_USES.slice(1).join(', ')}`))
+      return fail(homeseerArgumentFault('controlUse', `is none of ${CONTROL_USES.slice(1).join(', ')}`))
     return ok({ kind: 'use', use, value })
   }
   if (said !== undefined) return ok({ kind: 'label', label: said })
   if (text !== undefined) return ok({ kind: 'text', text })
   return value === undefined
-    ? fail(badArgument('value', 'control_value needs value, label, controlUse or text'))
+    ? fail(homeseerArgumentFault('value', 'control_value needs value, label, controlUse or text'))
     : ok({ kind: 'value', value })
 }
 
 /** Each with what the device does take, so that the next attempt can be right. */
-function noControl(device: Device, fault: ControlFault, wish: SetWish): Fault {
+function noControl(device: HomeseerDevice, fault: ControlFault, wish: SetWish): Fault {
   const details: JsonObject = { ref: device.ref, ...('offers' in fault ? { offers: [...fault.offers] } : {}) }
   switch (fault.kind) {
     case 'no-controls':
-      return badArgument('ref', `${device.name} (${device.ref}) cannot be told anything itself`, {
+      return homeseerArgumentFault('ref', `${device.name} (${device.ref}) cannot be told anything itself`, {
         details: { ...details, children: [...device.childRefs] },
         next: nextForRoot(device, wish),
       })
     case 'too-many-decimals':
-      return badArgument('value', `${fault.value} has more than the ${fault.decimals} decimals that it takes`, {
-        details,
-      })
+      return homeseerArgumentFault(
+        'value',
+        `${fault.value} has more than the ${fault.decimals} decimals that it takes`,
+        {
+          details,
+        },
+      )
     case 'no-such-value':
-      return badArgument('value', `${device.name} does not take ${fault.value}`, {
+      return homeseerArgumentFault('value', `${device.name} does not take ${fault.value}`, {
         details,
         ...nearest(device, fault.value),
       })
     case 'no-such-label':
-      return badArgument('label', `${device.name} has no ${JSON.stringify(fault.label)}`, { details })
+      return homeseerArgumentFault('label', `${device.name} has no ${JSON.stringify(fault.label)}`, { details })
     case 'several-labels':
-      return badArgument('label', `${JSON.stringify(fault.label)} means several things here; give the value`, {
-        details,
-      })
+      return homeseerArgumentFault(
+        'label',
+        `${JSON.stringify(fault.label)} means several things here; give the value`,
+        {
+          details,
+        },
+      )
     case 'no-such-use':
-      return badArgument('controlUse', `${device.name} has no ${fault.use}`, { details })
+      return homeseerArgumentFault('controlUse', `${device.name} has no ${fault.use}`, { details })
     case 'value-needed':
-      return badArgument('value', `${fault.use} needs a value`, { details })
+      return homeseerArgumentFault('value', `${fault.use} needs a value`, { details })
     default:
-      return badArgument('text', `${device.name} takes no text`, { details })
+      return homeseerArgumentFault('text', `${device.name} takes no text`, { details })
   }
 }
 
 /** The features of a root, each with the caller's own wish: which one is meant is for the caller to say. */
-function nextForRoot({ childRefs, ref }: Device, wish: SetWish): readonly NextCall[] {
+function nextForRoot({ childRefs, ref }: HomeseerDevice, wish: SetWish): readonly NextCall[] {
   if (childRefs.length === 0) return [{ name: 'hs4.devices.get', args: { refs: [ref], includeControls: true } }]
   return (
     childRefs
@@ -142,7 +157,7 @@ function nextForRoot({ childRefs, ref }: Device, wish: SetWish): readonly NextCa
 }
 
 /** A dimmer that ends at 99 is asked for 100 every day. */
-function nearest(device: Device, value: number): { readonly next: readonly NextCall[] } {
+function nearest(device: HomeseerDevice, value: number): { readonly next: readonly NextCall[] } {
   const ends = device.controls.flatMap(({ range, value: own }) =>
     range === undefined ? (own === undefined ? [] : [own]) : [range.start, range.end],
   )

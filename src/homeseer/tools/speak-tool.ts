@@ -6,11 +6,11 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { fail, ok } from '../../core/result.ts'
-import { speak } from '../wire/request.ts'
-import { answer, type Homeseer } from './dependencies.ts'
-import { writeFault } from './faults.ts'
+import { speakPhrase } from '../wire/request.ts'
+import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { homeseerWriteFault } from './faults.ts'
 import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, tolerantInput } from './homeseer-change.ts'
-import { cut } from './json-text.ts'
+import { cutText } from './json-text.ts'
 
 /**
  * What is said aloud is heard by the assistants of the house: a phrase that calls one of them is a command, which nobody
@@ -19,7 +19,7 @@ import { cut } from './json-text.ts'
 const COMMANDS =
   /\b(?:alexa|hey google|ok(?:ay)? google|(?:hey )?siri|bixby|cortana|jarvis|nabu|homeseer)\b|^\W*(?:computer|echo|ziggy|amazon)\b|\$\$|\$script|&n?hs\b/iu
 
-export function speakTool(homeseer: Homeseer): Capability {
+export function speakTool(homeseer: HomeseerTools): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.speak',
     title: 'Say something aloud',
@@ -37,14 +37,14 @@ export function speakTool(homeseer: Homeseer): Capability {
     assess: ({ phrase, host }) => ({
       effect: COMMANDS.test(phrase) ? 'sensitive' : 'writes',
       target: 'homeseer:speak',
-      label: `Say ${JSON.stringify(cut(phrase, 60))}`,
+      label: `Say ${JSON.stringify(cutText(phrase, 60))}`,
       touched: {},
       preview: { phrase, ...(host === undefined ? {} : { host }) },
     }),
     act: async ({ phrase, host }, _input, call) => {
-      const said = await homeseer.link.json.call(speak(phrase, host), call.signal)
-      if (!said.ok) return fail(writeFault(said.fault, 'speaking'))
-      return answer({ invoked: true, phrase, ...(host === undefined ? {} : { host }), raw: 'ok' })
+      const said = await homeseer.link.json.call(speakPhrase(phrase, host), call.signal)
+      if (!said.ok) return fail(homeseerWriteFault(said.fault, 'speaking'))
+      return homeseerAnswer({ invoked: true, phrase, ...(host === undefined ? {} : { host }), raw: 'ok' })
     },
   })
 }

@@ -9,11 +9,11 @@ import type { HandlerContext } from '../../bus/call-options.ts'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { Homeseer } from './dependencies.ts'
-import { NEXT, nextJson } from './faults.ts'
+import type { HomeseerTools } from './homeseer-tools.ts'
+import { NEXT_CALLS, nextJson } from './faults.ts'
 import { BASE_GUARD, CLAIM_RULES, MAX_WORDS } from './homeseer-change.ts'
-import { cut } from './json-text.ts'
-import { isDry, type Claims } from './rules.ts'
+import { cutText } from './json-text.ts'
+import { isDryRun, type CallerClaims } from './owner-lists.ts'
 
 export const INTENT_GUARD = {
   execute: z.boolean().default(false).describe('true: commit at once, if the name left no doubt.'),
@@ -21,34 +21,34 @@ export const INTENT_GUARD = {
 }
 
 /** `execute` is whether it was done, not whether it was asked for. */
-export interface Staged {
+export interface StagedChange {
   readonly execute: boolean
   readonly prepared: JsonObject
   readonly committed?: JsonObject
 }
 
-export interface Wanted {
+export interface WantedChange {
   readonly toolName: string
   readonly args: JsonObject
-  readonly claims: Claims & { readonly execute: boolean }
+  readonly claims: CallerClaims & { readonly execute: boolean }
   /** The name as it was said. */
   readonly query: string
   readonly summary: string
 }
 
 /** Prepared in any case, so that a caller who only looked holds a token; committed only if all of it was asked for. */
-export async function stage(
-  homeseer: Homeseer,
+export async function stageChange(
+  homeseer: HomeseerTools,
   context: HandlerContext,
-  wanted: Wanted,
-): Promise<Result<Staged, Fault>> {
+  wanted: WantedChange,
+): Promise<Result<StagedChange, Fault>> {
   const { toolName, summary } = wanted
   const claims = withWords(wanted)
   const args = { ...wanted.args, ...claimsJson(claims) }
   const prepared = await ask(context, 'hs4.change.prepare', { toolName, args, summary: { text: summary } })
   if (!prepared.ok) return prepared
   const { token } = prepared.value
-  if (!claims.execute || isDry(homeseer.rules, claims) || typeof token !== 'string')
+  if (!claims.execute || isDryRun(homeseer.rules, claims) || typeof token !== 'string')
     return ok({ execute: false, prepared: prepared.value })
   const committed = await ask(context, 'hs4.change.commit', { token })
   if (!committed.ok) return fail(withDirectCall(committed.fault, wanted))
@@ -56,13 +56,17 @@ export async function stage(
 }
 
 /** What is to be done and why follows from what was asked for, unless the caller says it in words of its own. */
-function withWords({ claims, summary, query }: Pick<Wanted, 'claims' | 'summary' | 'query'>): Wanted['claims'] {
+function withWords({
+  claims,
+  summary,
+  query,
+}: Pick<WantedChange, 'claims' | 'summary' | 'query'>): WantedChange['claims'] {
   const { intent = summary, reason = `Asked for: ${query}` } = claims
-  return { ...claims, intent: cut(intent, MAX_WORDS), reason: cut(reason, MAX_WORDS) }
+  return { ...claims, intent: cutText(intent, MAX_WORDS), reason: cutText(reason, MAX_WORDS) }
 }
 
 /** The call as it can be made: with the claims that the caller made; as a plan where none of them confirms it. */
-export function runnableArgs(args: JsonObject, wanted: Pick<Wanted, 'claims' | 'summary' | 'query'>): JsonObject {
+export function runnableArgs(args: JsonObject, wanted: Pick<WantedChange, 'claims' | 'summary' | 'query'>): JsonObject {
   const { confirm, intent, reason } = withWords(wanted)
   const words = { ...(intent === undefined ? {} : { intent }), ...(reason === undefined ? {} : { reason }) }
   return confirm === true ? { ...args, confirm, ...words } : { ...args, dryRun: true }
@@ -78,18 +82,18 @@ async function ask(context: HandlerContext, name: string, body: JsonObject): Pro
 }
 
 /** A token keeps the claims it was prepared with, so committing it again is refused again: the call itself is named. */
-function withDirectCall(fault: Fault, { toolName, args, claims, summary, query }: Wanted): Fault {
+function withDirectCall(fault: Fault, { toolName, args, claims, summary, query }: WantedChange): Fault {
   const { reasons = [] } = fault
   if (fault.kind !== 'not-permitted' || !reasons.every(({ rule }) => CLAIM_RULES.has(rule))) return fault
   const { intent = summary, reason = query } = withWords({ claims, summary, query })
   const claimed = { confirm: true, intent, reason }
   return {
     ...fault,
-    details: { [NEXT]: [nextJson({ name: toolName, args: { ...args, ...claimed } })], ...fault.details },
+    details: { [NEXT_CALLS]: [nextJson({ name: toolName, args: { ...args, ...claimed } })], ...fault.details },
   }
 }
 
-function claimsJson({ confirm, intent, reason, dryRun }: Claims): JsonObject {
+function claimsJson({ confirm, intent, reason, dryRun }: CallerClaims): JsonObject {
   return {
     ...(confirm === undefined ? {} : { confirm }),
     ...(intent === undefined ? {} : { intent }),

@@ -19,7 +19,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject } from '../../core/json.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { LinkFault } from '../wire/fault.ts'
-import { isUnknownValue, outcomeOf, type Expectation, type Observation } from '../catalog/control.ts'
+import { isUnknownValue, judgeControl, type ControlExpectation, type DeviceObservation } from '../catalog/control.ts'
 import type { MirrorClient } from '../wire/mirror-client.ts'
 import type { LiveValue, MirrorEntry } from '../wire/mirror.ts'
 
@@ -35,13 +35,13 @@ interface VerifyRules {
 
 export type VerifiedOutcome = 'reached' | 'still_moving' | 'unreported' | 'elsewhere'
 
-export interface Watch {
+export interface ChangeWatch {
   /** Whether a push said so since the watch began. */
   readonly pushHeard: () => boolean
   readonly end: () => void
 }
 
-export interface Verification {
+export interface ChangeVerification {
   readonly matched: boolean
   readonly outcome: VerifiedOutcome
   readonly attempts: number
@@ -60,7 +60,7 @@ const REST_LOOKS = 3
 const SETTLE_MS = 200
 
 /** Only pushes count as evidence: a read that shows the value may be an echo of our own write. */
-export function watch(mirror: MirrorClient, ref: number): Watch {
+export function watchDevice(mirror: MirrorClient, ref: number): ChangeWatch {
   let heard = false
   const end = mirror.subscribe((changes) => {
     heard ||= changes.some((one) => one.ref === ref && (one.live.source === 'ascii' || one.live.source === 'webhook'))
@@ -71,18 +71,18 @@ export function watch(mirror: MirrorClient, ref: number): Watch {
 export interface VerifyTask {
   readonly mirror: MirrorClient
   readonly ref: number
-  readonly expected: Expectation
+  readonly expected: ControlExpectation
   readonly before: LiveValue
   readonly rules: VerifyRules
-  readonly watch: Watch
+  readonly watch: ChangeWatch
   readonly signal: AbortSignal
 }
 
-export async function verify(task: VerifyTask): Promise<Verification> {
+export async function verifyChange(task: VerifyTask): Promise<ChangeVerification> {
   const { mirror, ref, expected, before, rules, signal } = task
   const start = observationOf(before)
   // Told what it does already: there is no moment of arrival to wait for, and nothing to fall back from.
-  const wasThere = outcomeOf(expected, start, start) === 'reached'
+  const wasThere = judgeControl(expected, start, start) === 'reached'
   let observed: LiveValue | undefined
   let fault: LinkFault | undefined
   let attempts = 0
@@ -90,7 +90,7 @@ export async function verify(task: VerifyTask): Promise<Verification> {
   let looksAtRest = 0
   for (let left = rules.attempts; left > 0 && !signal.aborted; left--) {
     // A push ends the wait early; without push this is the pause between two looks.
-    await mirror.waitFor(ref, ({ live }) => outcomeOf(expected, start, observationOf(live)) === 'reached', {
+    await mirror.waitFor(ref, ({ live }) => judgeControl(expected, start, observationOf(live)) === 'reached', {
       timeoutMs: rules.intervalMs,
       signal,
     })
@@ -126,7 +126,7 @@ export async function awaitArrival(
 ): Promise<boolean> {
   const start = observationOf(before)
   const isThere = ({ live }: { readonly live: LiveValue }) =>
-    outcomeOf(expected, start, observationOf(live)) === 'reached'
+    judgeControl(expected, start, observationOf(live)) === 'reached'
   const entry = await mirror.waitFor(ref, isThere, { timeoutMs })
   return entry !== undefined && isThere(entry)
 }
@@ -139,16 +139,16 @@ async function lookAt({ mirror, ref, expected, before, signal }: VerifyTask): Pr
   const read = await mirror.read([ref], signal)
   // Always what HomeSeer answered, never the mirror's memory: that might hold what we hoped for.
   const entry = read.ok ? read.value.get(ref) : undefined
-  const live = entry === undefined ? undefined : asAnswered(entry)
+  const live = entry === undefined ? undefined : withoutPushes(entry)
   const fault = read.ok ? undefined : read.fault
   if (live === undefined) return { outcome: 'elsewhere', live, fault }
-  return { outcome: outcomeOf(expected, observationOf(before), observationOf(live)), live, fault }
+  return { outcome: judgeControl(expected, observationOf(before), observationOf(live)), live, fault }
 }
 
 function said(
   task: VerifyTask,
-  found: Pick<Verification, 'outcome' | 'attempts' | 'observed' | 'fault'>,
-): Verification {
+  found: Pick<ChangeVerification, 'outcome' | 'attempts' | 'observed' | 'fault'>,
+): ChangeVerification {
   return {
     ...found,
     matched: found.outcome === 'reached',
@@ -166,12 +166,12 @@ function isNewer({ before }: VerifyTask, observed: LiveValue | undefined): boole
 }
 
 /** What HomeSeer answered when it was asked last, whatever was pushed since: a push is somebody's word. */
-export function asAnswered({ record, live }: MirrorEntry): LiveValue {
+export function withoutPushes({ record, live }: MirrorEntry): LiveValue {
   const { value, status, lastChangeMs } = record
   return { value, status, lastChangeMs, source: 'read', observedMs: live.observedMs }
 }
 
-function observationOf({ value, status }: LiveValue): Observation {
+function observationOf({ value, status }: LiveValue): DeviceObservation {
   return { value, status: status ?? '' }
 }
 
@@ -182,7 +182,7 @@ function isOther(before: LiveValue, now: LiveValue): boolean {
 
 /** Spec 4's `verification`; `checks` beside the verdict say what it rests on. */
 export function verificationJson(
-  { matched, outcome, attempts, observed, lastChangeMoved, pushHeard, fault }: Verification,
+  { matched, outcome, attempts, observed, lastChangeMoved, pushHeard, fault }: ChangeVerification,
   { wanted, before }: { readonly wanted: JsonObject; readonly before: LiveValue },
 ): JsonObject {
   return {
@@ -227,7 +227,7 @@ export interface LastCommand {
 
 const MAX_DEVICES = 1_000
 
-export class Arrivals {
+export class LateArrivals {
   readonly #last = new Map<number, LastCommand>()
   readonly #shown = new Map<number, Map<number, number>>()
 

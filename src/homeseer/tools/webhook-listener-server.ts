@@ -6,7 +6,7 @@
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { isBeingAnswered, listen } from '../../core/listen-server.ts'
+import { isBeingAnswered, listenOn } from '../../core/listen-server.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { explainListenFault } from '../../toolbox/listen-fault.ts'
@@ -34,7 +34,7 @@ export async function startWebhookListener(
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CONNECTIONS })
   server.on('connection', (socket: Socket) => limiter.accept(socket))
   server.on('request', (request, response) => limiter.recordActivity(request.socket, () => isBeingAnswered(response)))
-  const listening = await listen(server, { host, port }).catch((error: unknown) =>
+  const listening = await listenOn(server, { host, port }).catch((error: unknown) =>
     explainListenFault(error, { ...KEYS, host, port, protocol: 'tcp' }),
   )
   if (typeof listening === 'string') return fail(listening)

@@ -16,11 +16,11 @@
  * Pure.
  */
 import { createHmac } from 'node:crypto'
-import { base64url, fromBase64url, fromUtf8, utf8 } from '../../core/bytes.ts'
-import { isJsonObject, receivedJson, type JsonObject } from '../../core/json.ts'
+import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.ts'
+import { isJsonObject, parseReceivedJson, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import type { Exchange, Reply, ReplyFault } from './exchange.ts'
-import { booleanField, numberField, objectField, textField } from './field.ts'
+import type { HttpExchange, HomeseerReply, ReplyFault } from './exchange.ts'
+import { recordBoolean, recordNumber, recordObject, recordText } from './field.ts'
 import { decodeScriptReply, runScript, SCRIPT_PAGE } from './script.ts'
 
 export interface AdapterRequest {
@@ -103,7 +103,7 @@ const COMMAND = new RegExp(
 export function askAdapter(
   request: AdapterRequest,
   { page = SCRIPT_PAGE, key }: AdapterOptions = {},
-): Exchange<AdapterReply> {
+): HttpExchange<AdapterReply> {
   const reads = (ADAPTER_READS as readonly string[]).includes(request.op)
   return {
     ...runScript(encodeAdapterCommand(request, key), page),
@@ -131,35 +131,35 @@ export function decodeAdapterCommand(command: string, key?: string): Result<Adap
   if (key !== undefined && signed !== signature(body, key)) return fail('broken')
   const packed = body
   const request = unpack(packed)
-  const id = textField(request ?? {}, 'id')
-  const op = textField(request ?? {}, 'op')
+  const id = recordText(request ?? {}, 'id')
+  const op = recordText(request ?? {}, 'op')
   if (request === undefined || id === undefined || op === undefined) return fail('broken')
-  return ok({ id, op, args: objectField(request, 'args') ?? {} })
+  return ok({ id, op, args: recordObject(request, 'args') ?? {} })
 }
 
 export function encodeAdapterReply(reply: AdapterReply): string {
   return pack({ ...reply })
 }
 
-function decodeAdapterReply(reply: Reply, id: string): Result<AdapterReply, ReplyFault> {
+function decodeAdapterReply(reply: HomeseerReply, id: string): Result<AdapterReply, ReplyFault> {
   const script = decodeScriptReply(reply)
   if (!script.ok) return script
   const packed = script.value.responseArray.find((item) => typeof item === 'string' && item.startsWith(MARK))
   const answer = typeof packed === 'string' ? unpack(packed) : undefined
-  const good = answer === undefined ? undefined : booleanField(answer, 'ok')
-  if (answer === undefined || good === undefined || textField(answer, 'id') !== id)
+  const good = answer === undefined ? undefined : recordBoolean(answer, 'ok')
+  if (answer === undefined || good === undefined || recordText(answer, 'id') !== id)
     return fail({ kind: 'refused', reason: 'unsupported', text: 'no admin adapter answered' })
-  if (good) return ok({ id, ok: true, data: objectField(answer, 'data') ?? {} })
-  const code = ADAPTER_CODES.find((known) => known === textField(answer, 'code')) ?? 'failed'
-  return ok({ id, ok: false, code, message: (textField(answer, 'message') ?? '').slice(0, 500).toWellFormed() })
+  if (good) return ok({ id, ok: true, data: recordObject(answer, 'data') ?? {} })
+  const code = ADAPTER_CODES.find((known) => known === recordText(answer, 'code')) ?? 'failed'
+  return ok({ id, ok: false, code, message: (recordText(answer, 'message') ?? '').slice(0, 500).toWellFormed() })
 }
 
 function pack(members: JsonObject): string {
-  return `${MARK}${base64url(utf8(JSON.stringify({ v: VERSION, ...members })))}`
+  return `${MARK}${toBase64url(toUtf8(JSON.stringify({ v: VERSION, ...members })))}`
 }
 
 function unpack(packed: string): JsonObject | undefined {
   const bytes = fromBase64url(packed.slice(MARK.length))
-  const value = receivedJson(bytes && fromUtf8(bytes))
-  return isJsonObject(value) && numberField(value, 'v') === VERSION ? value : undefined
+  const value = parseReceivedJson(bytes && fromUtf8(bytes))
+  return isJsonObject(value) && recordNumber(value, 'v') === VERSION ? value : undefined
 }

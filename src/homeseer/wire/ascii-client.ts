@@ -4,7 +4,7 @@
  * Does I/O.
  */
 import { connect, type Socket } from 'node:net'
-import { backoffMs, RECONNECT } from '../../core/backoff.ts'
+import { backoffMs, RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import {
   NO_REST,
   takeLines,
@@ -121,7 +121,7 @@ export class AsciiClient {
     socket.destroy()
     this.#options.onState({ up: false, reason })
     if (this.#isStopped()) return
-    const waitMs = reason === 'refused' ? RECONNECT.maxMs : backoffMs(RECONNECT, this.#failures)
+    const waitMs = reason === 'refused' ? RECONNECT_BACKOFF.maxMs : backoffMs(RECONNECT_BACKOFF, this.#failures)
     this.#failures++
     this.#retry = setTimeout(() => this.#open(), waitMs)
   }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  decodeCommand,
+  decodeAsciiCommand,
   decodeLine,
-  encodeCommand,
+  encodeAsciiCommand,
   encodeChange,
   joinParts,
   NO_REST,
@@ -13,14 +13,14 @@ import {
 
 describe('ASCII command', () => {
   it('is one line', () => {
-    expect(encodeCommand({ kind: 'login', user: 'default', password: 'default' })).toBe('au,default,default\r\n')
-    expect(encodeCommand({ kind: 'control-value', ref: 412, value: 99 })).toBe('cv,412,99\r\n')
-    expect(encodeCommand({ kind: 'version' })).toBe('vr\r\n')
+    expect(encodeAsciiCommand({ kind: 'login', user: 'default', password: 'default' })).toBe('au,default,default\r\n')
+    expect(encodeAsciiCommand({ kind: 'control-value', ref: 412, value: 99 })).toBe('cv,412,99\r\n')
+    expect(encodeAsciiCommand({ kind: 'version' })).toBe('vr\r\n')
   })
 
   it('never becomes two, whatever a password holds', () => {
-    expect(() => encodeCommand({ kind: 'login', user: 'a', password: 'b\r\ncv,1,255' })).toThrow(RangeError)
-    expect(encodeCommand({ kind: 'login', user: 'a,b', password: 'c' })).toBe('au,a\\,b,c\r\n')
+    expect(() => encodeAsciiCommand({ kind: 'login', user: 'a', password: 'b\r\ncv,1,255' })).toThrow(RangeError)
+    expect(encodeAsciiCommand({ kind: 'login', user: 'a,b', password: 'c' })).toBe('au,a\\,b,c\r\n')
   })
 
   it('comes back as it was', () => {
@@ -34,12 +34,12 @@ describe('ASCII command', () => {
       { kind: 'status', ref: undefined },
       { kind: 'controls', ref: 3 },
     ] as const
-    for (const command of commands) expect(decodeCommand(encodeCommand(command))).toEqual(command)
+    for (const command of commands) expect(decodeAsciiCommand(encodeAsciiCommand(command))).toEqual(command)
   })
 
   it('is read in any case, and unknown ones are not read', () => {
-    expect(decodeCommand('CV,412,99')).toEqual({ kind: 'control-value', ref: 412, value: 99 })
-    for (const line of ['cv,412', 'cv,x,1', 'cv,1,0x10', 'zz', '']) expect(decodeCommand(line)).toBeUndefined()
+    expect(decodeAsciiCommand('CV,412,99')).toEqual({ kind: 'control-value', ref: 412, value: 99 })
+    for (const line of ['cv,412', 'cv,x,1', 'cv,1,0x10', 'zz', '']) expect(decodeAsciiCommand(line)).toBeUndefined()
   })
 })
 

@@ -35,7 +35,7 @@ export type AsciiLine =
   | { readonly kind: 'error' }
   | { readonly kind: 'text'; readonly text: string }
 
-export function encodeCommand(command: AsciiCommand): string {
+export function encodeAsciiCommand(command: AsciiCommand): string {
   return `${joinParts(commandParts(command))}\r\n`
 }
 
@@ -49,7 +49,7 @@ export function decodeLine(line: string): AsciiLine {
 }
 
 /** `undefined` for what HomeSeer does not know; its answer to that is an error line. */
-export function decodeCommand(line: string): AsciiCommand | undefined {
+export function decodeAsciiCommand(line: string): AsciiCommand | undefined {
   const [word = '', first, ...rest] = splitParts(line.trim())
   const ref = wholeNumber(first)
   switch (word.toLowerCase()) {
@@ -197,15 +197,15 @@ export function step(session: AsciiSession, input: AsciiInput): AsciiStep {
       if (session.phase !== 'live') return hangUp('silent')
       return {
         session: { phase: 'pinging' },
-        effects: [{ kind: 'send', text: encodeCommand({ kind: 'version' }) }],
+        effects: [{ kind: 'send', text: encodeAsciiCommand({ kind: 'version' }) }],
       }
   }
 }
 
 function greet(credentials: Credentials | undefined): AsciiStep {
   if (credentials === undefined)
-    return { session: NEW_SESSION, effects: [{ kind: 'send', text: encodeCommand({ kind: 'version' }) }] }
-  const text = encodeCommand({ kind: 'login', ...credentials })
+    return { session: NEW_SESSION, effects: [{ kind: 'send', text: encodeAsciiCommand({ kind: 'version' }) }] }
+  const text = encodeAsciiCommand({ kind: 'login', ...credentials })
   return { session: { phase: 'logging-in' }, effects: [{ kind: 'send', text }] }
 }
 

@@ -8,8 +8,8 @@
 import { fromBase64 } from '../../core/bytes.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { booleanField, numberField, objectsField, textField } from './field.ts'
-import { decodeReply, type Malformed, type Reply, type ReplyFault } from './exchange.ts'
+import { recordBoolean, recordNumber, recordObjects, recordText } from './field.ts'
+import { decodeHomeseerReply, type MalformedReply, type HomeseerReply, type ReplyFault } from './exchange.ts'
 
 export interface CameraRecord {
   readonly camId: number
@@ -21,7 +21,7 @@ export interface ReceivedCamera extends CameraRecord {
   readonly raw: JsonObject
 }
 
-export interface Snapshot {
+export interface CameraSnapshot {
   readonly mimeType: string
   readonly bytes: Uint8Array
 }
@@ -41,8 +41,8 @@ export type PanDirection = (typeof PAN_DIRECTIONS)[number]
 
 const MAX_CAMERAS = 1_000
 
-export function decodeCameras(value: Json): Result<readonly ReceivedCamera[], Malformed> {
-  const records = isJsonObject(value) ? objectsField(value, 'Cameras', 'cameras') : undefined
+export function decodeCameras(value: Json): Result<readonly ReceivedCamera[], MalformedReply> {
+  const records = isJsonObject(value) ? recordObjects(value, 'Cameras', 'cameras') : undefined
   if (records === undefined) return fail({ kind: 'malformed', detail: 'a cameras reply without a list of cameras' })
   return ok(
     records
@@ -53,12 +53,12 @@ export function decodeCameras(value: Json): Result<readonly ReceivedCamera[], Ma
 }
 
 function decodeCamera(record: JsonObject): ReceivedCamera | undefined {
-  const camId = numberField(record, 'id', 'camid', 'CamID', 'ID')
+  const camId = recordNumber(record, 'id', 'camid', 'CamID', 'ID')
   if (camId === undefined) return undefined
   return {
     camId,
-    name: textField(record, 'name', 'Name') ?? '',
-    supportsPanTilt: booleanField(record, 'supports_pantilt', 'SupportsPanTilt') ?? false,
+    name: recordText(record, 'name', 'Name') ?? '',
+    supportsPanTilt: recordBoolean(record, 'supports_pantilt', 'SupportsPanTilt') ?? false,
     raw: record,
   }
 }
@@ -67,17 +67,17 @@ export function encodeCamera(camera: CameraRecord): JsonObject {
   return { id: camera.camId, name: camera.name, supports_pantilt: camera.supportsPanTilt }
 }
 
-export function decodeSnapshot(reply: Reply): Result<Snapshot, ReplyFault> {
+export function decodeSnapshot(reply: HomeseerReply): Result<CameraSnapshot, ReplyFault> {
   if (reply.kind === 'image') return ok({ mimeType: reply.mimeType, bytes: reply.bytes })
   const encoded =
     reply.kind === 'response' ? reply.text : reply.kind === 'json' ? snapshotMember(reply.value) : undefined
   const bytes = encoded === undefined ? undefined : fromBase64(encoded.replace(/^data:image\/[a-z]+;base64,/, ''))
-  const inner = bytes === undefined ? undefined : decodeReply(bytes)
+  const inner = bytes === undefined ? undefined : decodeHomeseerReply(bytes)
   if (inner?.ok === true && inner.value.kind === 'image')
     return ok({ mimeType: inner.value.mimeType, bytes: inner.value.bytes })
   return fail({ kind: 'malformed', detail: 'a snapshot that holds no picture' })
 }
 
 function snapshotMember(value: Json): string | undefined {
-  return isJsonObject(value) ? textField(value, 'Image', 'image', 'Snapshot', 'snapshot', 'data') : undefined
+  return isJsonObject(value) ? recordText(value, 'Image', 'image', 'Snapshot', 'snapshot', 'data') : undefined
 }

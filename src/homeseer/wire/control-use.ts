@@ -45,16 +45,16 @@ export const CONTROL_USES = [
 export type ControlUse = (typeof CONTROL_USES)[number]
 
 /** A number from a newer HomeSeer reads as `None`: unknown uses must not grant a capability. */
-export function controlUseOf(number: number | undefined): ControlUse {
+export function decodeControlUse(number: number | undefined): ControlUse {
   return CONTROL_USES[number ?? 0] ?? 'None'
 }
 
-export function controlUseNumber(use: ControlUse): number {
+export function encodeControlUse(use: ControlUse): number {
   return CONTROL_USES.indexOf(use)
 }
 
 /** Case does not matter: people and models write `on`, `doorlock`. */
-export function controlUseNamed(text: string): ControlUse | undefined {
+export function parseControlUse(text: string): ControlUse | undefined {
   const wanted = text.toLowerCase()
   return CONTROL_USES.find((use) => use.toLowerCase() === wanted)
 }

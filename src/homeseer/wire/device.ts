@@ -10,20 +10,20 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import {
   decodeWireDate,
-  booleanField,
-  nameField,
-  numberField,
-  numbersField,
-  objectField,
-  objectsField,
-  statusField,
-  textField,
-  textsField,
+  recordBoolean,
+  recordName,
+  recordNumber,
+  recordNumbers,
+  recordObject,
+  recordObjects,
+  recordStatus,
+  recordText,
+  recordTexts,
 } from './field.ts'
-import type { Malformed } from './exchange.ts'
-import { controlUseNumber, controlUseOf, type ControlUse } from './control-use.ts'
+import type { MalformedReply } from './exchange.ts'
+import { encodeControlUse, decodeControlUse, type ControlUse } from './control-use.ts'
 
-export interface DeviceRecord {
+export interface HomeseerDeviceRecord {
   readonly ref: number
   readonly name: string
   /** The room; its label is configurable in HomeSeer. */
@@ -57,10 +57,16 @@ interface DeviceType {
 }
 
 /** The bits of `misc` that change what we do. */
-export const MISC = { statusOnly: 0x10, hidden: 0x20, voiceConfirm: 0x400, isLight: 0x2000, canDim: 0x4000 } as const
+export const MISC_FLAGS = {
+  statusOnly: 0x10,
+  hidden: 0x20,
+  voiceConfirm: 0x400,
+  isLight: 0x2000,
+  canDim: 0x4000,
+} as const
 
 /** A received record and the object it was read from, for callers that ask for raw fields. */
-export interface ReceivedDevice extends DeviceRecord {
+export interface ReceivedDevice extends HomeseerDeviceRecord {
   readonly raw: JsonObject
 }
 
@@ -75,8 +81,8 @@ export interface StatusReply {
 
 export const MAX_DEVICES = 20_000
 
-export function decodeStatus(value: Json): Result<StatusReply, Malformed> {
-  const records = isJsonObject(value) ? objectsField(value, 'Devices', 'devices') : undefined
+export function decodeStatus(value: Json): Result<StatusReply, MalformedReply> {
+  const records = isJsonObject(value) ? recordObjects(value, 'Devices', 'devices') : undefined
   if (!isJsonObject(value) || records === undefined)
     return fail({ kind: 'malformed', detail: 'a status reply without a list of devices' })
   const devices = records
@@ -84,41 +90,41 @@ export function decodeStatus(value: Json): Result<StatusReply, Malformed> {
     .map(decodeDevice)
     .filter((device) => device !== undefined)
   return ok({
-    name: textField(value, 'Name') ?? '',
-    version: textField(value, 'Version') ?? '',
-    fahrenheit: booleanField(value, 'TempFormatF') ?? false,
+    name: recordText(value, 'Name') ?? '',
+    version: recordText(value, 'Version') ?? '',
+    fahrenheit: recordBoolean(value, 'TempFormatF') ?? false,
     devices,
     skipped: records.length - devices.length,
   })
 }
 
 function decodeDevice(record: JsonObject): ReceivedDevice | undefined {
-  const ref = numberField(record, 'ref', 'Ref')
+  const ref = recordNumber(record, 'ref', 'Ref')
   if (ref === undefined || !Number.isSafeInteger(ref) || ref < 0) return undefined
-  const type = objectField(record, 'device_type') ?? {}
+  const type = recordObject(record, 'device_type') ?? {}
   return {
     ref,
-    name: nameField(record, 'name', 'Name'),
-    location: nameField(record, 'location', 'Location'),
-    location2: nameField(record, 'location2', 'Location2'),
-    value: numberField(record, 'value', 'Value'),
-    status: statusField(record, 'status', 'Status'),
-    typeString: nameField(record, 'device_type_string', 'Device_Type_String'),
-    lastChangeMs: decodeWireDate(textField(record, 'last_change', 'Last_Change')),
-    relationship: numberField(record, 'relationship', 'Relationship') ?? 0,
-    hidden: booleanField(record, 'hide_from_view', 'Hide_From_View') ?? false,
-    associatedRefs: numbersField(record, 'associated_devices', 'Associated_Devices').filter(Number.isSafeInteger),
+    name: recordName(record, 'name', 'Name'),
+    location: recordName(record, 'location', 'Location'),
+    location2: recordName(record, 'location2', 'Location2'),
+    value: recordNumber(record, 'value', 'Value'),
+    status: recordStatus(record, 'status', 'Status'),
+    typeString: recordName(record, 'device_type_string', 'Device_Type_String'),
+    lastChangeMs: decodeWireDate(recordText(record, 'last_change', 'Last_Change')),
+    relationship: recordNumber(record, 'relationship', 'Relationship') ?? 0,
+    hidden: recordBoolean(record, 'hide_from_view', 'Hide_From_View') ?? false,
+    associatedRefs: recordNumbers(record, 'associated_devices', 'Associated_Devices').filter(Number.isSafeInteger),
     deviceType: {
-      api: numberField(type, 'Device_API') ?? 0,
-      type: numberField(type, 'Device_Type') ?? 0,
-      subType: numberField(type, 'Device_SubType') ?? 0,
+      api: recordNumber(type, 'Device_API') ?? 0,
+      type: recordNumber(type, 'Device_Type') ?? 0,
+      subType: recordNumber(type, 'Device_SubType') ?? 0,
     },
-    statusImage: textField(record, 'status_image') ?? '',
-    userNote: textField(record, 'UserNote') ?? '',
-    userAccess: textField(record, 'UserAccess') ?? '',
-    voiceCommand: textField(record, 'voice_command', 'Voice_Command') ?? '',
-    misc: numberField(record, 'misc', 'Misc') ?? 0,
-    interfaceName: textField(record, 'interface_name', 'Interface_Name') ?? '',
+    statusImage: recordText(record, 'status_image') ?? '',
+    userNote: recordText(record, 'UserNote') ?? '',
+    userAccess: recordText(record, 'UserAccess') ?? '',
+    voiceCommand: recordText(record, 'voice_command', 'Voice_Command') ?? '',
+    misc: recordNumber(record, 'misc', 'Misc') ?? 0,
+    interfaceName: recordText(record, 'interface_name', 'Interface_Name') ?? '',
     controls: decodePairs(record),
     raw: record,
   }
@@ -156,24 +162,24 @@ const MAX_PAIRS = 512
 const MAX_DECIMALS = 10
 
 /** Both shapes of `getcontrol`, as ref → pairs. A device without pairs is in the map with none, or absent. */
-export function decodeControls(value: Json): Result<ReadonlyMap<number, readonly ControlPair[]>, Malformed> {
+export function decodeControls(value: Json): Result<ReadonlyMap<number, readonly ControlPair[]>, MalformedReply> {
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'control information is not an object' })
-  const records = objectsField(value, 'Devices') ?? [value]
+  const records = recordObjects(value, 'Devices') ?? [value]
   const controls = new Map<number, readonly ControlPair[]>()
   for (const record of records) {
     const pairs = decodePairs(record)
-    const ref = numberField(record, 'ref', 'Ref') ?? pairs?.[0]?.ref
+    const ref = recordNumber(record, 'ref', 'Ref') ?? pairs?.[0]?.ref
     if (ref !== undefined && pairs !== undefined) controls.set(ref, pairs)
   }
-  if (controls.size === 0 && objectsField(value, 'Devices') === undefined)
+  if (controls.size === 0 && recordObjects(value, 'Devices') === undefined)
     return fail({ kind: 'malformed', detail: 'control information names no device' })
   return ok(controls)
 }
 
 /** The pairs inside a device record; `undefined` when the record says nothing about control. */
 export function decodePairs(record: JsonObject): readonly ControlPair[] | undefined {
-  const pairs = objectsField(record, 'ControlPairs', 'controlPairs', 'control_pairs')
-  const ref = numberField(record, 'ref', 'Ref')
+  const pairs = recordObjects(record, 'ControlPairs', 'controlPairs', 'control_pairs')
+  const ref = recordNumber(record, 'ref', 'Ref')
   return pairs?.slice(0, MAX_PAIRS).map((pair, index) => decodePair(pair, { ref, index }))
 }
 
@@ -182,30 +188,30 @@ function decodePair(
   place: { readonly ref: number | undefined; readonly index: number },
 ): ControlPair {
   return {
-    ref: numberField(pair, 'Ref', 'ref') ?? place.ref ?? 0,
-    index: numberField(pair, 'CCIndex') ?? place.index,
-    label: textField(pair, 'Label', 'label') ?? '',
-    use: controlUseOf(numberField(pair, 'ControlUse')),
-    type: numberField(pair, 'ControlType') ?? 1,
-    value: numberField(pair, 'ControlValue', 'value'),
-    range: decodeRange(objectField(pair, 'Range')),
-    text: textField(pair, 'ControlString') ?? '',
-    choices: textsField(pair, 'ControlStringList'),
+    ref: recordNumber(pair, 'Ref', 'ref') ?? place.ref ?? 0,
+    index: recordNumber(pair, 'CCIndex') ?? place.index,
+    label: recordText(pair, 'Label', 'label') ?? '',
+    use: decodeControlUse(recordNumber(pair, 'ControlUse')),
+    type: recordNumber(pair, 'ControlType') ?? 1,
+    value: recordNumber(pair, 'ControlValue', 'value'),
+    range: decodeRange(recordObject(pair, 'Range')),
+    text: recordText(pair, 'ControlString') ?? '',
+    choices: recordTexts(pair, 'ControlStringList'),
   }
 }
 
 function decodeRange(range: JsonObject | undefined): ControlRange | undefined {
   if (range === undefined) return undefined
-  const start = numberField(range, 'RangeStart')
-  const end = numberField(range, 'RangeEnd')
+  const start = recordNumber(range, 'RangeStart')
+  const end = recordNumber(range, 'RangeEnd')
   if (start === undefined || end === undefined) return undefined
-  const decimals = Math.trunc(numberField(range, 'RangeStatusDecimals') ?? 0)
+  const decimals = Math.trunc(recordNumber(range, 'RangeStatusDecimals') ?? 0)
   return {
     start: Math.min(start, end),
     end: Math.max(start, end),
     decimals: Math.min(Math.max(decimals, 0), MAX_DECIMALS),
-    prefix: textField(range, 'RangeStatusPrefix') ?? '',
-    suffix: textField(range, 'RangeStatusSuffix') ?? '',
+    prefix: recordText(range, 'RangeStatusPrefix') ?? '',
+    suffix: recordText(range, 'RangeStatusSuffix') ?? '',
   }
 }
 
@@ -226,7 +232,7 @@ export function encodePair(pair: ControlPair): JsonObject {
     ControlLoc_Row: row,
     ControlLoc_Column: column,
     ControlLoc_ColumnSpan: 0,
-    ControlUse: controlUseNumber(pair.use),
+    ControlUse: encodeControlUse(pair.use),
     ControlValue: pair.value ?? 0,
     ControlString: pair.text,
     ControlStringList: pair.choices.length === 0 ? null : pair.choices,

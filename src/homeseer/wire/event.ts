@@ -7,8 +7,8 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { booleanField, numberField, objectsField, textField } from './field.ts'
-import type { Malformed } from './exchange.ts'
+import { recordBoolean, recordNumber, recordObjects, recordText } from './field.ts'
+import type { MalformedReply } from './exchange.ts'
 
 export interface EventRecord {
   readonly id: number | undefined
@@ -24,19 +24,19 @@ export interface ReceivedEvent extends EventRecord {
 
 const MAX_EVENTS = 20_000
 
-export function decodeEvents(value: Json): Result<readonly ReceivedEvent[], Malformed> {
-  const records = isJsonObject(value) ? objectsField(value, 'Events', 'events') : undefined
+export function decodeEvents(value: Json): Result<readonly ReceivedEvent[], MalformedReply> {
+  const records = isJsonObject(value) ? recordObjects(value, 'Events', 'events') : undefined
   if (records === undefined) return fail({ kind: 'malformed', detail: 'an events reply without a list of events' })
   return ok(records.slice(0, MAX_EVENTS).map(decodeEvent))
 }
 
 function decodeEvent(record: JsonObject): ReceivedEvent {
   return {
-    id: numberField(record, 'id', 'ID', 'Id', 'ref'),
-    group: textField(record, 'Group', 'group') ?? '',
-    name: textField(record, 'Name', 'name') ?? '',
-    voiceCommand: textField(record, 'voice_command') ?? '',
-    voiceEnabled: booleanField(record, 'voice_command_enabled') ?? false,
+    id: recordNumber(record, 'id', 'ID', 'Id', 'ref'),
+    group: recordText(record, 'Group', 'group') ?? '',
+    name: recordText(record, 'Name', 'name') ?? '',
+    voiceCommand: recordText(record, 'voice_command') ?? '',
+    voiceEnabled: recordBoolean(record, 'voice_command_enabled') ?? false,
     raw: record,
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeParameters, type Exchange, decodeReply } from './exchange.ts'
+import { encodeParameters, type HttpExchange, decodeHomeseerReply } from './exchange.ts'
 import {
   getCameraSnapshot,
   getControl,
@@ -18,13 +18,13 @@ import {
   setDeviceProperty,
   setStoredStatus,
 } from './request.ts'
-import { utf8 } from '../../core/bytes.ts'
+import { toUtf8 } from '../../core/bytes.ts'
 import { runScript, startBackup } from './script.ts'
 
-const query = (exchange: Exchange<unknown>) => encodeParameters(exchange.http.query)
+const query = (exchange: HttpExchange<unknown>) => encodeParameters(exchange.http.query)
 
-function answer<Value>(exchange: Exchange<Value>, text: string) {
-  const reply = decodeReply(utf8(text))
+function answer<Value>(exchange: HttpExchange<Value>, text: string) {
+  const reply = decodeHomeseerReply(toUtf8(text))
   return reply.ok ? exchange.decode(reply.value) : reply
 }
 

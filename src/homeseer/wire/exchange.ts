@@ -11,7 +11,7 @@ import { ok, type Result, fail } from '../../core/result.ts'
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { visibleJsonIn } from '../../core/stranger-text.ts'
-import { portable, textField } from './field.ts'
+import { toPortableJson, recordText } from './field.ts'
 
 export type Parameter = readonly [name: string, value: string]
 
@@ -27,13 +27,13 @@ interface HttpBody {
   readonly text: string
 }
 
-export interface Exchange<Value> {
+export interface HttpExchange<Value> {
   /** The request's name, the only part of a request that may be logged. */
   readonly name: string
   /** Only `reads` are ever sent twice. */
   readonly effect: 'reads' | 'writes'
   readonly http: HttpForm
-  readonly decode: (reply: Reply) => Result<Value, ReplyFault>
+  readonly decode: (reply: HomeseerReply) => Result<Value, ReplyFault>
 }
 
 const JSON_PATH = '/JSON'
@@ -41,7 +41,7 @@ const JSON_PATH = '/JSON'
 /** What a parameter may be given as; `undefined` leaves it out, and HomeSeer then means all. */
 export type ParameterValue = string | number | boolean | readonly number[] | undefined
 
-export function jsonForm(request: string, parameters: Readonly<Record<string, ParameterValue>> = {}): HttpForm {
+export function createJsonForm(request: string, parameters: Readonly<Record<string, ParameterValue>> = {}): HttpForm {
   const given = Object.entries(parameters).flatMap(([name, value]): Parameter[] =>
     value === undefined ? [] : [[name, parameterText(value)]],
   )
@@ -49,12 +49,12 @@ export function jsonForm(request: string, parameters: Readonly<Record<string, Pa
 }
 
 /** The second form: an action in a JSON body. */
-export function actionForm(action: string, members: JsonObject): HttpForm {
+export function createActionForm(action: string, members: JsonObject): HttpForm {
   const text = JSON.stringify({ action, ...members })
   return { method: 'POST', path: JSON_PATH, query: [], body: { contentType: 'application/json', text } }
 }
 
-export function pageForm(path: string, fields: readonly Parameter[]): HttpForm {
+export function createPageForm(path: string, fields: readonly Parameter[]): HttpForm {
   const body = { contentType: 'application/x-www-form-urlencoded', text: encodeParameters(fields) }
   return { method: 'POST', path, query: [], body }
 }
@@ -65,15 +65,15 @@ export function encodeParameters(parameters: readonly Parameter[]): string {
 }
 
 /** An exchange this room has no words of its own for; the answer is data as it came. */
-export function otherRequest(
+export function createOtherRequest(
   request: string,
   parameters: Readonly<Record<string, ParameterValue>>,
   effect: 'reads' | 'writes',
-): Exchange<Json> {
-  return { name: request, effect, http: jsonForm(request, parameters), decode: decodeAnything }
+): HttpExchange<Json> {
+  return { name: request, effect, http: createJsonForm(request, parameters), decode: decodeAnything }
 }
 
-function decodeAnything(reply: Reply): Result<Json, ReplyFault> {
+function decodeAnything(reply: HomeseerReply): Result<Json, ReplyFault> {
   if (reply.kind === 'word') return ok(reply.word)
   if (reply.kind === 'response' || reply.kind === 'text') return ok(reply.text)
   return decodeJson(reply)
@@ -92,7 +92,7 @@ function parameterText(value: Exclude<ParameterValue, undefined>): string {
 //   <html …                     a page: the login page, or what a form page answers
 //   anything else               a text, which only plug-in functions may answer with
 
-export type Reply =
+export type HomeseerReply =
   | { readonly kind: 'word'; readonly word: 'ok' }
   | { readonly kind: 'response'; readonly text: string }
   | { readonly kind: 'json'; readonly value: Json }
@@ -100,7 +100,7 @@ export type Reply =
   | { readonly kind: 'page' }
   | { readonly kind: 'image'; readonly mimeType: string; readonly bytes: Uint8Array }
 
-export interface Malformed {
+export interface MalformedReply {
   readonly kind: 'malformed'
   readonly detail: string
 }
@@ -116,7 +116,7 @@ interface Refused {
 }
 
 export type ReplyFault =
-  | Malformed
+  | MalformedReply
   | Refused
   | { readonly kind: 'unauthorised' }
   | { readonly kind: 'json-disabled'; readonly text: string }
@@ -124,7 +124,7 @@ export type ReplyFault =
 /** Enough of a stranger's text to understand it, too little to fill a log with. */
 const MAX_QUOTED = 200
 
-export function decodeReply(body: Uint8Array): Result<Reply, ReplyFault> {
+export function decodeHomeseerReply(body: Uint8Array): Result<HomeseerReply, ReplyFault> {
   const mimeType = imageType(body)
   if (mimeType !== undefined) return ok({ kind: 'image', mimeType, bytes: body })
   const text = readableText(body).trim()
@@ -132,28 +132,28 @@ export function decodeReply(body: Uint8Array): Result<Reply, ReplyFault> {
   if (/^"?error/i.test(text)) return fail(refusal(text.replaceAll('"', '')))
   const received = visibleJsonIn(text)
   if (received === undefined) return decodeText(text)
-  const value = portable(received)
-  const response = isJsonObject(value) ? textField(value, 'Response') : undefined
+  const value = toPortableJson(received)
+  const response = isJsonObject(value) ? recordText(value, 'Response') : undefined
   if (response !== undefined && /^error/i.test(response.trim())) return fail(refusal(response.trim()))
   const sole = isJsonObject(value) && Object.keys(value).length === 1
   return ok(response !== undefined && sole ? { kind: 'response', text: response } : { kind: 'json', value })
 }
 
 /** For writes that promise nothing but `ok`: any other text is a refusal, whatever it begins with. */
-export function decodeAcknowledgement(reply: Reply): Result<void, ReplyFault> {
+export function decodeAcknowledgement(reply: HomeseerReply): Result<void, ReplyFault> {
   if (reply.kind === 'word') return ok(undefined)
-  if (reply.kind !== 'response' && reply.kind !== 'text') return fail(unexpected(reply, 'ok'))
+  if (reply.kind !== 'response' && reply.kind !== 'text') return fail(unexpectedReply(reply, 'ok'))
   const text = reply.text.trim()
   if (text === '') return fail({ kind: 'malformed', detail: 'an empty body where ok was due' })
   return /^ok$/i.test(text) ? ok(undefined) : fail(refusal(text))
 }
 
-export function decodeJson(reply: Reply): Result<Json, ReplyFault> {
+export function decodeJson(reply: HomeseerReply): Result<Json, ReplyFault> {
   if (reply.kind === 'json') return ok(reply.value)
-  return fail(unexpected(reply, 'data'))
+  return fail(unexpectedReply(reply, 'data'))
 }
 
-export function unexpected(reply: Reply, due: string): Malformed {
+export function unexpectedReply(reply: HomeseerReply, due: string): MalformedReply {
   return { kind: 'malformed', detail: `a ${reply.kind} body where ${due} was due` }
 }
 
@@ -187,7 +187,7 @@ function readableText(body: Uint8Array): string {
 }
 
 /** A page is never quoted: it is long, and a form on it may carry what was typed into it. */
-function decodeText(text: string): Result<Reply, ReplyFault> {
+function decodeText(text: string): Result<HomeseerReply, ReplyFault> {
   if (text.startsWith('<'))
     return /type=["']?password/i.test(text) ? fail({ kind: 'unauthorised' }) : ok({ kind: 'page' })
   if (/^[{[]/.test(text)) return fail({ kind: 'malformed', detail: 'data that is cut off or not JSON' })

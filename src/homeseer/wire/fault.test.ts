@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { mayHaveActed } from './fault.ts'
+import { mayHomeseerHaveActed } from './fault.ts'
 
 describe('link fault', () => {
   it('knows which failures leave open whether something was done', () => {
-    expect(mayHaveActed({ kind: 'unreachable', code: 'ECONNREFUSED', reached: false })).toBe(false)
-    expect(mayHaveActed({ kind: 'unreachable', code: 'ECONNRESET', reached: true })).toBe(true)
-    expect(mayHaveActed({ kind: 'malformed', detail: '' })).toBe(true)
-    expect(mayHaveActed({ kind: 'refused', reason: 'error', text: 'error' })).toBe(false)
-    expect(mayHaveActed({ kind: 'http-status', status: 502 })).toBe(true)
-    expect(mayHaveActed({ kind: 'http-status', status: 404 })).toBe(false)
+    expect(mayHomeseerHaveActed({ kind: 'unreachable', code: 'ECONNREFUSED', reached: false })).toBe(false)
+    expect(mayHomeseerHaveActed({ kind: 'unreachable', code: 'ECONNRESET', reached: true })).toBe(true)
+    expect(mayHomeseerHaveActed({ kind: 'malformed', detail: '' })).toBe(true)
+    expect(mayHomeseerHaveActed({ kind: 'refused', reason: 'error', text: 'error' })).toBe(false)
+    expect(mayHomeseerHaveActed({ kind: 'http-status', status: 502 })).toBe(true)
+    expect(mayHomeseerHaveActed({ kind: 'http-status', status: 404 })).toBe(false)
   })
 })

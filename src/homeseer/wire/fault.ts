@@ -20,7 +20,7 @@ export type LinkFault =
  * True when HomeSeer may have done what was asked although we were not told so. A write that failed like this has an
  * unknown outcome: it must not be sent again, and must not be called refused.
  */
-export function mayHaveActed(fault: LinkFault): boolean {
+export function mayHomeseerHaveActed(fault: LinkFault): boolean {
   switch (fault.kind) {
     case 'unreachable':
     case 'timed-out':
@@ -43,6 +43,6 @@ export function isPassing(fault: LinkFault): boolean {
 }
 
 /** Whether a smaller question may be answered where this one was not. */
-export function asksForTooMuch({ kind }: LinkFault): boolean {
+export function isAskingTooMuch({ kind }: LinkFault): boolean {
   return kind === 'timed-out' || kind === 'too-large'
 }

@@ -17,13 +17,13 @@
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 
-export function field(record: JsonObject, ...names: readonly string[]): Json | undefined {
+export function recordField(record: JsonObject, ...names: readonly string[]): Json | undefined {
   for (const name of names) if (Object.hasOwn(record, name)) return record[name]
   return undefined
 }
 
-export function textField(record: JsonObject, ...names: readonly string[]): string | undefined {
-  const value = field(record, ...names)
+export function recordText(record: JsonObject, ...names: readonly string[]): string | undefined {
+  const value = recordField(record, ...names)
   if (typeof value === 'string') return value
   return typeof value === 'number' ? String(value) : undefined
 }
@@ -33,12 +33,12 @@ const MAX_NAME = 512
 /** Some plug-ins show a small page. */
 const MAX_STATUS = 4_096
 
-export function nameField(record: JsonObject, ...names: readonly string[]): string {
-  return cut(textField(record, ...names) ?? '', MAX_NAME)
+export function recordName(record: JsonObject, ...names: readonly string[]): string {
+  return cut(recordText(record, ...names) ?? '', MAX_NAME)
 }
 
-export function statusField(record: JsonObject, ...names: readonly string[]): string {
-  return cut(textField(record, ...names) ?? '', MAX_STATUS)
+export function recordStatus(record: JsonObject, ...names: readonly string[]): string {
+  return cut(recordText(record, ...names) ?? '', MAX_STATUS)
 }
 
 function cut(text: string, max: number): string {
@@ -46,36 +46,36 @@ function cut(text: string, max: number): string {
 }
 
 /** Also takes numbers in quotes, which some replies use; `''` and `'None'` are not numbers. */
-export function numberField(record: JsonObject, ...names: readonly string[]): number | undefined {
-  return toNumber(field(record, ...names))
+export function recordNumber(record: JsonObject, ...names: readonly string[]): number | undefined {
+  return toNumber(recordField(record, ...names))
 }
 
-export function booleanField(record: JsonObject, ...names: readonly string[]): boolean | undefined {
-  const value = field(record, ...names)
+export function recordBoolean(record: JsonObject, ...names: readonly string[]): boolean | undefined {
+  const value = recordField(record, ...names)
   if (typeof value === 'boolean') return value
   if (typeof value === 'string' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true'
   return undefined
 }
 
-export function objectField(record: JsonObject, ...names: readonly string[]): JsonObject | undefined {
-  const value = field(record, ...names)
+export function recordObject(record: JsonObject, ...names: readonly string[]): JsonObject | undefined {
+  const value = recordField(record, ...names)
   return isJsonObject(value) ? value : undefined
 }
 
 /** The objects of a list; members that are none are left out. */
-export function objectsField(record: JsonObject, ...names: readonly string[]): readonly JsonObject[] | undefined {
-  const value = field(record, ...names)
+export function recordObjects(record: JsonObject, ...names: readonly string[]): readonly JsonObject[] | undefined {
+  const value = recordField(record, ...names)
   return Array.isArray(value) ? (value as readonly Json[]).filter(isJsonObject) : undefined
 }
 
-export function numbersField(record: JsonObject, ...names: readonly string[]): readonly number[] {
-  const value = field(record, ...names)
+export function recordNumbers(record: JsonObject, ...names: readonly string[]): readonly number[] {
+  const value = recordField(record, ...names)
   const items = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? (value as readonly Json[]) : []
   return items.map(toNumber).filter((item) => item !== undefined)
 }
 
-export function textsField(record: JsonObject, ...names: readonly string[]): readonly string[] {
-  const value = field(record, ...names)
+export function recordTexts(record: JsonObject, ...names: readonly string[]): readonly string[] {
+  const value = recordField(record, ...names)
   return Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : []
 }
 
@@ -105,7 +105,7 @@ export function encodeWireDate(ms: number | undefined, zone = '+0000'): string {
 const MAX_DEPTH = 24
 
 /** The very same value where all of it can be carried, which is nearly always. */
-export function portable(value: Json, left = MAX_DEPTH): Json {
+export function toPortableJson(value: Json, left = MAX_DEPTH): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   if (typeof value !== 'object' || value === null) return value
   if (left === 0) return null
@@ -113,10 +113,10 @@ export function portable(value: Json, left = MAX_DEPTH): Json {
     const members = Object.entries(value)
     const carried = members
       .filter(([name]) => name !== '__proto__')
-      .map(([name, member]) => [name, portable(member, left - 1)] as const)
+      .map(([name, member]) => [name, toPortableJson(member, left - 1)] as const)
     const isSame = carried.length === members.length && carried.every(([, member], at) => member === members[at]?.[1])
     return isSame ? value : Object.fromEntries(carried)
   }
-  const carried = value.map((member) => portable(member, left - 1))
+  const carried = value.map((member) => toPortableJson(member, left - 1))
   return carried.every((member, at) => member === value[at]) ? value : carried
 }

@@ -17,7 +17,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { backoffMs } from '../../core/backoff.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { encodeParameters, type Exchange, type Parameter, decodeReply } from './exchange.ts'
+import { encodeParameters, type HttpExchange, type Parameter, decodeHomeseerReply } from './exchange.ts'
 import { isPassing, type LinkFault } from './fault.ts'
 
 export interface Credentials {
@@ -55,7 +55,7 @@ export interface AttemptNote {
 const MAX_CONNECTIONS = 4
 const MAX_BACKOFF_MS = 10_000
 /** Questions that HomeSeer answers by itself. A camera that is dead makes its picture late, and nothing else. */
-export const TELLING: ReadonlySet<string> = new Set(['hsversion', 'getstatus'])
+export const LOGGED_ATTEMPTS: ReadonlySet<string> = new Set(['hsversion', 'getstatus'])
 
 export class JsonClient {
   readonly #options: JsonClientOptions
@@ -77,7 +77,7 @@ export class JsonClient {
   }
 
   /** Never rejects for anything the far end or the network does. */
-  async call<Value>(exchange: Exchange<Value>, signal?: AbortSignal): Promise<Result<Value, LinkFault>> {
+  async call<Value>(exchange: HttpExchange<Value>, signal?: AbortSignal): Promise<Result<Value, LinkFault>> {
     if (exchange.effect === 'writes') return this.#tries(exchange, 0, signal)
     const down = this.#down
     if (down === undefined) return this.#judge(exchange, await this.#tries(exchange, this.#options.readRetries, signal))
@@ -96,17 +96,17 @@ export class JsonClient {
   }
 
   /** Remembers what the link came to. What fails at once is tried again at once: nobody waits for that. */
-  #judge<Value>({ name }: Exchange<Value>, result: Result<Value, LinkFault>): Result<Value, LinkFault> {
+  #judge<Value>({ name }: HttpExchange<Value>, result: Result<Value, LinkFault>): Result<Value, LinkFault> {
     const late = !result.ok && result.fault.kind === 'timed-out'
     if (!late && (result.ok || result.fault.kind !== 'aborted')) this.#down = undefined
     // A probe that came to nothing leaves HomeSeer alone again, whatever it asked.
-    else if (late && (this.#probing || TELLING.has(name)))
+    else if (late && (this.#probing || LOGGED_ATTEMPTS.has(name)))
       this.#down = { fault: result.fault, untilMs: performance.now() + this.#options.restMs }
     return result
   }
 
   async #tries<Value>(
-    exchange: Exchange<Value>,
+    exchange: HttpExchange<Value>,
     retries: number,
     signal: AbortSignal | undefined,
   ): Promise<Result<Value, LinkFault>> {
@@ -128,13 +128,13 @@ export class JsonClient {
   }
 
   async #attempt<Value>(
-    exchange: Exchange<Value>,
+    exchange: HttpExchange<Value>,
     attempt: number,
     signal: AbortSignal | undefined,
   ): Promise<Result<Value, LinkFault>> {
     const startedMs = performance.now()
     const body = await this.#send(exchange, signal)
-    const reply = body.ok ? decodeReply(body.value) : body
+    const reply = body.ok ? decodeHomeseerReply(body.value) : body
     const result: Result<Value, LinkFault> = reply.ok ? exchange.decode(reply.value) : reply
     const outcome = result.ok ? 'ok' : result.fault.kind
     const durationMs = Math.round(performance.now() - startedMs)
@@ -143,13 +143,16 @@ export class JsonClient {
   }
 
   /** One request on the wire. Reads that met a kept connection in the moment of its closing get a second one. */
-  async #send(exchange: Exchange<unknown>, signal: AbortSignal | undefined): Promise<Result<Uint8Array, LinkFault>> {
+  async #send(
+    exchange: HttpExchange<unknown>,
+    signal: AbortSignal | undefined,
+  ): Promise<Result<Uint8Array, LinkFault>> {
     const first = await this.#transmit(exchange, signal)
     if (exchange.effect === 'writes' || !first.stale) return first.body
     return (await this.#transmit(exchange, signal)).body
   }
 
-  #transmit(exchange: Exchange<unknown>, signal: AbortSignal | undefined): Promise<Transmission> {
+  #transmit(exchange: HttpExchange<unknown>, signal: AbortSignal | undefined): Promise<Transmission> {
     const { timeoutMs, maxReplyBytes } = this.#options
     const request = this.#base.protocol === 'https:' ? httpsRequest : httpRequest
     return new Promise((resolve) => {
@@ -178,7 +181,7 @@ export class JsonClient {
     })
   }
 
-  #requestOptions(exchange: Exchange<unknown>): RequestOptions {
+  #requestOptions(exchange: HttpExchange<unknown>): RequestOptions {
     const { http } = exchange
     const query = encodeParameters([...http.query, ...this.#queryCredentials()])
     const length = http.body === undefined ? undefined : Buffer.byteLength(http.body.text)

@@ -15,7 +15,7 @@ import { MirrorClient } from './mirror-client.ts'
 import type { MirrorRules } from './mirror.ts'
 import { webhookHandler, type WebhookHandler } from './webhook-server.ts'
 
-export interface LinkOptions {
+export interface HomeseerLinkOptions {
   readonly json: JsonClientOptions
   /** `undefined` where the ASCII port is not open; everything is then polled. */
   readonly ascii:
@@ -27,7 +27,7 @@ export interface LinkOptions {
   readonly clock: Clock
 }
 
-export interface Link {
+export interface HomeseerLink {
   readonly json: JsonClient
   readonly mirror: MirrorClient
   /** How the push connection fares; `undefined` where there is none. */
@@ -38,7 +38,7 @@ export interface Link {
 }
 
 /** Returns at once; whether HomeSeer is there shows in the answers. */
-export function openLink(options: LinkOptions): Link {
+export function openHomeseerLink(options: HomeseerLinkOptions): HomeseerLink {
   const json = new JsonClient(options.json)
   const mirror = new MirrorClient({ json, rules: options.mirror, clock: options.clock })
   let pushState: AsciiState | undefined

@@ -9,10 +9,10 @@ import type { ReceivedDevice, StatusReply } from './device.ts'
 import type { LinkFault } from './fault.ts'
 import type { JsonClient } from './json-client.ts'
 import {
-  newMirror,
+  newDeviceMirror,
   nextDueMs,
-  step,
-  type Mirror,
+  stepMirror,
+  type DeviceMirror,
   type MirrorChange,
   type MirrorEffect,
   type MirrorEntry,
@@ -44,7 +44,7 @@ export class MirrorClient {
   readonly #json: JsonClient
   readonly #clock: Clock
   readonly #listeners = new Set<MirrorListener>()
-  #mirror: Mirror
+  #mirror: DeviceMirror
   #timer: NodeJS.Timeout | undefined
   #poll: Promise<Result<void, LinkFault>> | undefined
   #head: StatusHead | undefined
@@ -53,7 +53,7 @@ export class MirrorClient {
   constructor({ json, rules, clock }: MirrorClientOptions) {
     this.#json = json
     this.#clock = clock
-    this.#mirror = newMirror(rules)
+    this.#mirror = newDeviceMirror(rules)
   }
 
   start(): void {
@@ -155,7 +155,7 @@ export class MirrorClient {
 
   #input(input: MirrorInput): void {
     if (this.#stopping.signal.aborted) return
-    const { mirror, effects } = step(this.#mirror, input)
+    const { mirror, effects } = stepMirror(this.#mirror, input)
     this.#mirror = mirror
     for (const effect of effects) this.#apply(effect)
     this.#schedule()

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.ts'
 import { decodeStatus, type ReceivedDevice } from './device.ts'
-import { newMirror, nextDueMs, step, type Mirror, type MirrorEffect, type MirrorInput } from './mirror.ts'
+import {
+  newDeviceMirror,
+  nextDueMs,
+  stepMirror,
+  type DeviceMirror,
+  type MirrorEffect,
+  type MirrorInput,
+} from './mirror.ts'
 
 const RULES = { pollMs: 5_000, resyncMs: 300_000 }
 
@@ -12,10 +19,13 @@ function devices(...records: readonly Json[]): readonly ReceivedDevice[] {
 
 const lamp = (value: number, status: string, more: object = {}) => ({ ref: 412, name: 'Lamp', value, status, ...more })
 
-function play(...inputs: readonly MirrorInput[]): { mirror: Mirror; effects: readonly (readonly MirrorEffect[])[] } {
-  let mirror = newMirror(RULES)
+function play(...inputs: readonly MirrorInput[]): {
+  mirror: DeviceMirror
+  effects: readonly (readonly MirrorEffect[])[]
+} {
+  let mirror = newDeviceMirror(RULES)
   const effects = inputs.map((input) => {
-    const next = step(mirror, input)
+    const next = stepMirror(mirror, input)
     mirror = next.mirror
     return next.effects
   })
@@ -46,7 +56,7 @@ describe('mirror', () => {
     expect(nextDueMs(alone)).toBe(5_100)
     const listening = play({ kind: 'push-state', up: true, atMs: 0 }, polled(100)).mirror
     expect(nextDueMs(listening)).toBe(300_100)
-    expect(nextDueMs(step(listening, { kind: 'push-state', up: false, atMs: 200 }).mirror)).toBe(5_100)
+    expect(nextDueMs(stepMirror(listening, { kind: 'push-state', up: false, atMs: 200 }).mirror)).toBe(5_100)
   })
 
   it('asks about everything again after push was away', () => {
@@ -92,7 +102,7 @@ describe('mirror', () => {
     const { mirror, effects } = play(polled(100, lamp(0, 'Off')), pushed(950, 99), polled(1_000, lamp(0, 'Off')))
     expect(mirror.entries.get(412)?.live).toMatchObject({ value: 99, source: 'ascii' })
     expect(effects[2]).toEqual([])
-    const later = step(mirror, polled(2_000, lamp(99, 'On')))
+    const later = stepMirror(mirror, polled(2_000, lamp(99, 'On')))
     expect(later.mirror.entries.get(412)?.live).toMatchObject({ value: 99, status: 'On', source: 'poll' })
     expect(later.mirror.unread.size).toBe(0)
   })
@@ -108,7 +118,7 @@ describe('mirror', () => {
   it('tells of a device that is called otherwise, though it shows the same', () => {
     const { mirror, effects } = play(polled(100, lamp(0, 'Off')), polled(500, lamp(0, 'Off', { name: 'Lantern' })))
     expect(effects[1]).toEqual([{ kind: 'changed', changes: [] }])
-    const spoken = step(mirror, polled(900, lamp(0, 'Off', { name: 'Lantern', voice_command: 'light' })))
+    const spoken = stepMirror(mirror, polled(900, lamp(0, 'Off', { name: 'Lantern', voice_command: 'light' })))
     expect(spoken.mirror.structure).toBe(mirror.structure + 1)
   })
 

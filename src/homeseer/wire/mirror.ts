@@ -38,7 +38,7 @@ export interface MirrorRules {
   readonly resyncMs: number
 }
 
-export interface Mirror {
+export interface DeviceMirror {
   readonly rules: MirrorRules
   readonly entries: ReadonlyMap<number, MirrorEntry>
   /** Grows whenever a device appears, goes, or changes its name, place, family or flags. */
@@ -93,7 +93,7 @@ export type MirrorEffect =
   | { readonly kind: 'changed'; readonly changes: readonly MirrorChange[] }
 
 export interface MirrorStep {
-  readonly mirror: Mirror
+  readonly mirror: DeviceMirror
   readonly effects: readonly MirrorEffect[]
 }
 
@@ -102,7 +102,7 @@ const READ_DELAY_MS = 50
 /** Beyond this, asking about everything is cheaper than a long list in an address. */
 const MAX_UNREAD = 100
 
-export function newMirror(rules: MirrorRules): Mirror {
+export function newDeviceMirror(rules: MirrorRules): DeviceMirror {
   return {
     rules,
     entries: new Map(),
@@ -116,7 +116,7 @@ export function newMirror(rules: MirrorRules): Mirror {
   }
 }
 
-export function step(mirror: Mirror, input: MirrorInput): MirrorStep {
+export function stepMirror(mirror: DeviceMirror, input: MirrorInput): MirrorStep {
   switch (input.kind) {
     case 'tick':
       return ask(mirror, input.atMs)
@@ -133,13 +133,13 @@ export function step(mirror: Mirror, input: MirrorInput): MirrorStep {
 }
 
 /** When a tick is worth giving. */
-export function nextDueMs(mirror: Mirror): number {
+export function nextDueMs(mirror: DeviceMirror): number {
   const { polling, polledMs, pushUp, rules, reading, readDueMs } = mirror
   const pollDueMs = polledMs === undefined ? 0 : polledMs + (pushUp ? rules.resyncMs : rules.pollMs)
   return Math.min(polling ? Number.POSITIVE_INFINITY : pollDueMs, reading ? Number.POSITIVE_INFINITY : readDueMs)
 }
 
-function ask(mirror: Mirror, atMs: number): MirrorStep {
+function ask(mirror: DeviceMirror, atMs: number): MirrorStep {
   if (nextDueMs(mirror) > atMs) return { mirror, effects: [] }
   if (!mirror.reading && mirror.readDueMs <= atMs) {
     const next = { ...mirror, reading: true, readDueMs: Number.POSITIVE_INFINITY }
@@ -148,7 +148,7 @@ function ask(mirror: Mirror, atMs: number): MirrorStep {
   return { mirror: { ...mirror, polling: true }, effects: [{ kind: 'poll' }] }
 }
 
-function takePush(mirror: Mirror, input: Extract<MirrorInput, { kind: 'pushed' }>): MirrorStep {
+function takePush(mirror: DeviceMirror, input: Extract<MirrorInput, { kind: 'pushed' }>): MirrorStep {
   const entries = new Map(mirror.entries)
   const unread = new Map(mirror.unread)
   const changes: MirrorChange[] = []
@@ -168,7 +168,7 @@ function takePush(mirror: Mirror, input: Extract<MirrorInput, { kind: 'pushed' }
   return { mirror: next, effects: reportOf(changes) }
 }
 
-function takeAnswer(mirror: Mirror, input: Extract<MirrorInput, { kind: 'answered' }>): MirrorStep {
+function takeAnswer(mirror: DeviceMirror, input: Extract<MirrorInput, { kind: 'answered' }>): MirrorStep {
   const entries = new Map(input.source === 'poll' ? [] : mirror.entries)
   const changes: MirrorChange[] = []
   let moved = false
@@ -189,7 +189,7 @@ function takeAnswer(mirror: Mirror, input: Extract<MirrorInput, { kind: 'answere
   moved ||= [...mirror.entries.keys()].some((ref) => !entries.has(ref))
   // A ref that was asked for and not answered is not asked for again until it is pushed again.
   const unread = new Map([...mirror.unread].filter(([, sinceMs]) => sinceMs > input.askedMs))
-  const next: Mirror = {
+  const next: DeviceMirror = {
     ...mirror,
     entries,
     structure: mirror.structure + (moved ? 1 : 0),
@@ -202,13 +202,13 @@ function takeAnswer(mirror: Mirror, input: Extract<MirrorInput, { kind: 'answere
 }
 
 /** Both kinds of question wait as long as a poll would: the client has already tried more than once. */
-function takeSilence(mirror: Mirror, input: Extract<MirrorInput, { kind: 'unanswered' }>): Mirror {
+function takeSilence(mirror: DeviceMirror, input: Extract<MirrorInput, { kind: 'unanswered' }>): DeviceMirror {
   if (input.source === 'poll') return { ...mirror, polling: false, polledMs: input.atMs }
   const readDueMs = mirror.unread.size === 0 ? Number.POSITIVE_INFINITY : input.atMs + mirror.rules.pollMs
   return { ...mirror, reading: false, readDueMs }
 }
 
-function readDue(unread: ReadonlyMap<number, number>, mirror: Mirror, atMs: number): number {
+function readDue(unread: ReadonlyMap<number, number>, mirror: DeviceMirror, atMs: number): number {
   return unread.size === 0 ? Number.POSITIVE_INFINITY : Math.min(mirror.readDueMs, atMs + READ_DELAY_MS)
 }
 

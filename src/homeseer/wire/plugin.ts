@@ -6,8 +6,8 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { booleanField, objectsField, textField } from './field.ts'
-import type { Malformed } from './exchange.ts'
+import { recordBoolean, recordObjects, recordText } from './field.ts'
+import type { MalformedReply } from './exchange.ts'
 
 export interface PluginRecord {
   readonly id: string
@@ -23,8 +23,8 @@ export interface ReceivedPlugin extends PluginRecord {
 
 const MAX_PLUGINS = 1_000
 
-export function decodePlugins(value: Json): Result<readonly ReceivedPlugin[], Malformed> {
-  const records = isJsonObject(value) ? objectsField(value, 'Plugins', 'plugins') : undefined
+export function decodePlugins(value: Json): Result<readonly ReceivedPlugin[], MalformedReply> {
+  const records = isJsonObject(value) ? recordObjects(value, 'Plugins', 'plugins') : undefined
   if (records === undefined) return fail({ kind: 'malformed', detail: 'a plug-in reply without a list of plug-ins' })
   return ok(
     records
@@ -35,13 +35,13 @@ export function decodePlugins(value: Json): Result<readonly ReceivedPlugin[], Ma
 }
 
 function decodePlugin(record: JsonObject): ReceivedPlugin {
-  const name = textField(record, 'Name', 'name', 'plugin') ?? ''
+  const name = recordText(record, 'Name', 'name', 'plugin') ?? ''
   return {
-    id: textField(record, 'ID', 'id', 'pluginid') ?? name,
+    id: recordText(record, 'ID', 'id', 'pluginid') ?? name,
     name,
-    version: textField(record, 'Version', 'version') ?? '',
-    updateAvailable: booleanField(record, 'UpdateAvailable', 'update_available') ?? false,
-    instance: textField(record, 'Instance', 'instance') ?? '',
+    version: recordText(record, 'Version', 'version') ?? '',
+    updateAvailable: recordBoolean(record, 'UpdateAvailable', 'update_available') ?? false,
+    instance: recordText(record, 'Instance', 'instance') ?? '',
     raw: record,
   }
 }

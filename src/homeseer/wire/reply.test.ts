@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromHex, utf8 } from '../../core/bytes.ts'
-import { decodeAcknowledgement, decodeReply } from './exchange.ts'
+import { fromHex, toUtf8 } from '../../core/bytes.ts'
+import { decodeAcknowledgement, decodeHomeseerReply } from './exchange.ts'
 
-const read = (text: string) => decodeReply(utf8(text))
+const read = (text: string) => decodeHomeseerReply(toUtf8(text))
 
 describe('reply', () => {
   it('reads the bare words', () => {
@@ -41,8 +41,11 @@ describe('reply', () => {
   })
 
   it('reads data behind a byte order mark, and letters that are not UTF-8', () => {
-    expect(decodeReply(fromHex('ef bb bf 5b 31 5d'))).toEqual({ ok: true, value: { kind: 'json', value: [1] } })
-    expect(decodeReply(fromHex('22 4b fc 63 68 65 22'))).toEqual({ ok: true, value: { kind: 'json', value: 'Küche' } })
+    expect(decodeHomeseerReply(fromHex('ef bb bf 5b 31 5d'))).toEqual({ ok: true, value: { kind: 'json', value: [1] } })
+    expect(decodeHomeseerReply(fromHex('22 4b fc 63 68 65 22'))).toEqual({
+      ok: true,
+      value: { kind: 'json', value: 'Küche' },
+    })
   })
 
   it('reads a title that was cut in the middle of a character', () => {
@@ -63,8 +66,12 @@ describe('reply', () => {
   })
 
   it('knows pictures by their first bytes', () => {
-    expect(decodeReply(fromHex('ff d8 ff e0'))).toMatchObject({ value: { kind: 'image', mimeType: 'image/jpeg' } })
-    expect(decodeReply(fromHex('89 50 4e 47'))).toMatchObject({ value: { kind: 'image', mimeType: 'image/png' } })
+    expect(decodeHomeseerReply(fromHex('ff d8 ff e0'))).toMatchObject({
+      value: { kind: 'image', mimeType: 'image/jpeg' },
+    })
+    expect(decodeHomeseerReply(fromHex('89 50 4e 47'))).toMatchObject({
+      value: { kind: 'image', mimeType: 'image/png' },
+    })
   })
 
   it('reports a body that was cut off', () => {
@@ -86,7 +93,7 @@ describe('reply', () => {
   it('never throws, whatever the bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-        expect(decodeReply(bytes).ok).toBeTypeOf('boolean')
+        expect(decodeHomeseerReply(bytes).ok).toBeTypeOf('boolean')
       }),
     )
     fc.assert(

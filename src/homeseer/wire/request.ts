@@ -5,27 +5,27 @@
  */
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { decodeCameras, decodeSnapshot, type ReceivedCamera, type Snapshot } from './camera.ts'
+import { decodeCameras, decodeSnapshot, type ReceivedCamera, type CameraSnapshot } from './camera.ts'
 import { decodeControls, type ControlPair, decodeStatus, type StatusReply, type ReceivedDevice } from './device.ts'
 import { decodeEvents, type ReceivedEvent } from './event.ts'
 import {
-  jsonForm,
-  type Exchange,
+  createJsonForm,
+  type HttpExchange,
   type ParameterValue,
   decodeJson,
-  unexpected,
-  type Malformed,
-  type Reply,
+  unexpectedReply,
+  type MalformedReply,
+  type HomeseerReply,
   type ReplyFault,
-  actionForm,
-  otherRequest,
+  createActionForm,
+  createOtherRequest,
   type HttpForm,
   decodeAcknowledgement,
 } from './exchange.ts'
-import { numberField, objectField, textField, textsField } from './field.ts'
+import { recordNumber, recordObject, recordText, recordTexts } from './field.ts'
 import { decodePlugins, type ReceivedPlugin } from './plugin.ts'
 import type { PanDirection } from './camera.ts'
-import { controlUseNumber, type ControlUse } from './control-use.ts'
+import { encodeControlUse, type ControlUse } from './control-use.ts'
 
 // Read requests: the questions that change nothing in the house.
 
@@ -42,7 +42,7 @@ export interface StatusQuestion {
   readonly excludeEvents?: boolean | undefined
 }
 
-export function getStatus(question: StatusQuestion = {}): Exchange<StatusReply> {
+export function getStatus(question: StatusQuestion = {}): HttpExchange<StatusReply> {
   return reading('getstatus', decodeStatus, {
     ref: listOrAll(question.refs),
     location1: question.location1,
@@ -55,28 +55,28 @@ export function getStatus(question: StatusQuestion = {}): Exchange<StatusReply> 
 }
 
 /** Control pairs by ref; a list of one gets the short shape of reply, anything else the long one. */
-export function getControl(refs?: readonly number[]): Exchange<ReadonlyMap<number, readonly ControlPair[]>> {
+export function getControl(refs?: readonly number[]): HttpExchange<ReadonlyMap<number, readonly ControlPair[]>> {
   return reading('getcontrol', decodeControls, { ref: listOrAll(refs) })
 }
 
-export function getVersion(): Exchange<string> {
-  return { name: 'hsversion', effect: 'reads', http: jsonForm('hsversion'), decode: decodeVersion }
+export function getVersion(): HttpExchange<string> {
+  return { name: 'hsversion', effect: 'reads', http: createJsonForm('hsversion'), decode: decodeVersion }
 }
 
-export function getEvents(): Exchange<readonly ReceivedEvent[]> {
+export function getEvents(): HttpExchange<readonly ReceivedEvent[]> {
   return reading('getevents', decodeEvents)
 }
 
-export function getCameras(): Exchange<readonly ReceivedCamera[]> {
+export function getCameras(): HttpExchange<readonly ReceivedCamera[]> {
   return reading('getcameras', decodeCameras)
 }
 
-export function getCameraSnapshot(camId: number): Exchange<Snapshot> {
-  const http = jsonForm('getcamerasnapshot', { camid: camId })
+export function getCameraSnapshot(camId: number): HttpExchange<CameraSnapshot> {
+  const http = createJsonForm('getcamerasnapshot', { camid: camId })
   return { name: 'getcamerasnapshot', effect: 'reads', http, decode: decodeSnapshot }
 }
 
-export function getPlugins(): Exchange<readonly ReceivedPlugin[]> {
+export function getPlugins(): HttpExchange<readonly ReceivedPlugin[]> {
   return reading('pluginlist', decodePlugins)
 }
 
@@ -85,7 +85,7 @@ export interface Locations {
   readonly location2: readonly string[]
 }
 
-export function getLocations(): Exchange<Locations> {
+export function getLocations(): HttpExchange<Locations> {
   return reading('getlocations', decodeLocations)
 }
 
@@ -96,19 +96,19 @@ export interface SessionConfig {
   readonly permissions: number | undefined
 }
 
-export function getSessionConfig(): Exchange<SessionConfig> {
+export function getSessionConfig(): HttpExchange<SessionConfig> {
   return reading('getsessionconfig', decodeSessionConfig)
 }
 
 function reading<Value>(
   request: string,
-  decode: (value: Json) => Result<Value, Malformed>,
+  decode: (value: Json) => Result<Value, MalformedReply>,
   parameters: Readonly<Record<string, ParameterValue>> = {},
-): Exchange<Value> {
+): HttpExchange<Value> {
   return {
     name: request,
     effect: 'reads',
-    http: jsonForm(request, parameters),
+    http: createJsonForm(request, parameters),
     decode: (reply) => {
       const json = decodeJson(reply)
       return json.ok ? decode(json.value) : json
@@ -122,24 +122,24 @@ function listOrAll(refs: readonly number[] | undefined): readonly number[] | und
   return refs
 }
 
-function decodeVersion(reply: Reply): Result<string, ReplyFault> {
+function decodeVersion(reply: HomeseerReply): Result<string, ReplyFault> {
   if (reply.kind === 'response') return ok(reply.text.trim())
-  return fail(unexpected(reply, 'a version'))
+  return fail(unexpectedReply(reply, 'a version'))
 }
 
-function decodeLocations(value: Json): Result<Locations, Malformed> {
+function decodeLocations(value: Json): Result<Locations, MalformedReply> {
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'locations are not an object' })
   // The first element can be a choice of HomeSeer's own page, not a place.
-  const places = (name: string) => textsField(value, name).filter((place) => place !== 'All')
+  const places = (name: string) => recordTexts(value, name).filter((place) => place !== 'All')
   return ok({ location1: places('location1'), location2: places('location2') })
 }
 
-function decodeSessionConfig(value: Json): Result<SessionConfig, Malformed> {
+function decodeSessionConfig(value: Json): Result<SessionConfig, MalformedReply> {
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a session is not an object' })
   return ok({
-    version: textField(value, 'hsVersion') ?? '',
-    user: textField(value, 'username') ?? '',
-    permissions: numberField(objectField(value, 'userPermissions') ?? {}, 'user_permissions'),
+    version: recordText(value, 'hsVersion') ?? '',
+    user: recordText(value, 'username') ?? '',
+    permissions: recordNumber(recordObject(value, 'userPermissions') ?? {}, 'user_permissions'),
   })
 }
 
@@ -162,29 +162,32 @@ export interface ControlForm {
   readonly via: 'get' | 'post'
 }
 
-export function controlByValue(ref: number, value: number, form?: ControlForm): Exchange<ControlReply> {
+export function controlByValue(ref: number, value: number, form?: ControlForm): HttpExchange<ControlReply> {
   return controlling(
     'controldevicebyvalue',
     pick(form, {
-      get: jsonForm('controldevicebyvalue', { ref, value }),
-      post: actionForm('controlbyvalue', { deviceref: ref, value }),
+      get: createJsonForm('controldevicebyvalue', { ref, value }),
+      post: createActionForm('controlbyvalue', { deviceref: ref, value }),
     }),
   )
 }
 
-export function controlByLabel(ref: number, label: string, form?: ControlForm): Exchange<ControlReply> {
+export function controlByLabel(ref: number, label: string, form?: ControlForm): HttpExchange<ControlReply> {
   return controlling(
     'controldevicebylabel',
     pick(form, {
-      get: jsonForm('controldevicebylabel', { ref, label }),
-      post: actionForm('controlbylabel', { deviceref: ref, label }),
+      get: createJsonForm('controldevicebylabel', { ref, label }),
+      post: createActionForm('controlbylabel', { deviceref: ref, label }),
     }),
   )
 }
 
 /** By position of the pair; the only way to hand a text box or colour picker its text. */
-export function controlByIndex(ref: number, index: number, text?: string): Exchange<ControlReply> {
-  return controlling('controldevicebyindex', jsonForm('controldevicebyindex', { ref, value: index, string: text }))
+export function controlByIndex(ref: number, index: number, text?: string): HttpExchange<ControlReply> {
+  return controlling(
+    'controldevicebyindex',
+    createJsonForm('controldevicebyindex', { ref, value: index, string: text }),
+  )
 }
 
 /** `rootRefs` are roots: HomeSeer looks through their features for a pair of that use. */
@@ -192,10 +195,10 @@ export function controlByUse(
   rootRefs: readonly number[],
   use: ControlUse,
   given: { readonly value?: number; readonly text?: string } = {},
-): Exchange<ControlReply> {
-  const controluse = controlUseNumber(use)
+): HttpExchange<ControlReply> {
+  const controluse = encodeControlUse(use)
   const parameters = { ref: rootRefs, controluse, value: given.value, string: given.text }
-  return controlling('controldevicebycontroluse', jsonForm('controldevicebycontroluse', parameters))
+  return controlling('controldevicebycontroluse', createJsonForm('controldevicebycontroluse', parameters))
 }
 
 export interface StoredStatus {
@@ -207,36 +210,36 @@ export interface StoredStatus {
 }
 
 /** Rewrites the remembered value or text. Moves no hardware. */
-export function setStoredStatus(status: StoredStatus): Exchange<void> {
+export function setStoredStatus(status: StoredStatus): HttpExchange<void> {
   const { ref, value, text, source } = status
-  return acknowledged('setdevicestatus', jsonForm('setdevicestatus', { ref, value, string: text, source }))
+  return acknowledged('setdevicestatus', createJsonForm('setdevicestatus', { ref, value, string: text, source }))
 }
 
-export function setDeviceProperty(ref: number, property: string, value: string): Exchange<void> {
-  return acknowledged('setdeviceproperty', jsonForm('setdeviceproperty', { ref, property, value }))
+export function setDeviceProperty(ref: number, property: string, value: string): HttpExchange<void> {
+  return acknowledged('setdeviceproperty', createJsonForm('setdeviceproperty', { ref, property, value }))
 }
 
-export function runEventById(id: number): Exchange<void> {
-  return acknowledged('runevent', jsonForm('runevent', { id }))
+export function runEventById(id: number): HttpExchange<void> {
+  return acknowledged('runevent', createJsonForm('runevent', { id }))
 }
 
 /** For HomeSeers that give events no id. */
-export function runEventByName(group: string, name: string, form?: ControlForm): Exchange<void> {
+export function runEventByName(group: string, name: string, form?: ControlForm): HttpExchange<void> {
   return acknowledged(
     'runevent',
     pick(form, {
-      get: jsonForm('runevent', { group, name }),
-      post: actionForm('runevent', { group, name }),
+      get: createJsonForm('runevent', { group, name }),
+      post: createActionForm('runevent', { group, name }),
     }),
   )
 }
 
-export function panCamera(camId: number, direction: PanDirection): Exchange<void> {
-  return acknowledged('pancamera', jsonForm('pancamera', { camid: camId, direction }))
+export function panCamera(camId: number, direction: PanDirection): HttpExchange<void> {
+  return acknowledged('pancamera', createJsonForm('pancamera', { camid: camId, direction }))
 }
 
-export function speak(phrase: string, host?: string): Exchange<void> {
-  return acknowledged('speak', jsonForm('speak', { phrase, host }))
+export function speakPhrase(phrase: string, host?: string): HttpExchange<void> {
+  return acknowledged('speak', createJsonForm('speak', { phrase, host }))
 }
 
 export interface PluginCall {
@@ -247,17 +250,17 @@ export interface PluginCall {
 }
 
 /** Answers whatever the plug-in returns. */
-export function callPlugin(call: PluginCall): Exchange<Json> {
+export function callPlugin(call: PluginCall): HttpExchange<Json> {
   const numbered = Object.fromEntries(call.parameters.map((value, index) => [`P${index + 1}`, value]))
   const { plugin, functionName, instance } = call
-  return otherRequest('pluginfunction', { plugin, function: functionName, instance, ...numbered }, 'writes')
+  return createOtherRequest('pluginfunction', { plugin, function: functionName, instance, ...numbered }, 'writes')
 }
 
-function controlling(name: string, http: HttpForm): Exchange<ControlReply> {
+function controlling(name: string, http: HttpForm): HttpExchange<ControlReply> {
   return { name, effect: 'writes', http, decode: decodeControl }
 }
 
-function acknowledged(name: string, http: HttpForm): Exchange<void> {
+function acknowledged(name: string, http: HttpForm): HttpExchange<void> {
   return { name, effect: 'writes', http, decode: decodeAcknowledgement }
 }
 
@@ -266,7 +269,7 @@ function pick(form: ControlForm | undefined, forms: Record<ControlForm['via'], H
 }
 
 /** A status reply or an acknowledgement; both mean that the command was taken. */
-function decodeControl(reply: Reply): Result<ControlReply, ReplyFault> {
+function decodeControl(reply: HomeseerReply): Result<ControlReply, ReplyFault> {
   if (reply.kind !== 'json') {
     const taken = decodeAcknowledgement(reply)
     return taken.ok ? ok({ shown: undefined }) : taken

@@ -8,7 +8,7 @@
  */
 import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { pageForm, type Exchange, decodeJson, type Reply, type ReplyFault } from './exchange.ts'
+import { createPageForm, type HttpExchange, decodeJson, type HomeseerReply, type ReplyFault } from './exchange.ts'
 
 export interface ScriptReply {
   readonly responseArray: readonly Json[]
@@ -22,8 +22,8 @@ export const BACKUP_PAGE = '/backup.html'
 /** Longer than any reply a person would read, short enough not to fill memory with. */
 const MAX_ITEMS = 2_000
 
-export function runScript(command: string, page: string = SCRIPT_PAGE): Exchange<ScriptReply> {
-  const http = pageForm(page, [
+export function runScript(command: string, page: string = SCRIPT_PAGE): HttpExchange<ScriptReply> {
+  const http = createPageForm(page, [
     ['action', 'run_script_command'],
     ['scriptcommand', command],
   ])
@@ -31,16 +31,16 @@ export function runScript(command: string, page: string = SCRIPT_PAGE): Exchange
 }
 
 /** What the page answers is not documented: a login page or an error is told apart before, anything else is a yes. */
-export function startBackup(): Exchange<void> {
+export function startBackup(): HttpExchange<void> {
   return {
     name: 'backup',
     effect: 'writes',
-    http: pageForm(BACKUP_PAGE, [['action', 'backup']]),
+    http: createPageForm(BACKUP_PAGE, [['action', 'backup']]),
     decode: () => ok(undefined),
   }
 }
 
-export function decodeScriptReply(reply: Reply): Result<ScriptReply, ReplyFault> {
+export function decodeScriptReply(reply: HomeseerReply): Result<ScriptReply, ReplyFault> {
   const json = decodeJson(reply)
   if (!json.ok) return json
   if (!Array.isArray(json.value)) return fail({ kind: 'malformed', detail: 'a script reply that is not a list' })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { utf8 } from '../../core/bytes.ts'
+import { toUtf8 } from '../../core/bytes.ts'
 import { decodeWebhook, encodeWebhook } from './webhook.ts'
 
 const BODY =
@@ -8,7 +8,7 @@ const BODY =
 
 describe('web hook', () => {
   it('reads and writes a device change', () => {
-    const change = decodeWebhook(utf8(BODY))
+    const change = decodeWebhook(toUtf8(BODY))
     expect(change).toMatchObject({
       ok: true,
       value: { ref: 412, value: 99, status: 'On', lastChangeMs: 1_767_225_660_000 },
@@ -17,18 +17,18 @@ describe('web hook', () => {
   })
 
   it('lets other hooks pass unread', () => {
-    expect(decodeWebhook(utf8('{"type":"eventrun","data":{}}'))).toEqual({ ok: true, value: undefined })
+    expect(decodeWebhook(toUtf8('{"type":"eventrun","data":{}}'))).toEqual({ ok: true, value: undefined })
   })
 
   it('reads a status that was cut in the middle of a character', () => {
     const hook = String.raw`{"type":"devicechange","data":{"ref":1,"value":0,"status":"\ud83d"}}`
-    expect(decodeWebhook(utf8(hook))).toMatchObject({ value: { status: '\ufffd' } })
+    expect(decodeWebhook(toUtf8(hook))).toMatchObject({ value: { status: '\ufffd' } })
   })
 
   it('refuses a change of nothing', () => {
-    expect(decodeWebhook(utf8('{"type":"devicechange","data":{"ref":-4,"value":1}}'))).toMatchObject({ ok: false })
-    expect(decodeWebhook(utf8('{"type":"devicechange"}'))).toMatchObject({ ok: false })
-    expect(decodeWebhook(utf8('['))).toMatchObject({ ok: false })
+    expect(decodeWebhook(toUtf8('{"type":"devicechange","data":{"ref":-4,"value":1}}'))).toMatchObject({ ok: false })
+    expect(decodeWebhook(toUtf8('{"type":"devicechange"}'))).toMatchObject({ ok: false })
+    expect(decodeWebhook(toUtf8('['))).toMatchObject({ ok: false })
   })
 
   it('never throws, whatever is posted', () => {

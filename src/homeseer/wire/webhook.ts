@@ -10,8 +10,8 @@ import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { visibleJsonIn } from '../../core/stranger-text.ts'
-import { decodeWireDate, encodeWireDate, numberField, objectField, statusField, textField } from './field.ts'
-import type { Malformed } from './exchange.ts'
+import { decodeWireDate, encodeWireDate, recordNumber, recordObject, recordStatus, recordText } from './field.ts'
+import type { MalformedReply } from './exchange.ts'
 
 export interface HookedChange {
   readonly ref: number
@@ -24,23 +24,23 @@ export interface HookedChange {
 }
 
 /** `undefined` for a hook of another type, which is not ours to refuse. */
-export function decodeWebhook(body: Uint8Array): Result<HookedChange | undefined, Malformed> {
+export function decodeWebhook(body: Uint8Array): Result<HookedChange | undefined, MalformedReply> {
   const value = visibleJsonIn(fromUtf8(body))
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a web hook body that is not an object' })
-  if (textField(value, 'type')?.toLowerCase() !== 'devicechange') return ok(undefined)
-  const data = objectField(value, 'data') ?? {}
-  const ref = numberField(data, 'ref')
-  const current = numberField(data, 'value')
+  if (recordText(value, 'type')?.toLowerCase() !== 'devicechange') return ok(undefined)
+  const data = recordObject(value, 'data') ?? {}
+  const ref = recordNumber(data, 'ref')
+  const current = recordNumber(data, 'value')
   if (ref === undefined || !Number.isSafeInteger(ref) || ref < 0 || current === undefined)
     return fail({ kind: 'malformed', detail: 'a device change without ref or value' })
   return ok({
     ref,
-    name: textField(data, 'name') ?? '',
-    location: textField(data, 'location') ?? '',
-    location2: textField(data, 'location2') ?? '',
+    name: recordText(data, 'name') ?? '',
+    location: recordText(data, 'location') ?? '',
+    location2: recordText(data, 'location2') ?? '',
     value: current,
-    status: statusField(data, 'status'),
-    lastChangeMs: decodeWireDate(textField(data, 'last_change')),
+    status: recordStatus(data, 'status'),
+    lastChangeMs: decodeWireDate(recordText(data, 'last_change')),
   })
 }
 

@@ -9,7 +9,7 @@
  * Pure.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
-import { base64url, utf8 } from '../../core/bytes.ts'
+import { toBase64url, toUtf8 } from '../../core/bytes.ts'
 import { CONTRACT_VERSION } from '../identity/node-manifest.ts'
 import { idToken, isNodeId } from '../identity/node-key.ts'
 
@@ -18,21 +18,21 @@ export const SERVICE_TYPE = 'hearthbus'
 /** A node belongs to one community; every message over NATS asks for its mark. */
 let known = { id: '', mark: '' }
 
-export function communityMark(communityId: string): string {
+export function hashCommunityId(communityId: string): string {
   if (known.id !== communityId)
-    known = { id: communityId, mark: base64url(blake3(utf8(`hearthbus-community\n${communityId}`))).slice(0, 16) }
+    known = { id: communityId, mark: toBase64url(blake3(toUtf8(`hearthbus-community\n${communityId}`))).slice(0, 16) }
   return known.mark
 }
 
 export function announcementText(nodeId: string, communityId: string): Readonly<Record<string, string>> {
-  return { v: '1', id: idToken(nodeId), community: communityMark(communityId), contract: CONTRACT_VERSION }
+  return { v: '1', id: idToken(nodeId), community: hashCommunityId(communityId), contract: CONTRACT_VERSION }
 }
 
 /** The node behind an announcement of our own community; `undefined` for everything else. */
 export function readAnnouncement(text: unknown, communityId: string): string | undefined {
   if (typeof text !== 'object' || text === null) return undefined
   const { v, id, community } = text as Readonly<Record<string, unknown>>
-  if (v !== '1' || community !== communityMark(communityId) || typeof id !== 'string') return undefined
+  if (v !== '1' || community !== hashCommunityId(communityId) || typeof id !== 'string') return undefined
   const nodeId = `ed25519:${id}`
   return isNodeId(nodeId) ? nodeId : undefined
 }

@@ -20,7 +20,7 @@ export interface MdnsOptions {
 
 const MAX_ADDRESSES = 8
 
-export function mdnsSource(options: MdnsOptions): PeerSource {
+export function createMdnsSource(options: MdnsOptions): PeerSource {
   const { nodeId, name, communityId, port, logger } = options
   let bonjour: Bonjour | undefined
   let browser: Browser | undefined

@@ -4,16 +4,16 @@
  * Does I/O: asks the system for its interfaces.
  */
 import { networkInterfaces } from 'node:os'
-import { parseAddress } from './peer-source.ts'
+import { parsePeerAddress } from './peer-source.ts'
 
 /** What the owner says; else the address it listens on; else every address of this machine that others can use. */
-export function ownAddresses(listen: {
+export function listOwnAddresses(listen: {
   readonly host: string
   readonly port: number
   readonly advertise: readonly string[]
 }): readonly { readonly host: string; readonly port: number }[] {
   const { host, port, advertise } = listen
-  const named = advertise.flatMap((text) => parseAddress(text) ?? [])
+  const named = advertise.flatMap((text) => parsePeerAddress(text) ?? [])
   if (named.length > 0) return named
   if (host !== '0.0.0.0' && host !== '::') return [{ host, port }]
   const found = Object.values(networkInterfaces())

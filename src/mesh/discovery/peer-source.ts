@@ -5,20 +5,20 @@
  * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { OwnManifest } from '../self.ts'
-import type { Way } from '../transport.ts'
+import type { OwnManifest } from '../own-node.ts'
+import type { PeerEndpoint } from '../transport.ts'
 
-export type Hint =
+export type PeerHint =
   /** Somebody may be there. */
   | { readonly kind: 'address'; readonly host: string; readonly port: number; readonly nodeId?: string | undefined }
   /** A manifest, in either form, and how its author can be reached. */
-  | { readonly kind: 'manifest'; readonly manifest: JsonObject; readonly way: Way }
+  | { readonly kind: 'manifest'; readonly manifest: JsonObject; readonly way: PeerEndpoint }
   | { readonly kind: 'capabilities'; readonly nodeId: string; readonly hash: string; readonly capabilities: unknown }
   | { readonly kind: 'community'; readonly document: JsonObject }
 
 export interface PeerSource {
   readonly name: string
-  readonly start: (hear: (hint: Hint) => void) => Promise<void>
+  readonly start: (hear: (hint: PeerHint) => void) => Promise<void>
   /** Our own newest manifest, for sources that make it known. */
   readonly publish: (own: OwnManifest, community: JsonObject) => void
   /** This machine has other addresses than before, and so may everybody else. */
@@ -27,25 +27,25 @@ export interface PeerSource {
 }
 
 /** `host:port`, `[v6]:port`. */
-export function parseAddress(text: string): { readonly host: string; readonly port: number } | undefined {
+export function parsePeerAddress(text: string): { readonly host: string; readonly port: number } | undefined {
   const found = /^(?:\[([0-9A-Fa-f:.]{2,45}(?:%[\w.-]{1,32})?)\]|([^\s:/[\]]{1,253})):(\d{1,5})$/.exec(text)
   const [host, port] = [found?.[1] ?? found?.[2], Number(found?.[3])]
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
 }
 
-export function addressText(host: string, port: number): string {
+export function formatPeerAddress(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-export const STATIC = 'static'
+export const STATIC_SOURCE = 'static'
 
 /** Nodes that the owner named. */
-export function staticPeers(addresses: readonly string[]): PeerSource {
+export function createStaticSource(addresses: readonly string[]): PeerSource {
   return {
-    name: STATIC,
+    name: STATIC_SOURCE,
     start: async (hear) => {
       for (const text of addresses) {
-        const address = parseAddress(text)
+        const address = parsePeerAddress(text)
         if (address !== undefined) hear({ kind: 'address', ...address })
       }
     },

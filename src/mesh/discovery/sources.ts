@@ -4,9 +4,9 @@
  * Pure: the sources do the I/O.
  */
 import type { MeshOptions } from '../mesh-options.ts'
-import { mdnsSource } from './mdns-client.ts'
+import { createMdnsSource } from './mdns-client.ts'
 import type { PeerSource } from './peer-source.ts'
-import { staticPeers } from './peer-source.ts'
+import { createStaticSource } from './peer-source.ts'
 
 export interface SourceParts {
   /** Of the broker, where there is one. */
@@ -15,14 +15,14 @@ export interface SourceParts {
   readonly port: () => number
 }
 
-export function peerSources(
+export function createPeerSources(
   { config, identity, name, store, logger }: MeshOptions,
   { registry, port }: SourceParts,
 ): readonly PeerSource[] {
   const communityId = (): string | undefined => store.community()?.id
   return [
-    ...(config.peers.length > 0 ? [staticPeers(config.peers)] : []),
+    ...(config.peers.length > 0 ? [createStaticSource(config.peers)] : []),
     ...(registry === undefined ? [] : [registry]),
-    ...(config.mdns ? [mdnsSource({ nodeId: identity.id, name, communityId, port, logger })] : []),
+    ...(config.mdns ? [createMdnsSource({ nodeId: identity.id, name, communityId, port, logger })] : []),
   ]
 }

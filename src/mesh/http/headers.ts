@@ -4,7 +4,7 @@
  *
  * Pure.
  */
-import type { EnvelopeFields } from '../envelope.ts'
+import type { EnvelopeFields } from '../mesh-envelope.ts'
 
 export const CALL_PATH = '/bus/v1/call'
 /** Where a member turns a connection over to packets. */
@@ -32,7 +32,7 @@ const HEADER_OF: Readonly<Record<string, string>> = {
   actor: 'x-hearthnet-actor',
 }
 
-export function headersOf(fields: EnvelopeFields, proof: string): Record<string, string> {
+export function encodeHeaders(fields: EnvelopeFields, proof: string): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', [SIGNATURE_HEADER]: proof }
   headers['accept'] = fields['stream'] === '1' ? 'text/event-stream, application/json' : 'application/json'
   for (const [field, value] of Object.entries(fields)) {

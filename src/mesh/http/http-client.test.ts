@@ -8,10 +8,10 @@ import { identityOf } from '../../../test/mesh-keys.ts'
 import { httpPair, tlsOf } from '../../../test/mesh-pair.ts'
 import type { HttpPairOptions, MeshPair } from '../../../test/mesh-pair.ts'
 import type { Outcome } from '../../bus/call.ts'
-import { HttpClient } from './http-client.ts'
+import { MeshHttpClient } from './http-client.ts'
 
 const [here, there] = [identityOf(21), identityOf(22)]
-const client = new HttpClient({ tls: tlsOf(here), maxAnswerBytes: 1_024 })
+const client = new MeshHttpClient({ tls: tlsOf(here), maxAnswerBytes: 1_024 })
 afterEach(() => client.close())
 
 describe('HTTP client', () => {

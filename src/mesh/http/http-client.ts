@@ -11,33 +11,33 @@
  */
 import { request } from 'node:http'
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import type { Emit } from '../../bus/peer.ts'
+import type { EmitFrame } from '../../bus/peer.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { thrownMessage } from '../../core/thrown.ts'
-import { lostAnswer, unreachable, withdrawn } from '../transport.ts'
+import { lostAnswerFault, unreachableFault, withdrawnSendFault } from '../transport.ts'
 import type {
-  Delivered,
-  Destination,
+  DeliveredMessage,
+  MessageDestination,
   MeshTransport,
-  Message,
+  MeshMessage,
   PacketEvents,
   PacketWire,
   StreamDelivered,
 } from '../transport.ts'
-import { CALL_PATH, headersOf, SIGNATURE_HEADER } from './headers.ts'
+import { CALL_PATH, encodeHeaders, SIGNATURE_HEADER } from './headers.ts'
 import { PacketLinks } from './packet-link-client.ts'
 import { PinnedAgent } from './pinned-agent-client.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
 import { SseParser } from './sse.ts'
 
-export interface HttpClientOptions {
+export interface MeshHttpClientOptions {
   readonly tls: TlsIdentity
   readonly maxAnswerBytes: number
 }
 
-type HttpDestination = Destination<'http'>
+type HttpDestination = MessageDestination<'http'>
 
 /** How far a request got before it failed. */
 interface Failure {
@@ -55,13 +55,13 @@ const MAX_AGENTS = 1_024
 /** What a packet has around its answers. */
 const ROOM_BYTES = 65_536
 
-export class HttpClient implements MeshTransport<'http'> {
+export class MeshHttpClient implements MeshTransport<'http'> {
   readonly name = 'http'
-  readonly #options: HttpClientOptions
+  readonly #options: MeshHttpClientOptions
   readonly #agents = new Map<string, PinnedAgent>()
   readonly #links: PacketLinks
 
-  constructor(options: HttpClientOptions) {
+  constructor(options: MeshHttpClientOptions) {
     this.#options = options
     this.#links = new PacketLinks({
       agent: (to) => this.#agent(to),
@@ -77,7 +77,7 @@ export class HttpClient implements MeshTransport<'http'> {
     this.#links.onPackets(events)
   }
 
-  async send(to: HttpDestination, message: Message, signal: AbortSignal): Promise<Result<Delivered, Fault>> {
+  async send(to: HttpDestination, message: MeshMessage, signal: AbortSignal): Promise<Result<DeliveredMessage, Fault>> {
     const answered = await this.#post(to, message, signal)
     if (!answered.ok) return answered
     return this.#readAll(answered.value, { to, message, signal })
@@ -85,8 +85,8 @@ export class HttpClient implements MeshTransport<'http'> {
 
   async stream(
     to: HttpDestination,
-    message: Message,
-    { signal, emit }: { readonly signal: AbortSignal; readonly emit: Emit },
+    message: MeshMessage,
+    { signal, emit }: { readonly signal: AbortSignal; readonly emit: EmitFrame },
   ): Promise<Result<StreamDelivered, Fault>> {
     const answered = await this.#post(to, message, signal)
     if (!answered.ok) return answered
@@ -107,19 +107,19 @@ export class HttpClient implements MeshTransport<'http'> {
     this.#agents.clear()
   }
 
-  async #post(to: HttpDestination, message: Message, signal: AbortSignal): Promise<Result<Posted, Fault>> {
+  async #post(to: HttpDestination, message: MeshMessage, signal: AbortSignal): Promise<Result<Posted, Fault>> {
     for (let again = false; ; again = true) {
       const sent = await this.#postOnce(to, message, signal)
       if (sent.ok) return ok({ response: sent.value, resent: again })
       const { error, wasSent, onKeptConnection } = sent.fault
-      if (signal.aborted) return fail(withdrawn())
+      if (signal.aborted) return fail(withdrawnSendFault())
       // What went out the first time may have been carried out, whatever became of the second.
-      if (!wasSent && !again) return fail(unreachable(to.nodeId, error.message))
-      if (again || !onKeptConnection) return fail(lostAnswer(to.nodeId, message.idempotent, error.message))
+      if (!wasSent && !again) return fail(unreachableFault(to.nodeId, error.message))
+      if (again || !onKeptConnection) return fail(lostAnswerFault(to.nodeId, message.idempotent, error.message))
     }
   }
 
-  #postOnce(to: HttpDestination, message: Message, signal: AbortSignal): Promise<Result<IncomingMessage, Failure>> {
+  #postOnce(to: HttpDestination, message: MeshMessage, signal: AbortSignal): Promise<Result<IncomingMessage, Failure>> {
     return new Promise((resolve) => {
       const outgoing = request({
         agent: this.#agent(to),
@@ -127,7 +127,7 @@ export class HttpClient implements MeshTransport<'http'> {
         path: CALL_PATH,
         host: to.way.host,
         port: to.way.port,
-        headers: { ...headersOf(message.fields, message.proof), 'content-length': Buffer.byteLength(message.body) },
+        headers: { ...encodeHeaders(message.fields, message.proof), 'content-length': Buffer.byteLength(message.body) },
       })
       const abort = (): void => void outgoing.destroy(new Error('withdrawn'))
       if (signal.aborted) abort()
@@ -152,8 +152,8 @@ export class HttpClient implements MeshTransport<'http'> {
 
   async #readAll(
     { response, resent }: Posted,
-    { to, message, signal }: { to: HttpDestination; message: Message; signal: AbortSignal },
-  ): Promise<Result<Delivered, Fault>> {
+    { to, message, signal }: { to: HttpDestination; message: MeshMessage; signal: AbortSignal },
+  ): Promise<Result<DeliveredMessage, Fault>> {
     const { idempotent } = message
     const parts: Buffer[] = []
     let length = 0
@@ -163,14 +163,14 @@ export class HttpClient implements MeshTransport<'http'> {
         if (length > this.#options.maxAnswerBytes) {
           response.destroy()
           return fail(
-            lostAnswer(to.nodeId, idempotent, `its answer has more than ${this.#options.maxAnswerBytes} bytes`),
+            lostAnswerFault(to.nodeId, idempotent, `its answer has more than ${this.#options.maxAnswerBytes} bytes`),
           )
         }
         parts.push(part)
       }
     } catch (error) {
-      if (signal.aborted) return fail(withdrawn())
-      return fail(lostAnswer(to.nodeId, idempotent, thrownMessage(error)))
+      if (signal.aborted) return fail(withdrawnSendFault())
+      return fail(lostAnswerFault(to.nodeId, idempotent, thrownMessage(error)))
     }
     const proof = response.headers[SIGNATURE_HEADER]
     const text = Buffer.concat(parts).toString('utf8')
@@ -180,11 +180,11 @@ export class HttpClient implements MeshTransport<'http'> {
   /** Reading pauses while a frame is being taken: the socket fills, and the far end's handler waits. */
   async #readFrames(
     { response, resent }: Posted,
-    { to, message, signal, emit }: { to: HttpDestination; message: Message; signal: AbortSignal; emit: Emit },
+    { to, message, signal, emit }: { to: HttpDestination; message: MeshMessage; signal: AbortSignal; emit: EmitFrame },
   ): Promise<Result<StreamDelivered, Fault>> {
     const parser = new SseParser(this.#options.maxAnswerBytes)
     const lost = (why: string): Result<StreamDelivered, Fault> =>
-      fail(signal.aborted ? withdrawn() : lostAnswer(to.nodeId, message.idempotent, why))
+      fail(signal.aborted ? withdrawnSendFault() : lostAnswerFault(to.nodeId, message.idempotent, why))
     let frames = 0
     response.setEncoding('utf8')
     try {

@@ -14,27 +14,27 @@ import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { isBeingAnswered, listen } from '../../core/listen-server.ts'
-import type { Frame } from '../../bus/call.ts'
+import { isBeingAnswered, listenOn } from '../../core/listen-server.ts'
+import type { StreamFrame } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
-import { faultBody } from '../answer.ts'
-import { idInCertificate } from '../identity/certificate.ts'
-import type { Inbound } from '../inbound.ts'
-import { refusal } from '../refusal.ts'
+import { encodeFaultBody } from '../mesh-answer.ts'
+import { readNodeId } from '../identity/certificate.ts'
+import type { InboundCalls } from '../inbound.ts'
+import { meshRefusal } from '../refusal.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
 import { CALL_PATH, fieldReader, SIGNATURE_HEADER } from './headers.ts'
 import { PacketLinkServer } from './packet-link-server.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
-import { encodeEnd, encodeFrame } from './sse.ts'
+import { encodeSseEnd, encodeSseFrame } from './sse.ts'
 
-export interface HttpServerOptions {
+export interface MeshHttpServerOptions {
   readonly host: string
   readonly port: number
   readonly tls: TlsIdentity
   readonly maxBodyBytes: number
-  readonly inbound: Inbound
+  readonly inbound: InboundCalls
   readonly packets: PacketProvider
   readonly views: MeshViews
 }
@@ -48,7 +48,7 @@ export interface MeshViews {
   readonly metrics: () => Promise<{ readonly text: string; readonly contentType: string }>
 }
 
-export interface HttpServer {
+export interface MeshHttpServer {
   readonly port: number
   readonly stop: () => Promise<void>
 }
@@ -69,11 +69,11 @@ const MAX_EXCESS = 8
 /** Whoever is no member has an invitation to show at most; bodies are in memory before anybody has vouched for them. */
 const MAX_STRANGERS_BODY_BYTES = 65_536
 
-interface Listener extends HttpServerOptions {
+interface Listener extends MeshHttpServerOptions {
   readonly limiter: ConnectionLimiter<Duplex>
 }
 
-export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+export async function startMeshHttpServer(options: MeshHttpServerOptions): Promise<MeshHttpServer> {
   const limiter = new ConnectionLimiter<Duplex>({
     maxUnauthenticated: MAX_CONNECTIONS_EACH,
     maxPerPrincipal: MAX_CONNECTIONS_EACH,
@@ -113,7 +113,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     memberOf: ({ socket }) => memberAt(socket as TLSSocket, options.views),
   })
   server.on('upgrade', (request, socket, head: Buffer) => links.accept(request, socket, head))
-  const port = await listen(server, options)
+  const port = await listenOn(server, options)
   return { port, stop: () => close(server, links) }
 }
 
@@ -153,7 +153,11 @@ async function answer(options: Listener, request: IncomingMessage, response: Ser
   const view = VIEWS[path]
   if (view === undefined) return sendJson(response, 404, { error: 'not_found', message: 'Nothing lives here.' })
   if (memberAt(request.socket as TLSSocket, views) === undefined && !(path === '/metrics' && isFromHere(request)))
-    return sendJson(response, 401, faultBody(refusal('unauthorized', 'stranger', 'Show a member’s certificate.')))
+    return sendJson(
+      response,
+      401,
+      encodeFaultBody(meshRefusal('unauthorized', 'stranger', 'Show a member’s certificate.')),
+    )
   return view(views, response)
 }
 
@@ -184,7 +188,7 @@ async function call(options: Listener, request: IncomingMessage, response: Serve
   )
   if (response.destroyed) return
   if (response.headersSent) {
-    response.end(encodeEnd(delivered))
+    response.end(encodeSseEnd(delivered))
     return
   }
   // What was not read to its end would be taken for the next request.
@@ -199,11 +203,11 @@ async function call(options: Listener, request: IncomingMessage, response: Serve
 }
 
 /** Resolves when the socket has room again: that is how a slow reader is felt by the handler. */
-function writeFrame(response: ServerResponse, frame: Frame): Promise<void> {
+function writeFrame(response: ServerResponse, frame: StreamFrame): Promise<void> {
   if (response.destroyed) return Promise.reject(new Error('the caller went away'))
   if (!response.headersSent)
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
-  if (response.write(encodeFrame(frame))) return Promise.resolve()
+  if (response.write(encodeSseFrame(frame))) return Promise.resolve()
   return new Promise((resolve, reject) => {
     const settle = (): void => {
       response.off('drain', settle)
@@ -235,7 +239,7 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uin
 
 function memberAt(socket: TLSSocket, { isMember }: MeshViews): string | undefined {
   const certificate = socket.getPeerX509Certificate()
-  const id = certificate === undefined ? undefined : idInCertificate(certificate)
+  const id = certificate === undefined ? undefined : readNodeId(certificate)
   return id !== undefined && isMember(id) ? id : undefined
 }
 

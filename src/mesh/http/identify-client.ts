@@ -4,7 +4,7 @@
  * Does I/O.
  */
 import { connect } from 'node:tls'
-import { idInCertificate } from '../identity/certificate.ts'
+import { readNodeId } from '../identity/certificate.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
 
 const TIMEOUT_MS = 3_000
@@ -37,7 +37,7 @@ export function identifyAt({
     socket.once('error', () => settle())
     socket.once('secureConnect', () => {
       const certificate = socket.getPeerX509Certificate()
-      settle(certificate === undefined ? undefined : idInCertificate(certificate))
+      settle(certificate === undefined ? undefined : readNodeId(certificate))
     })
   })
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { FrameReader, framed } from './packet-frames.ts'
+import { FrameReader, framePacket } from './packet-frames.ts'
 
 const ONE = 'hbp2 answer k token:t\n[[1,200,{"text":"grüß Gott"}]]'
 const OTHER = 'hbp2 cancel k 7\n'
-const BYTES = Buffer.from(framed(ONE) + framed(OTHER) + framed(ONE))
+const BYTES = Buffer.from(framePacket(ONE) + framePacket(OTHER) + framePacket(ONE))
 
 function fedIn(sizes: (at: number) => number, bytes = BYTES): readonly string[] {
   const reader = new FrameReader(100)
@@ -25,7 +25,7 @@ describe('packets on a stream', () => {
 
   it('do not change what a reader holds when the buffer they came in is used again', () => {
     const reader = new FrameReader(100)
-    const buffer = Buffer.from(framed(ONE))
+    const buffer = Buffer.from(framePacket(ONE))
     expect(reader.feed(buffer.subarray(0, 20))).toEqual([])
     const rest = Buffer.from(buffer.subarray(20))
     buffer.fill(0)
@@ -33,7 +33,7 @@ describe('packets on a stream', () => {
   })
 
   it('may be as large as was said and not a byte larger, at once or byte by byte', () => {
-    const largest = Buffer.from(framed(`hbp2 answer k token:t\n${'x'.repeat(78)}`))
+    const largest = Buffer.from(framePacket(`hbp2 answer k token:t\n${'x'.repeat(78)}`))
     expect(largest.length).toBe(101)
     const tooLarge = Buffer.from(`x${largest.toString()}`)
     for (const size of [1, 7, 1_000]) {

@@ -13,7 +13,7 @@ import { fromUtf8 } from '../../core/bytes.ts'
 const LINE_FEED = 0x0a
 const NOTHING = Buffer.alloc(0)
 
-export function framed(packet: string): string {
+export function framePacket(packet: string): string {
   return `${packet}\n`
 }
 

@@ -11,9 +11,9 @@
 import { request } from 'node:http'
 import type { Agent } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Destination, PacketEvents, PacketWire } from '../transport.ts'
+import type { MessageDestination, PacketEvents, PacketWire } from '../transport.ts'
 import { PACKETS_PATH, PACKETS_PROTOCOL } from './headers.ts'
-import { framed, FrameReader } from './packet-frames.ts'
+import { framePacket, FrameReader } from './packet-frames.ts'
 
 const REST_MS = 30_000
 /** A node that speaks no packets is asked again after so long; one that could not be reached, sooner. */
@@ -32,7 +32,7 @@ interface Place {
 }
 
 export interface PacketLinksOptions {
-  readonly agent: (to: Destination<'http'>) => Agent
+  readonly agent: (to: MessageDestination<'http'>) => Agent
   readonly maxAnswerBytes: number
 }
 
@@ -42,7 +42,7 @@ export class PacketLinks {
   /**
    * The same by the way itself, which saves every call but the first of each heartbeat a word to be made and looked up.
    */
-  #placeOfWay = new WeakMap<Destination<'http'>['way'], Place>()
+  #placeOfWay = new WeakMap<MessageDestination<'http'>['way'], Place>()
   #events: PacketEvents | undefined
 
   constructor(options: PacketLinksOptions) {
@@ -53,7 +53,7 @@ export class PacketLinks {
     this.#events = events
   }
 
-  wire(to: Destination<'http'>): PacketWire | Promise<PacketWire | undefined> | undefined {
+  wire(to: MessageDestination<'http'>): PacketWire | Promise<PacketWire | undefined> | undefined {
     const place = this.#placeOfWay.get(to.way) ?? this.#placeFor(to)
     if (place.link?.isOpen === true) return place.link
     // A hundred first calls wait for one connection rather than make sixty-four.
@@ -67,7 +67,7 @@ export class PacketLinks {
     this.#placeOfWay = new WeakMap()
   }
 
-  #placeFor({ nodeId, way }: Destination<'http'>): Place {
+  #placeFor({ nodeId, way }: MessageDestination<'http'>): Place {
     const key = `${nodeId} ${way.host} ${way.port}`
     let place = this.#places.get(key)
     if (place === undefined) {
@@ -79,7 +79,7 @@ export class PacketLinks {
     return place
   }
 
-  #open(to: Destination<'http'>, place: Place): Promise<PacketWire | undefined> {
+  #open(to: MessageDestination<'http'>, place: Place): Promise<PacketWire | undefined> {
     const events = this.#events
     if (events === undefined) return Promise.resolve(undefined)
     return new Promise((resolve) => {
@@ -155,7 +155,7 @@ class PacketLink implements PacketWire {
   send(packet: string): boolean {
     if (!this.#isOpen || this.#socket.writableLength > MAX_UNSENT_BYTES) return false
     this.#isUsed = true
-    this.#socket.write(framed(packet))
+    this.#socket.write(framePacket(packet))
     return true
   }
 

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { PacketProvider, PacketSource } from '../packets/packet-provider.ts'
 import { PACKETS_PATH, PACKETS_PROTOCOL } from './headers.ts'
-import { framed, FrameReader } from './packet-frames.ts'
+import { framePacket, FrameReader } from './packet-frames.ts'
 
 export interface PacketLinkServerOptions {
   readonly provider: PacketProvider
@@ -81,7 +81,7 @@ export class PacketLinkServer {
       answer: (packet) => {
         if (socket.writableLength > MAX_UNTAKEN_BYTES) socket.destroy()
         if (socket.destroyed) return
-        socket.write(framed(packet))
+        socket.write(framePacket(packet))
         if (this.#isStopping && source.running === 0) socket.end()
       },
     }

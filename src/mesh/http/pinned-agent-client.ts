@@ -10,7 +10,7 @@ import { Socket } from 'node:net'
 import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import type { Duplex } from 'node:stream'
-import { idInCertificate } from '../identity/certificate.ts'
+import { readNodeId } from '../identity/certificate.ts'
 
 export interface TlsIdentity {
   /** PEM. */
@@ -103,5 +103,5 @@ function restUntil(socket: Duplex, ms: number): void {
 
 function shownBy(socket: TLSSocket): string | undefined {
   const certificate = socket.getPeerX509Certificate()
-  return certificate === undefined ? undefined : idInCertificate(certificate)
+  return certificate === undefined ? undefined : readNodeId(certificate)
 }

@@ -8,25 +8,25 @@
  *
  * Pure.
  */
-import type { Frame } from '../../bus/call.ts'
+import type { StreamFrame } from '../../bus/call.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { Delivered } from '../transport.ts'
+import type { DeliveredMessage } from '../transport.ts'
 
 export type StreamEvent =
-  | { readonly kind: 'frame'; readonly frame: Frame }
-  | { readonly kind: 'end'; readonly delivered: Delivered }
+  | { readonly kind: 'frame'; readonly frame: StreamFrame }
+  | { readonly kind: 'end'; readonly delivered: DeliveredMessage }
 
 const EVENT_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
 
 /** Throws on an event name that would break the line: only our own handlers give one. */
-export function encodeFrame({ event, data }: Frame): string {
+export function encodeSseFrame({ event, data }: StreamFrame): string {
   if (!EVENT_NAME.test(event) || event === 'done' || event === 'error')
     throw new TypeError(`no frame is called ${event}`)
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-export function encodeEnd({ status, text, proof }: Delivered): string {
+export function encodeSseEnd({ status, text, proof }: DeliveredMessage): string {
   return `: ${status} ${proof}\nevent: ${status === 200 ? 'done' : 'error'}\ndata: ${text}\n\n`
 }
 
@@ -70,7 +70,7 @@ function readEvent(block: string): Result<StreamEvent | undefined, string> {
   }
   if (!EVENT_NAME.test(event)) return fail('a frame has no name')
   try {
-    return ok({ kind: 'frame', frame: { event, data: JSON.parse(data) as Frame['data'] } })
+    return ok({ kind: 'frame', frame: { event, data: JSON.parse(data) as StreamFrame['data'] } })
   } catch {
     return fail('a frame is not JSON')
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { offered } from '../../../test/bus-village.ts'
-import { announce } from '../../bus/peer.ts'
+import { describeOwnCapability } from '../../bus/peer.ts'
 import type { PeerCapability } from '../../bus/peer.ts'
 import { encodeCapability, peerCapability, wireCapability } from './capability-wire.ts'
 import { capabilitiesHash, readCapabilities } from './node-manifest.ts'
@@ -36,7 +36,7 @@ describe('capability on the wire', () => {
   })
 
   it('says nothing of secrets where there are none, so that its hash stays what it was', () => {
-    const plain = announce(offered({ name: 'light.read' }))
+    const plain = describeOwnCapability(offered({ name: 'light.read' }))
     expect(encodeCapability(plain)).not.toHaveProperty('secrets')
     expect(encodeCapability({ ...plain, secrets: [] })).toEqual(encodeCapability(plain))
   })

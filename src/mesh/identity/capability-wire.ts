@@ -11,7 +11,7 @@ import type { PeerCapability, PeerSchemas } from '../../bus/peer.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { EFFECTS } from '../../bus/capability.ts'
-import type { Version } from '../../bus/capability.ts'
+import type { CapabilityVersion } from '../../bus/capability.ts'
 
 const HASH = /^blake3:[0-9a-f]{64}$/
 const VERSION = /^(\d{1,7})\.(\d{1,7})$/
@@ -103,7 +103,7 @@ export function peerCapability(wire: WireCapability): PeerCapability {
   }
 }
 
-export function parseVersion(text: string): Version | undefined {
+export function parseVersion(text: string): CapabilityVersion | undefined {
   const found = VERSION.exec(text)
   return found === null ? undefined : [Number(found[1]), Number(found[2])]
 }

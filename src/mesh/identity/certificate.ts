@@ -10,7 +10,7 @@
  */
 import type { X509Certificate } from 'node:crypto'
 import { sign } from 'node:crypto'
-import { base64, concat, fromHex } from '../../core/bytes.ts'
+import { toBase64, concatBytes, fromHex } from '../../core/bytes.ts'
 import {
   bitString,
   boolean,
@@ -24,7 +24,7 @@ import {
   utcTime,
   utf8String,
 } from './der.ts'
-import { idOfKey, shortId } from './node-key.ts'
+import { encodeNodeId, shortId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 
 const ED25519 = sequence(objectId('1.3.101.112'))
@@ -35,12 +35,12 @@ const NOT_BEFORE_MS = Date.UTC(2020, 0, 1)
 const NOT_AFTER_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 /** PEM. The same key always gives the same bytes: Ed25519 signatures have no chance in them. */
-export function nodeCertificate({ id, publicKey, privateKey }: NodeIdentity): string {
+export function createNodeCertificate({ id, publicKey, privateKey }: NodeIdentity): string {
   const name = sequence(setOf(sequence(COMMON_NAME, utf8String(`${shortId(id).slice(8)}.hearthbus.local`))))
   const tbs = sequence(
     explicit(0, integer(Uint8Array.of(2))),
     // A serial of the key's own bytes is unique as far as keys are.
-    integer(concat(fromHex('01'), publicKey.subarray(0, 16))),
+    integer(concatBytes(fromHex('01'), publicKey.subarray(0, 16))),
     ED25519,
     name,
     sequence(utcTime(NOT_BEFORE_MS), generalizedTime(NOT_AFTER_MS)),
@@ -49,11 +49,11 @@ export function nodeCertificate({ id, publicKey, privateKey }: NodeIdentity): st
     explicit(3, sequence(sequence(BASIC_CONSTRAINTS, boolean(true), octets(sequence())))),
   )
   const certificate = sequence(tbs, ED25519, bitString(sign(null, tbs, privateKey)))
-  const lines = base64(certificate).match(/.{1,64}/g) ?? []
+  const lines = toBase64(certificate).match(/.{1,64}/g) ?? []
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
 }
 
 /** Whose key a TLS peer has shown; TLS itself has proven that it holds the private half. */
-export function idInCertificate(certificate: X509Certificate): string | undefined {
-  return idOfKey(certificate.publicKey)
+export function readNodeId(certificate: X509Certificate): string | undefined {
+  return encodeNodeId(certificate.publicKey)
 }

@@ -8,12 +8,12 @@ import {
   mergeCommunities,
   readCommunity,
   revokeReusedInvitations,
-  standingOf,
+  findMemberStanding,
   withMember,
   withoutMember,
 } from './community.ts'
 import type { Community, CommunityFault } from './community.ts'
-import type { Level } from './membership-record.ts'
+import type { MembershipLevel } from './membership-record.ts'
 import type { NodeIdentity } from './node-key.ts'
 import { signDocument } from './signed-document.ts'
 
@@ -29,8 +29,8 @@ describe('community', () => {
     expect(village.document['records']).toEqual([vectors.community.document])
     expect([...village.records.keys()]).toEqual([vectors.community.digest])
     expect(village.id).toBe(root.id)
-    expect(standingOf(village, founder.id)).toEqual({ kind: 'member', level: 'anchor' })
-    expect(standingOf(village, second.id)).toEqual({ kind: 'stranger' })
+    expect(findMemberStanding(village, founder.id)).toEqual({ kind: 'member', level: 'anchor' })
+    expect(findMemberStanding(village, second.id)).toEqual({ kind: 'stranger' })
     // What nodes before version 2 held is a set of one record.
     expect(value(readCommunity(vectors.community.document, root.id)).digest).toBe(village.digest)
   })
@@ -72,7 +72,7 @@ describe('community', () => {
     const revoked = value(withoutMember(grown, third.id, byRoot))
     const again = added(grown, third.id, 'trusted', bySecond)
     for (const merged of [merge(revoked, again), merge(again, revoked)])
-      expect(standingOf(merged, third.id)).toEqual({ kind: 'revoked' })
+      expect(findMemberStanding(merged, third.id)).toEqual({ kind: 'revoked' })
   })
 
   it('takes nothing that an anchor signed after the root revoked it, and keeps what it had signed before', () => {
@@ -93,8 +93,8 @@ describe('community', () => {
     const evil = added(base, identityOf(6).id, 'member', bySecond)
     const itself = value(withoutMember(evil, second.id, bySecond))
     const each = value(withoutMember(evil, second.id, { authority: { self: third, root: undefined }, nowMs }))
-    expect(standingOf(merge(out, itself), identityOf(6).id).kind).toBe('stranger')
-    expect(standingOf(merge(out, each), identityOf(6).id).kind).toBe('stranger')
+    expect(findMemberStanding(merge(out, itself), identityOf(6).id).kind).toBe('stranger')
+    expect(findMemberStanding(merge(out, each), identityOf(6).id).kind).toBe('stranger')
   })
 
   it('names an anchor that was put back to an older copy, loses nobody, and ends the second use of an invitation', () => {
@@ -107,8 +107,8 @@ describe('community', () => {
     expect(merged.forks).toMatchObject([{ signer: root.id, number: 1 }])
     expect(merged.invitations.get(invitation)?.map(({ nodeId }) => nodeId)).toEqual([second.id, third.id])
     const settled = revokeReusedInvitations(merged, later)
-    expect(standingOf(settled, second.id).kind).toBe('member')
-    expect(standingOf(settled, third.id).kind).toBe('revoked')
+    expect(findMemberStanding(settled, second.id).kind).toBe('member')
+    expect(findMemberStanding(settled, third.id).kind).toBe('revoked')
     // Nobody else signs for the issuer.
     expect(revokeReusedInvitations(merged, bySecond)).toBe(merged)
   })
@@ -178,7 +178,7 @@ function orSame(held: Community, changed: Result<Community, CommunityFault>): Co
   return changed.ok ? changed.value : held
 }
 
-function admissionOf(nodeId: string, level: Level): JsonObject & { type: string } {
+function admissionOf(nodeId: string, level: MembershipLevel): JsonObject & { type: string } {
   const { name } = memberOf(nodeId, level)
   const added = { added_at: '2026-01-01T00:00:00Z', number: 9 }
   return { type: 'admission', version: 1, community_id: root.id, node_id: nodeId, name, level, ...added }
@@ -193,13 +193,13 @@ function withForged(community: Community, record: JsonObject & { type: string },
 function added(
   community: Community,
   nodeId: string,
-  level: Level,
+  level: MembershipLevel,
   by: typeof byRoot | typeof bySecond = byRoot,
 ): Community {
   return value(withMember(community, memberOf(nodeId, level), by))
 }
 
-function memberOf(nodeId: string, level: Level): { nodeId: string; name: string; level: Level } {
+function memberOf(nodeId: string, level: MembershipLevel): { nodeId: string; name: string; level: MembershipLevel } {
   return { nodeId, name: `node-${nodeId.slice(8, 12).toLowerCase()}`, level }
 }
 

@@ -15,18 +15,18 @@
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { z } from 'zod'
-import { hex, utf8 } from '../../core/bytes.ts'
+import { toHex, toUtf8 } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { anchorCertificate, MAX_RECORDS, readRecord, signRecord } from './membership-record.ts'
-import type { Admission, Level, MembershipRecord, RecordFault } from './membership-record.ts'
+import type { MemberAdmission, MembershipLevel, MembershipRecord, RecordFault } from './membership-record.ts'
 import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
-import { timeText } from './time.ts'
+import { formatMeshTime } from './time.ts'
 
-export type Member = Omit<Admission, 'isCertified' | 'invitation'>
+export type CommunityMember = Omit<MemberAdmission, 'isCertified' | 'invitation'>
 
 /** One signer, one number, several records: it was put back to an older copy, or somebody else has its key. */
 export interface SignerFork {
@@ -47,7 +47,7 @@ export interface Community {
   readonly name: string
   /** How many records there are: it only grows. */
   readonly revision: number
-  readonly members: ReadonlyMap<string, Member>
+  readonly members: ReadonlyMap<string, CommunityMember>
   /** Node to time. */
   readonly revoked: ReadonlyMap<string, string>
   /** By digest. */
@@ -84,7 +84,7 @@ export function foundCommunity(facts: {
   readonly nowMs: number
 }): Community {
   const { root, founder, nowMs } = facts
-  const at = timeText(nowMs)
+  const at = formatMeshTime(nowMs)
   const founding = signRecord(
     {
       type: 'community-manifest',
@@ -112,13 +112,13 @@ export function foundCommunity(facts: {
 }
 
 /** Who may sign: the root itself, or an anchor. */
-export interface Authority {
+export interface CommunityAuthority {
   readonly self: NodeIdentity
   readonly root: NodeIdentity | undefined
 }
 
 interface SigningContext {
-  readonly authority: Authority
+  readonly authority: CommunityAuthority
   readonly nowMs: number
 }
 
@@ -127,7 +127,7 @@ export function withMember(
   member: {
     readonly nodeId: string
     readonly name: string
-    readonly level: Level
+    readonly level: MembershipLevel
     readonly invitation?: string | undefined
   },
   { authority, nowMs }: SigningContext,
@@ -136,7 +136,7 @@ export function withMember(
   if (member.level === 'anchor' && root?.id !== community.id) return fail({ kind: 'no-authority', nodeId: self.id })
   // Never before what is recorded: a clock that was set back must not make the second use of an invitation the first.
   const latest = [...community.members.values()].reduce((last, { addedAt }) => (addedAt > last ? addedAt : last), '')
-  const now = timeText(nowMs)
+  const now = formatMeshTime(nowMs)
   return withRecord(community, authority, {
     type: 'admission',
     node_id: member.nodeId,
@@ -157,7 +157,7 @@ export function withoutMember(
   return withRecord(community, authority, {
     type: 'revocation',
     node_id: nodeId,
-    revoked_at: timeText(nowMs),
+    revoked_at: formatMeshTime(nowMs),
     keeps: keeps.toSorted(),
   })
 }
@@ -207,18 +207,18 @@ export function revokeReusedInvitations(community: Community, context: SigningCo
   return current
 }
 
-export type Standing =
-  | { readonly kind: 'member'; readonly level: Level }
+export type MemberStanding =
+  | { readonly kind: 'member'; readonly level: MembershipLevel }
   | { readonly kind: 'revoked' }
   | { readonly kind: 'stranger' }
 
-export function standingOf(community: Community, nodeId: string): Standing {
+export function findMemberStanding(community: Community, nodeId: string): MemberStanding {
   if (community.revoked.has(nodeId)) return { kind: 'revoked' }
   const member = community.members.get(nodeId)
   return member === undefined ? { kind: 'stranger' } : { kind: 'member', level: member.level }
 }
 
-export function mayDecide(community: Community, { self, root }: Authority): boolean {
+export function mayAdmitMembers(community: Community, { self, root }: CommunityAuthority): boolean {
   return root?.id === community.id || community.members.get(self.id)?.level === 'anchor'
 }
 
@@ -227,14 +227,18 @@ type NewRecord =
       readonly type: 'admission'
       readonly node_id: string
       readonly name: string
-      readonly level: Level
+      readonly level: MembershipLevel
       readonly added_at: string
       readonly invitation?: string
     }
   | { readonly type: 'revocation'; readonly node_id: string; readonly revoked_at: string; readonly keeps: string[] }
 
-function withRecord(community: Community, authority: Authority, fresh: NewRecord): Result<Community, CommunityFault> {
-  if (!mayDecide(community, authority)) return fail({ kind: 'no-authority', nodeId: authority.self.id })
+function withRecord(
+  community: Community,
+  authority: CommunityAuthority,
+  fresh: NewRecord,
+): Result<Community, CommunityFault> {
+  if (!mayAdmitMembers(community, authority)) return fail({ kind: 'no-authority', nodeId: authority.self.id })
   if (community.records.size >= MAX_RECORDS) return fail({ kind: 'too-many' })
   const signer = authority.root?.id === community.id ? authority.root : authority.self
   const records = [...community.records.values()]
@@ -267,7 +271,7 @@ function communityFrom(id: string, unsorted: readonly MembershipRecord[]): Commu
       revision,
       records: [...records.values()].map(({ document }) => document),
     },
-    digest: hex(blake3(utf8([...records.keys()].join('\n')))),
+    digest: toHex(blake3(toUtf8([...records.keys()].join('\n')))),
   }
 }
 
@@ -294,9 +298,9 @@ function countRecords(
       const isAmongAnchors = anchors.has(nodeId) && anchors.has(record.signer) && isKeptByRoot(record)
       if (isAmongAnchors || counts(record)) revoked.set(nodeId, earlier(revoked.get(nodeId), at))
     }
-  const members = new Map<string, Member>()
+  const members = new Map<string, CommunityMember>()
   const invitations = new Map<string, (InvitationUse & { readonly digest: string })[]>()
-  const newest = new Map<string, { readonly member: Member; readonly digest: string }>()
+  const newest = new Map<string, { readonly member: CommunityMember; readonly digest: string }>()
   for (const { digest, signer, admissions } of standing)
     for (const { isCertified, invitation, ...member } of admissions) {
       if (invitation !== undefined)

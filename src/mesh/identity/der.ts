@@ -5,17 +5,17 @@
  *
  * Pure.
  */
-import { concat, utf8 } from '../../core/bytes.ts'
+import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 
 export function der(tag: number, ...content: readonly Uint8Array[]): Uint8Array {
-  const body = concat(...content)
-  return concat(Uint8Array.of(tag), lengthBytes(body.length), body)
+  const body = concatBytes(...content)
+  return concatBytes(Uint8Array.of(tag), lengthBytes(body.length), body)
 }
 
 export const sequence = (...items: readonly Uint8Array[]): Uint8Array => der(0x30, ...items)
 export const setOf = (...items: readonly Uint8Array[]): Uint8Array => der(0x31, ...items)
 export const octets = (bytes: Uint8Array): Uint8Array => der(0x04, bytes)
-export const utf8String = (text: string): Uint8Array => der(0x0c, utf8(text))
+export const utf8String = (text: string): Uint8Array => der(0x0c, toUtf8(text))
 /** Whole bytes: no unused bits. */
 export const bitString = (bytes: Uint8Array): Uint8Array => der(0x03, Uint8Array.of(0), bytes)
 export const boolean = (value: boolean): Uint8Array => der(0x01, Uint8Array.of(value ? 0xff : 0))
@@ -37,12 +37,12 @@ export function objectId(dotted: string): Uint8Array {
 
 /** `YYYYMMDDHHMMSSZ`; good until the year 9999, unlike the two-digit form. */
 export function generalizedTime(ms: number): Uint8Array {
-  return der(0x18, utf8(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
+  return der(0x18, toUtf8(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
 }
 
 /** Two-digit years, which X.509 demands until 2049 (RFC 5280 § 4.1.2.5). */
 export function utcTime(ms: number): Uint8Array {
-  return der(0x17, utf8(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`))
+  return der(0x17, toUtf8(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`))
 }
 
 function base128(value: number): readonly number[] {

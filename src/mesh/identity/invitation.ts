@@ -12,24 +12,24 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
-import { base64url, fromBase64url, fromUtf8, utf8 } from '../../core/bytes.ts'
+import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { Level } from './membership-record.ts'
+import type { MembershipLevel } from './membership-record.ts'
 import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 import { NODE_NAME } from './node-name.ts'
-import { isSignedBy, signDocument, signedText } from './signed-document.ts'
-import { parseTime, SKEW_MS, timeText } from './time.ts'
+import { isDocumentSignedBy, signDocument, signedText } from './signed-document.ts'
+import { parseMeshTime, SKEW_MS, formatMeshTime } from './time.ts'
 
 export interface Invitation {
   readonly id: string
   readonly communityId: string
   readonly communityName: string
   readonly issuer: string
-  readonly level: Level
+  readonly level: MembershipLevel
   readonly expiresAtMs: number
   readonly secret: Uint8Array
   /** Where the issuer listens, `host:port`. */
@@ -77,13 +77,13 @@ export function writeInvitation(invitation: Invitation, issuer: NodeIdentity): s
       community_name: invitation.communityName,
       issuer: invitation.issuer,
       level: invitation.level,
-      expires_at: timeText(invitation.expiresAtMs),
-      secret: base64url(invitation.secret),
+      expires_at: formatMeshTime(invitation.expiresAtMs),
+      secret: toBase64url(invitation.secret),
       addresses: [...invitation.addresses],
     },
     issuer,
   )
-  return `${PREFIX}.${base64url(utf8(canonicalJson(document)))}.${signature.slice('ed25519:'.length)}`
+  return `${PREFIX}.${toBase64url(toUtf8(canonicalJson(document)))}.${signature.slice('ed25519:'.length)}`
 }
 
 /** Checks the issuer's signature: a line that lost a character on its way is noticed here and not at the far end. */
@@ -95,9 +95,9 @@ export function readInvitation(text: string, nowMs: number): Result<Invitation, 
   const parsed = payload.safeParse(document)
   if (!parsed.success || !isJsonObject(document)) return malformed('its content is not an invitation')
   const secret = fromBase64url(parsed.data.secret)
-  const expiresAtMs = parseTime(parsed.data.expires_at)
+  const expiresAtMs = parseMeshTime(parsed.data.expires_at)
   if (secret?.length !== SECRET_BYTES || expiresAtMs === undefined) return malformed('its content is damaged')
-  if (!isSignedBy(parsed.data.issuer, { ...document, signature: `ed25519:${signature}` }))
+  if (!isDocumentSignedBy(parsed.data.issuer, { ...document, signature: `ed25519:${signature}` }))
     return fail({ kind: 'bad-signature' })
   if (nowMs > expiresAtMs + SKEW_MS) return fail({ kind: 'expired' })
   const { id, issuer, level, addresses } = parsed.data
@@ -137,11 +137,11 @@ export function readJoinRequest(value: unknown): Result<JoinRequest, InvitationF
   const parsed = joinRequest.safeParse(value)
   if (!parsed.success || !isJsonObject(value)) return malformed('it is not a join request')
   const { invitation_id: invitationId, community_id: communityId, to, node_id: nodeId, name } = parsed.data
-  if (!isSignedBy(nodeId, value, ['proof'])) return fail({ kind: 'bad-signature' })
+  if (!isDocumentSignedBy(nodeId, value, ['proof'])) return fail({ kind: 'bad-signature' })
   return ok({ invitationId, communityId, to, nodeId, name, document: value })
 }
 
-export function isProven({ document }: JoinRequest, secret: Uint8Array): boolean {
+export function isJoinProven({ document }: JoinRequest, secret: Uint8Array): boolean {
   const { proof } = document
   const given = Buffer.from(typeof proof === 'string' ? proof : '')
   const right = Buffer.from(proofOf(document, secret))

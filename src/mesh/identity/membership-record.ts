@@ -11,21 +11,21 @@
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { z } from 'zod'
-import { hex, utf8 } from '../../core/bytes.ts'
+import { toHex, toUtf8 } from '../../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { isNodeId, signText, verifyText } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
-import { isSignedBy, signDocument } from './signed-document.ts'
+import { isDocumentSignedBy, signDocument } from './signed-document.ts'
 
-export type Level = 'member' | 'trusted' | 'anchor'
+export type MembershipLevel = 'member' | 'trusted' | 'anchor'
 
-export interface Admission {
+export interface MemberAdmission {
   readonly nodeId: string
   readonly name: string
-  readonly level: Level
+  readonly level: MembershipLevel
   readonly addedAt: string
   readonly addedBy: string
   /** The invitation that it came with. */
@@ -43,7 +43,7 @@ export interface MembershipRecord {
   readonly communityId: string
   /** Of a founding list. */
   readonly name: string | undefined
-  readonly admissions: readonly Admission[]
+  readonly admissions: readonly MemberAdmission[]
   /** Node to time. */
   readonly revocations: ReadonlyMap<string, string>
   /** Digests of the revoked anchor's records that stand. */
@@ -146,7 +146,7 @@ const proven = new Set<string>()
 
 function isProven({ digest, signer, document }: MembershipRecord): boolean {
   if (proven.has(digest)) return true
-  if (!isSignedBy(signer, document)) return false
+  if (!isDocumentSignedBy(signer, document)) return false
   if (proven.size >= 2 * MAX_RECORDS) proven.clear()
   proven.add(digest)
   return true
@@ -212,7 +212,7 @@ function recordFrom(wire: WireRecord, document: JsonObject): MembershipRecord {
 /** Empty for what has no canonical form: its signature cannot hold either. */
 function documentDigest(document: JsonObject): string {
   try {
-    return hex(blake3(utf8(canonicalJson(document))))
+    return toHex(blake3(toUtf8(canonicalJson(document))))
   } catch {
     return ''
   }

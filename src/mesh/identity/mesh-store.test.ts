@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
 import type { Result } from '../../core/result.ts'
-import { foundCommunity, standingOf, withMember, withoutMember } from './community.ts'
+import { foundCommunity, findMemberStanding, withMember, withoutMember } from './community.ts'
 import type { Community } from './community.ts'
 import { askToJoin, readJoinRequest } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
@@ -69,8 +69,8 @@ describe('a member list that comes from elsewhere', () => {
     value(await home.merge(coup, asRoot))
     value(await other.merge(heldBy(home), as(member)))
     for (const store of [home, other]) {
-      expect(standingOf(heldBy(store), traitor.id)).toEqual({ kind: 'revoked' })
-      expect(standingOf(heldBy(store), member.id)).toEqual({ kind: 'member', level: 'member' })
+      expect(findMemberStanding(heldBy(store), traitor.id)).toEqual({ kind: 'revoked' })
+      expect(findMemberStanding(heldBy(store), member.id)).toEqual({ kind: 'member', level: 'member' })
     }
   })
 
@@ -99,7 +99,7 @@ describe('a member list that comes from elsewhere', () => {
     expect(await restored.admitJoiner(request(identityOf(7), 'mill'), asRoot)).toMatchObject({
       fault: { kind: 'used-invitation' },
     })
-    expect(standingOf(heldBy(restored), identityOf(6).id).kind).toBe('member')
+    expect(findMemberStanding(heldBy(restored), identityOf(6).id).kind).toBe('member')
   })
 
   it('makes an issuer that was put back revoke whom it let in with a used invitation', async () => {
@@ -110,8 +110,8 @@ describe('a member list that comes from elsewhere', () => {
     const later = { ...asRoot, nowMs: nowMs + 60_000 }
     value(await restored.admitJoiner(request(identityOf(7), 'mill'), later))
     const healed = value(await restored.merge(used, later))
-    expect(standingOf(healed, identityOf(6).id).kind).toBe('member')
-    expect(standingOf(healed, identityOf(7).id).kind).toBe('revoked')
+    expect(findMemberStanding(healed, identityOf(6).id).kind).toBe('member')
+    expect(findMemberStanding(healed, identityOf(7).id).kind).toBe('revoked')
     expect(healed.forks).toHaveLength(1)
   })
 })

@@ -17,21 +17,27 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { Database } from '../../core/database-store.ts'
-import type { Migrations } from '../../core/database-store.ts'
+import type { ModuleMigrations } from '../../core/database-store.ts'
 import { canonicalJson } from '../../core/json.ts'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { mergeCommunities, readCommunity, revokeReusedInvitations, standingOf, withMember } from './community.ts'
-import type { Authority, Community, CommunityFault } from './community.ts'
-import { isProven } from './invitation.ts'
+import {
+  mergeCommunities,
+  readCommunity,
+  revokeReusedInvitations,
+  findMemberStanding,
+  withMember,
+} from './community.ts'
+import type { CommunityAuthority, Community, CommunityFault } from './community.ts'
+import { isJoinProven } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import { OFFER_TABLES, OfferStore } from './offer-store.ts'
-import type { Level } from './membership-record.ts'
-import { setBack } from './membership-log.ts'
+import type { MembershipLevel } from './membership-record.ts'
+import { noteSetBack } from './membership-log.ts'
 import type { MembershipLog } from './membership-log.ts'
 
-const migrations: Migrations = {
+const migrations: ModuleMigrations = {
   room: 'mesh',
   steps: [
     `CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -150,7 +156,7 @@ export class MeshStore {
   /** As `accept`, for what came from elsewhere: an issuer that hears of an earlier use of its invitation acts on it. */
   async merge(
     next: Community,
-    context: { readonly authority: Authority; readonly nowMs: number },
+    context: { readonly authority: CommunityAuthority; readonly nowMs: number },
   ): Promise<Result<Community, CommunityFault>> {
     const merged = await this.#database.commit((sql) => {
       const accepted = this.#accept(sql, next)
@@ -200,7 +206,7 @@ export class MeshStore {
   /** Checks, uses up and admits in one step: of two who come with one invitation, one comes in. */
   async admitJoiner(
     request: JoinRequest,
-    { authority, nowMs }: { readonly authority: Authority; readonly nowMs: number },
+    { authority, nowMs }: { readonly authority: CommunityAuthority; readonly nowMs: number },
   ): Promise<Result<Community, JoinFault>> {
     const context = { authority, nowMs }
     // On record before anybody is let in: an invitation that somebody puts back is not good a second time.
@@ -234,8 +240,8 @@ export class MeshStore {
     // One that this node did not seal was put there by somebody else.
     if (row === undefined || !this.#isSealed(invitationFacts(row), row['seal']))
       return fail({ kind: 'unknown-invitation' })
-    if (!isProven(request, row['secret'] as Uint8Array)) return fail({ kind: 'wrong-proof' })
-    const standing = standingOf(held, request.nodeId)
+    if (!isJoinProven(request, row['secret'] as Uint8Array)) return fail({ kind: 'wrong-proof' })
+    const standing = findMemberStanding(held, request.nodeId)
     if (standing.kind === 'revoked') return fail({ kind: 'revoked' })
     // The members know of a use that an older copy of this database and of the log does not.
     const [use] = held.invitations.get(request.invitationId) ?? []
@@ -248,7 +254,7 @@ export class MeshStore {
     for (const member of held.members.values())
       if (member.name === request.name && member.nodeId !== request.nodeId)
         return fail({ kind: 'name-taken', name: request.name })
-    return { ok: true, value: row['level'] as Level, held }
+    return { ok: true, value: row['level'] as MembershipLevel, held }
   }
 
   #useInvitation(sql: DatabaseSync, { invitationId, nodeId }: JoinRequest): void {
@@ -310,7 +316,7 @@ export class MeshStore {
     const read = readCommunity(JSON.parse(text), id)
     // Our own file: whatever is in it was proven before it was written.
     if (!read.ok) throw new Error(`the member list in the mesh database cannot be read (${read.fault.kind})`)
-    const why = setBack(read.value, this.#log)
+    const why = noteSetBack(read.value, this.#log)
     if (why !== undefined) throw new MembershipAltered(why)
     return read.value
   }
@@ -327,7 +333,7 @@ export class MeshStore {
       const text = JSON.stringify(document)
       setFact(sql, 'community_id', id)
       setFact(sql, 'community', text)
-      setFact(sql, 'community_seal', hex(this.#seal([id, text])))
+      setFact(sql, 'community_seal', toHex(this.#seal([id, text])))
     }
     return accepted
   }
@@ -359,14 +365,14 @@ export class MeshStore {
 }
 
 type FoundInvitation =
-  | { readonly ok: true; readonly value: Level | 'used by it'; readonly held: Community }
+  | { readonly ok: true; readonly value: MembershipLevel | 'used by it'; readonly held: Community }
   | { readonly ok: false; readonly fault: JoinFault }
 
 function invitationFacts(row: Readonly<Record<string, unknown>>): readonly (string | number | null)[] {
   const { id, secret, level, expires_at_ms: expiresAtMs, used_by: usedBy } = row
   return [
     String(id),
-    secret instanceof Uint8Array ? hex(secret) : '',
+    secret instanceof Uint8Array ? toHex(secret) : '',
     String(level),
     Number(expiresAtMs),
     typeof usedBy === 'string' ? usedBy : null,

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { identityOf, vectors } from '../../../test/mesh-keys.ts'
-import { idInCertificate, nodeCertificate } from './certificate.ts'
+import { readNodeId, createNodeCertificate } from './certificate.ts'
 import { base32, isNodeId, shortId, signText, verifyText } from './node-key.ts'
 
 const node = identityOf(1)
@@ -44,22 +44,22 @@ describe('node key', () => {
 
 describe('certificate', () => {
   it('is the same bytes for the same key', () => {
-    expect(nodeCertificate(node)).toBe(vectors.node.certificate)
+    expect(createNodeCertificate(node)).toBe(vectors.node.certificate)
   })
 
   it('is a certificate over the node key that OpenSSL reads and verifies', () => {
-    const certificate = new X509Certificate(nodeCertificate(node))
+    const certificate = new X509Certificate(createNodeCertificate(node))
     expect(certificate.verify(certificate.publicKey)).toBe(true)
     expect(certificate.subject).toBe('CN=RKEO-HXLU-BHYZ-L7KS.hearthbus.local')
     expect(certificate.validTo).toBe('Dec 31 23:59:59 9999 GMT')
     expect(certificate.ca).toBe(false)
-    expect(idInCertificate(certificate)).toBe(node.id)
+    expect(readNodeId(certificate)).toBe(node.id)
   })
 
   it('is well-formed for keys whose first byte is large or zero', () => {
     for (let seed = 0; seed < 64; seed++) {
       const identity = identityOf(seed)
-      expect(idInCertificate(new X509Certificate(nodeCertificate(identity)))).toBe(identity.id)
+      expect(readNodeId(new X509Certificate(createNodeCertificate(identity)))).toBe(identity.id)
     }
   })
 })

@@ -8,7 +8,7 @@
  */
 import { createPublicKey, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { base64url, fromBase64url, utf8 } from '../../core/bytes.ts'
+import { toBase64url, fromBase64url, toUtf8 } from '../../core/bytes.ts'
 
 export interface NodeIdentity {
   readonly id: string
@@ -24,11 +24,11 @@ const SIGNATURE_BYTES = 64
 export function nodeIdentity(privateKey: KeyObject): NodeIdentity {
   if (privateKey.asymmetricKeyType !== 'ed25519') throw new TypeError('a node key is an Ed25519 key')
   const publicKey = rawPublicKey(createPublicKey(privateKey))
-  return { id: `${PREFIX}${base64url(publicKey)}`, publicKey, privateKey }
+  return { id: `${PREFIX}${toBase64url(publicKey)}`, publicKey, privateKey }
 }
 
 /** The 32 bytes behind an id; `undefined` for anything that is not the one spelling of a key. */
-export function publicKeyOf(id: string): Uint8Array | undefined {
+export function decodeNodeId(id: string): Uint8Array | undefined {
   if (id.length !== PREFIX.length + 43 || !id.startsWith(PREFIX)) return undefined
   const bytes = fromBase64url(id.slice(PREFIX.length))
   return bytes?.length === KEY_BYTES ? bytes : undefined
@@ -40,14 +40,14 @@ const MAX_KNOWN_IDS = 4_096
 
 export function isNodeId(id: string): boolean {
   if (knownIds.has(id)) return true
-  if (publicKeyOf(id) === undefined) return false
+  if (decodeNodeId(id) === undefined) return false
   if (knownIds.size >= MAX_KNOWN_IDS) knownIds.clear()
   knownIds.add(id)
   return true
 }
 
-export function idOfKey(publicKey: KeyObject): string | undefined {
-  return publicKey.asymmetricKeyType === 'ed25519' ? `${PREFIX}${base64url(rawPublicKey(publicKey))}` : undefined
+export function encodeNodeId(publicKey: KeyObject): string | undefined {
+  return publicKey.asymmetricKeyType === 'ed25519' ? `${PREFIX}${toBase64url(rawPublicKey(publicKey))}` : undefined
 }
 
 /** The id without its prefix: safe as a NATS token and in a file name. */
@@ -57,19 +57,19 @@ export function idToken(id: string): string {
 
 /** 10 bytes, not the 8 that CONTRACT § 1.3 names: those would be 13 symbols, which do not make four groups of four. */
 export function shortId(id: string): string {
-  const symbols = base32((publicKeyOf(id) ?? new Uint8Array(10)).subarray(0, 10))
+  const symbols = base32((decodeNodeId(id) ?? new Uint8Array(10)).subarray(0, 10))
   return `${PREFIX}${symbols.match(/.{4}/g)?.join('-') ?? ''}`
 }
 
 /** `ed25519:` and base64url of the 64 bytes (CONTRACT § 1.3). */
 export function signText({ privateKey }: Pick<NodeIdentity, 'privateKey'>, text: string): string {
-  return `${PREFIX}${base64url(sign(null, utf8(text), privateKey))}`
+  return `${PREFIX}${toBase64url(sign(null, toUtf8(text), privateKey))}`
 }
 
 export function verifyText(id: string, text: string, signature: string): boolean {
   const bytes = signature.startsWith(PREFIX) ? fromBase64url(signature.slice(PREFIX.length)) : undefined
   const key = bytes?.length === SIGNATURE_BYTES ? keyObject(id) : undefined
-  return bytes !== undefined && key !== undefined && verify(null, utf8(text), key, bytes)
+  return bytes !== undefined && key !== undefined && verify(null, toUtf8(text), key, bytes)
 }
 
 /** Importing a key costs as much as half a verification. Bounded: ids come from strangers. */
@@ -79,10 +79,10 @@ const MAX_IMPORTED = 1_024
 function keyObject(id: string): KeyObject | undefined {
   const known = imported.get(id)
   if (known !== undefined) return known
-  const bytes = publicKeyOf(id)
+  const bytes = decodeNodeId(id)
   if (bytes === undefined) return undefined
   if (imported.size >= MAX_IMPORTED) imported.clear()
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url(bytes) }, format: 'jwk' })
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: toBase64url(bytes) }, format: 'jwk' })
   imported.set(id, key)
   return key
 }

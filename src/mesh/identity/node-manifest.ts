@@ -14,7 +14,7 @@
 import { blake3 } from '@noble/hashes/blake3.js'
 import { z } from 'zod'
 import type { PeerCapability } from '../../bus/peer.ts'
-import { hex, utf8 } from '../../core/bytes.ts'
+import { toHex, toUtf8 } from '../../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -22,9 +22,9 @@ import type { Result } from '../../core/result.ts'
 import { encodeCapability, peerCapability, wireCapability } from './capability-wire.ts'
 import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
-import { isSignedBy, signDocument } from './signed-document.ts'
+import { isDocumentSignedBy, signDocument } from './signed-document.ts'
 import type { SignedDocument } from './signed-document.ts'
-import { parseTime, SKEW_MS, timeText } from './time.ts'
+import { parseMeshTime, SKEW_MS, formatMeshTime } from './time.ts'
 
 export const CONTRACT_VERSION = '1.0'
 export const MANIFEST_LIFE_MS = 30_000
@@ -33,7 +33,7 @@ const APART: readonly string[] = ['capabilities']
 /** What the bus believes of one peer at most; a longer list is refused whole, since its hash would not fit. */
 export const MAX_CAPABILITIES = 2_000
 
-export interface Endpoint {
+export interface NodeEndpoint {
   readonly transport: 'http' | 'nats'
   readonly host: string
   readonly port: number
@@ -43,7 +43,7 @@ export interface NodeManifest {
   readonly nodeId: string
   readonly displayName: string
   readonly communityId: string
-  readonly endpoints: readonly Endpoint[]
+  readonly endpoints: readonly NodeEndpoint[]
   readonly sequence: number
   readonly capabilitiesHash: string
   /** `undefined` in the slim form. */
@@ -59,7 +59,7 @@ export interface NodeManifest {
 export interface ManifestFacts {
   readonly displayName: string
   readonly communityId: string
-  readonly endpoints: readonly Endpoint[]
+  readonly endpoints: readonly NodeEndpoint[]
   readonly capabilities: readonly PeerCapability[]
   readonly inFlight: number
   readonly uptimeSeconds: number
@@ -120,8 +120,8 @@ export function issueManifest(facts: ManifestFacts, identity: NodeIdentity): Sig
       load: { in_flight_total: facts.inFlight },
       ...(facts.ledgerOrigin === undefined ? {} : { ledger_origin: facts.ledgerOrigin }),
       sequence: facts.sequence,
-      issued_at: timeText(facts.nowMs),
-      expires_at: timeText(facts.nowMs + (facts.lifeMs ?? MANIFEST_LIFE_MS)),
+      issued_at: formatMeshTime(facts.nowMs),
+      expires_at: formatMeshTime(facts.nowMs + (facts.lifeMs ?? MANIFEST_LIFE_MS)),
     },
     identity,
     APART,
@@ -129,13 +129,13 @@ export function issueManifest(facts: ManifestFacts, identity: NodeIdentity): Sig
 }
 
 /** Without the capabilities; the signature holds as before. */
-export function slim(manifest: JsonObject): JsonObject {
+export function withoutCapabilities(manifest: JsonObject): JsonObject {
   const { capabilities: _, ...rest } = manifest
   return rest
 }
 
 export function capabilitiesHash(capabilities: Json): string {
-  return `blake3:${hex(blake3(utf8(canonicalJson(capabilities))))}`
+  return `blake3:${toHex(blake3(toUtf8(canonicalJson(capabilities))))}`
 }
 
 /** What is left is known to be its author's own words. Whether the author belongs to us is for the caller to ask. */
@@ -143,7 +143,7 @@ export function readManifest(value: unknown, nowMs: number): Result<NodeManifest
   const parsed = wireManifest.safeParse(value)
   if (!parsed.success || !isJsonObject(value)) return malformed(parsed.error?.issues[0])
   const { node_id: nodeId, issued_at: issued, expires_at: expires } = parsed.data
-  const [issuedAtMs, expiresAtMs] = [parseTime(issued), parseTime(expires)]
+  const [issuedAtMs, expiresAtMs] = [parseMeshTime(issued), parseMeshTime(expires)]
   if (issuedAtMs === undefined || expiresAtMs === undefined)
     return malformed({ path: ['issued_at'], message: 'a time' })
   if (expiresAtMs < issuedAtMs || expiresAtMs - issuedAtMs > MANIFEST_LIFE_MS)
@@ -154,7 +154,7 @@ export function readManifest(value: unknown, nowMs: number): Result<NodeManifest
   // Hashed as it came: what our own schema drops of a newer node's words is part of what that node signed.
   if (capabilities !== undefined && !hashesTo(value['capabilities'], hash))
     return fail({ kind: 'bad-signature', nodeId })
-  if (!isSignedBy(nodeId, value, APART)) return fail({ kind: 'bad-signature', nodeId })
+  if (!isDocumentSignedBy(nodeId, value, APART)) return fail({ kind: 'bad-signature', nodeId })
   return ok({
     nodeId,
     displayName: parsed.data.display_name,

@@ -10,7 +10,7 @@ import type { Community } from './community.ts'
 export const NODE_NAME = /^[a-z0-9][a-z0-9.-]{0,62}$/
 
 /** What a member is called that calls itself `claimed`. */
-export function nameIn({ members }: Community, nodeId: string, claimed: string): string {
+export function nameInCommunity({ members }: Community, nodeId: string, claimed: string): string {
   const given = members.get(nodeId)?.name ?? nodeId
   if (claimed === given || !NODE_NAME.test(claimed)) return given
   for (const member of members.values()) if (member.name === claimed) return given
@@ -18,7 +18,7 @@ export function nameIn({ members }: Community, nodeId: string, claimed: string):
 }
 
 /** What all other members are called, by id: as they were when they were last heard, else as they came in. */
-export function namesOfOthers(
+export function listOtherNames(
   community: Community,
   self: string,
   remembered: readonly { readonly nodeId: string; readonly name?: string | undefined }[],
@@ -26,6 +26,6 @@ export function namesOfOthers(
   const last = new Map(remembered.map(({ nodeId, name }) => [nodeId, name]))
   const names = new Map<string, string>()
   for (const { nodeId, name } of community.members.values())
-    if (nodeId !== self) names.set(nodeId, nameIn(community, nodeId, last.get(nodeId) ?? name))
+    if (nodeId !== self) names.set(nodeId, nameInCommunity(community, nodeId, last.get(nodeId) ?? name))
   return names
 }

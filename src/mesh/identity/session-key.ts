@@ -18,9 +18,9 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { base64url, fromBase64url } from '../../core/bytes.ts'
+import { toBase64url, fromBase64url } from '../../core/bytes.ts'
 
-export interface Ephemeral {
+export interface EphemeralKey {
   /** Base64url of 32 bytes. */
   readonly publicKey: string
   readonly privateKey: KeyObject
@@ -36,13 +36,13 @@ export interface SessionParties {
 
 const KEY_BYTES = 32
 
-export function newEphemeral(): Ephemeral {
+export function newEphemeral(): EphemeralKey {
   const { privateKey, publicKey } = generateKeyPairSync('x25519')
   return { publicKey: publicKey.export({ format: 'jwk' }).x ?? '', privateKey }
 }
 
 /** `undefined` when the other side's key is no key, or one that makes every secret the same. */
-export function sessionKey(own: Ephemeral, otherKey: string, parties: SessionParties): KeyObject | undefined {
+export function sessionKey(own: EphemeralKey, otherKey: string, parties: SessionParties): KeyObject | undefined {
   if (fromBase64url(otherKey)?.length !== KEY_BYTES) return undefined
   const { sessionId, from, to, callerKey, providerKey } = parties
   try {
@@ -71,5 +71,5 @@ export function isMac(key: KeyObject, text: string, given: string): boolean {
 export const SESSION_ID_LENGTH = 22
 
 export function sessionIdText(chance: Uint8Array): string {
-  return base64url(chance)
+  return toBase64url(chance)
 }

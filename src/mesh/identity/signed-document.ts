@@ -23,7 +23,7 @@ export function signDocument(
   return { ...document, signature: signText(signer, signedText(document, apart)) }
 }
 
-export function isSignedBy(id: string, document: JsonObject, apart: readonly string[] = []): boolean {
+export function isDocumentSignedBy(id: string, document: JsonObject, apart: readonly string[] = []): boolean {
   const { signature } = document
   if (typeof signature !== 'string') return false
   try {

@@ -9,12 +9,12 @@ export const SKEW_MS = 60_000
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/
 
-export function timeText(ms: number): string {
+export function formatMeshTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }
 
 /** `undefined` for anything but a UTC time with whole seconds or milliseconds. */
-export function parseTime(text: string): number | undefined {
+export function parseMeshTime(text: string): number | undefined {
   const ms = RFC3339.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(ms) ? undefined : ms
 }

@@ -12,7 +12,7 @@ export const ACK_EVERY = 8
 export const ACK_TIMEOUT_MS = 10_000
 export const KEEP_ALIVE_MS = 2_000
 
-export class Credit {
+export class FrameCredit {
   readonly #window: number
   #sent = 0
   #taken = 0

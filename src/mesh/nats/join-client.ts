@@ -6,7 +6,7 @@
 import { systemClock } from '../../core/clock.ts'
 import { silentLogger } from '../../core/logger.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
-import { Link } from './link-client.ts'
+import { NatsLink } from './nats-link-client.ts'
 import { NatsCaller } from './nats-caller-client.ts'
 
 export interface JoinCaller {
@@ -25,7 +25,7 @@ export async function openJoinCaller(options: {
   readonly communityId: string
 }): Promise<JoinCaller> {
   const { promise: connected, resolve } = Promise.withResolvers<void>()
-  const link = new Link(
+  const link = new NatsLink(
     { ...options, clock: systemClock, logger: silentLogger },
     { onUp: () => resolve(), onDown: () => undefined },
   )

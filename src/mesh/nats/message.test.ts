@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { utf8 } from '../../core/bytes.ts'
-import { Credit } from './credit.ts'
+import { toUtf8 } from '../../core/bytes.ts'
+import { FrameCredit } from './credit.ts'
 import { decodeFromNode, decodeToNode, encodeMessage } from './message.ts'
 import { verbAnswer, verbSubjects } from './service-verbs.ts'
 import { bucketName, callSubject, lastToken, replyPrefix } from './subject.ts'
@@ -13,7 +13,7 @@ describe('message', () => {
     expect(Buffer.from(bytes).toString()).toBe('{"t":"frame","n":1,"e":"token"}\n{"text":"ü\\n"}')
     expect(decodeFromNode(bytes)).toEqual({
       ok: true,
-      value: { head: { t: 'frame', n: 1, e: 'token' }, body: new Uint8Array(utf8('{"text":"ü\\n"}')) },
+      value: { head: { t: 'frame', n: 1, e: 'token' }, body: new Uint8Array(toUtf8('{"text":"ü\\n"}')) },
     })
   })
 
@@ -32,13 +32,13 @@ describe('message', () => {
       '{"t":"call","f":{"a":1},"p":""}\n',
       `${'x'.repeat(9_000)}\n`,
     ]
-    expect(odd.map((text) => decodeToNode(utf8(text)).ok)).toEqual(odd.map(() => false))
+    expect(odd.map((text) => decodeToNode(toUtf8(text)).ok)).toEqual(odd.map(() => false))
   })
 })
 
 describe('credit', () => {
   it('lets a window of frames go and then waits for the reader', async () => {
-    const credit = new Credit(2)
+    const credit = new FrameCredit(2)
     await credit.ready()
     credit.next()
     await credit.ready()
@@ -53,7 +53,7 @@ describe('credit', () => {
   })
 
   it('does not believe in frames that were never sent', () => {
-    const credit = new Credit(1)
+    const credit = new FrameCredit(1)
     credit.next()
     void credit.ready()
     credit.take(99)
@@ -61,7 +61,7 @@ describe('credit', () => {
   })
 
   it('wakes whoever waits when the reader has gone', async () => {
-    const credit = new Credit(1)
+    const credit = new FrameCredit(1)
     credit.next()
     const waiting = credit.ready()
     credit.close(new Error('gone'))

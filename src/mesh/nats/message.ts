@@ -6,8 +6,8 @@
  *
  * Pure.
  */
-import { concat, fromUtf8, utf8 } from '../../core/bytes.ts'
-import { isJsonObject, jsonIn } from '../../core/json.ts'
+import { concatBytes, fromUtf8, toUtf8 } from '../../core/bytes.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
@@ -37,9 +37,9 @@ const MAX_LINE = 8_192
 const LINE_FEED = 0x0a
 
 export function encodeMessage(head: ToNode | FromNode, body: string | Uint8Array = ''): Uint8Array {
-  const line = utf8(`${JSON.stringify(head)}\n`)
+  const line = toUtf8(`${JSON.stringify(head)}\n`)
   if (body.length === 0) return line
-  return concat(line, typeof body === 'string' ? utf8(body) : body)
+  return concatBytes(line, typeof body === 'string' ? toUtf8(body) : body)
 }
 
 /** Read by hand: every call between nodes passes here, and a schema library costs as much as the rest of it. */
@@ -79,7 +79,7 @@ function decode<Head>(payload: Uint8Array, read: (head: JsonObject) => Head | un
   const end = payload.subarray(0, MAX_LINE).indexOf(LINE_FEED)
   const line = end < 0 ? undefined : fromUtf8(payload.subarray(0, end))
   if (line === undefined) return fail('no line at its beginning')
-  const value = jsonIn(line)
+  const value = parseJsonOrUndefined(line)
   const head = isJsonObject(value) ? read(value) : undefined
   return head === undefined ? fail('not a message of ours') : ok({ head, body: payload.subarray(end + 1) })
 }

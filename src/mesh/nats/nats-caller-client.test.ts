@@ -2,7 +2,7 @@ import type { Msg } from '@nats-io/transport-node'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { identityOf } from '../../../test/mesh-keys.ts'
 import { signText } from '../identity/node-key.ts'
-import type { Link } from './link-client.ts'
+import type { NatsLink } from './nats-link-client.ts'
 import { decodeToNode, encodeMessage, unknownText } from './message.ts'
 import type { ToNode } from './message.ts'
 import { NatsCaller } from './nats-caller-client.ts'
@@ -11,7 +11,11 @@ const provider = identityOf(2)
 const MESSAGE = { fields: { community: identityOf(3).id, key_id: 'k1' }, proof: 'p', body: '{}', idempotent: false }
 
 /** A broker that does nothing but remember. */
-function emptyBroker(): { link: Link; sent: { head: ToNode; reply: string }[]; hear: (message: Partial<Msg>) => void } {
+function emptyBroker(): {
+  link: NatsLink
+  sent: { head: ToNode; reply: string }[]
+  hear: (message: Partial<Msg>) => void
+} {
   const sent: { head: ToNode; reply: string }[] = []
   let hear: (message: Partial<Msg>) => void = () => undefined
   const connection = {
@@ -23,14 +27,14 @@ function emptyBroker(): { link: Link; sent: { head: ToNode; reply: string }[]; h
   const subscribe = (_: string, heard: (message: Msg) => void): void => {
     hear = (message) => heard(message as Msg)
   }
-  return { link: { connection, isUp: true, subscribe } as unknown as Link, sent, hear: (message) => hear(message) }
+  return { link: { connection, isUp: true, subscribe } as unknown as NatsLink, sent, hear: (message) => hear(message) }
 }
 
 const TO = { nodeId: provider.id, way: { transport: 'nats' as const } }
 
 describe('a call over NATS', () => {
   it('while this node is not connected is no fault of the other node, and was not begun', async () => {
-    const link = { connection: undefined, isUp: false, subscribe: () => undefined } as unknown as Link
+    const link = { connection: undefined, isUp: false, subscribe: () => undefined } as unknown as NatsLink
     const caller = new NatsCaller({ link, self: identityOf(1).id })
     caller.subscribe(identityOf(3).id)
     expect(await caller.send(TO, MESSAGE, new AbortController().signal)).toMatchObject({

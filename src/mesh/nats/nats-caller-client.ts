@@ -12,21 +12,28 @@
  * Does I/O, through the link.
  */
 import type { Msg } from '@nats-io/transport-node'
-import type { Frame } from '../../bus/call.ts'
-import type { Emit } from '../../bus/peer.ts'
-import { base64url, fromUtf8 } from '../../core/bytes.ts'
-import { chanceBytes } from '../../core/ids.ts'
+import type { StreamFrame } from '../../bus/call.ts'
+import type { EmitFrame } from '../../bus/peer.ts'
+import { toBase64url, fromUtf8 } from '../../core/bytes.ts'
+import { randomBytes } from '../../core/ids.ts'
 import type { Fault } from '../../core/fault.ts'
-import { jsonIn } from '../../core/json.ts'
+import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { SESSION_ID_LENGTH } from '../identity/session-key.ts'
 import { verifyText } from '../identity/node-key.ts'
-import { disconnected, lostAnswer, unreachable, withdrawn } from '../transport.ts'
-import type { Destination, MeshTransport, Message, PacketEvents, PacketWire, StreamDelivered } from '../transport.ts'
+import { disconnectedFault, lostAnswerFault, unreachableFault, withdrawnSendFault } from '../transport.ts'
+import type {
+  MessageDestination,
+  MeshTransport,
+  MeshMessage,
+  PacketEvents,
+  PacketWire,
+  StreamDelivered,
+} from '../transport.ts'
 import { isPacket } from '../packets/packet.ts'
 import { ACK_EVERY, KEEP_ALIVE_MS, WINDOW_FRAMES } from './credit.ts'
-import type { Link } from './link-client.ts'
+import type { NatsLink } from './nats-link-client.ts'
 import { decodeFromNode, encodeMessage, unknownText } from './message.ts'
 import type { FromNode } from './message.ts'
 import { callSubject, lastToken, replyPrefix } from './subject.ts'
@@ -37,8 +44,8 @@ interface Pending {
   readonly nodeId: string
   readonly subject: string
   readonly reply: string
-  readonly message: Message
-  readonly emit: Emit | undefined
+  readonly message: MeshMessage
+  readonly emit: EmitFrame | undefined
   readonly settle: (answered: Answered) => void
   /** Frames received, frames that the consumer has taken, and what they wait in: a chain, so that order is kept. */
   received: number
@@ -63,16 +70,16 @@ const MAX_WIRES = 1_024
  */
 const PACKET_TOKEN = '-'
 
-export interface CallerOptions {
-  readonly link: Link
+export interface NatsCallerOptions {
+  readonly link: NatsLink
   readonly self: string
 }
 
 export class NatsCaller implements MeshTransport<'nats'> {
   readonly name = 'nats'
-  readonly #options: CallerOptions
+  readonly #options: NatsCallerOptions
   /** New with every process: nobody takes an answer to an earlier one for one to this. */
-  readonly #process = base64url(chanceBytes(12))
+  readonly #process = toBase64url(randomBytes(12))
   readonly #pending = new Map<string, Pending>()
   #subscribed: string | undefined
   #communityId: string | undefined
@@ -81,7 +88,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
   #count = 0
   readonly #timer: NodeJS.Timeout
 
-  constructor(options: CallerOptions) {
+  constructor(options: NatsCallerOptions) {
     this.#options = options
     this.#timer = setInterval(() => this.#tick(), AGAIN_MS)
     this.#timer.unref()
@@ -97,14 +104,14 @@ export class NatsCaller implements MeshTransport<'nats'> {
     this.#options.link.subscribe(`${prefix}.*`, (message) => this.#hear(message))
   }
 
-  send(to: Destination<'nats'>, message: Message, signal: AbortSignal): Promise<Answered> {
+  send(to: MessageDestination<'nats'>, message: MeshMessage, signal: AbortSignal): Promise<Answered> {
     return this.#start(to, message, { signal, emit: undefined })
   }
 
   stream(
-    to: Destination<'nats'>,
-    message: Message,
-    options: { readonly signal: AbortSignal; readonly emit: Emit },
+    to: MessageDestination<'nats'>,
+    message: MeshMessage,
+    options: { readonly signal: AbortSignal; readonly emit: EmitFrame },
   ): Promise<Answered> {
     return this.#start(to, message, options)
   }
@@ -113,7 +120,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
     this.#packets = events
   }
 
-  wire({ nodeId }: Destination<'nats'>): PacketWire | undefined {
+  wire({ nodeId }: MessageDestination<'nats'>): PacketWire | undefined {
     const communityId = this.#communityId
     if (communityId === undefined || this.#packets === undefined || !this.#options.link.isUp) return undefined
     let wire = this.#wires.get(nodeId)
@@ -129,13 +136,13 @@ export class NatsCaller implements MeshTransport<'nats'> {
   linkLost(): void {
     for (const { emit, settle, nodeId, message } of this.#pending.values())
       if (emit !== undefined)
-        settle(fail({ ...lostAnswer(nodeId, message.idempotent, 'the connection to NATS broke'), ownSide: true }))
+        settle(fail({ ...lostAnswerFault(nodeId, message.idempotent, 'the connection to NATS broke'), ownSide: true }))
   }
 
   close(): void {
     clearInterval(this.#timer)
     for (const { settle, nodeId, message } of this.#pending.values())
-      settle(fail({ ...lostAnswer(nodeId, message.idempotent, 'this node stops'), ownSide: true }))
+      settle(fail({ ...lostAnswerFault(nodeId, message.idempotent, 'this node stops'), ownSide: true }))
     for (const wire of this.#wires.values()) this.#packets?.broke(wire, 'this node stops')
   }
 
@@ -156,26 +163,26 @@ export class NatsCaller implements MeshTransport<'nats'> {
   }
 
   #start(
-    { nodeId }: Destination<'nats'>,
-    message: Message,
-    { signal, emit }: { readonly signal: AbortSignal; readonly emit: Emit | undefined },
+    { nodeId }: MessageDestination<'nats'>,
+    message: MeshMessage,
+    { signal, emit }: { readonly signal: AbortSignal; readonly emit: EmitFrame | undefined },
   ): Promise<Answered> {
     const { connection } = this.#options.link
     const communityId = message.fields['community'] ?? ''
-    if (connection === undefined) return Promise.resolve(fail(disconnected(nodeId, 'NATS is not connected')))
-    if (signal.aborted) return Promise.resolve(fail(withdrawn()))
+    if (connection === undefined) return Promise.resolve(fail(disconnectedFault(nodeId, 'NATS is not connected')))
+    if (signal.aborted) return Promise.resolve(fail(withdrawnSendFault()))
     const head = { t: 'call' as const, f: { ...message.fields }, p: message.proof }
     const payload = encodeMessage(emit === undefined ? head : { ...head, w: WINDOW_FRAMES }, message.body)
     const limit = connection.info?.max_payload ?? 1_048_576
     if (payload.length > limit) return Promise.resolve(fail(tooLarge(limit)))
     // Whoever knows it can withdraw the call, or answer nonsense. So a node that was called knows that of no other call.
-    const id = `${(this.#count++).toString(36)}_${base64url(chanceBytes(12))}`
+    const id = `${(this.#count++).toString(36)}_${toBase64url(randomBytes(12))}`
     const reply = `${this.#subscribed ?? ''}.${id}`
     const subject = callSubject(communityId, nodeId)
     return new Promise((resolve) => {
       const abort = (): void => {
         this.#control(subject, { t: 'cancel', r: reply })
-        pending.settle(fail(withdrawn()))
+        pending.settle(fail(withdrawnSendFault()))
       }
       const pending: Pending = {
         nodeId,
@@ -194,7 +201,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
         sentMs: performance.now(),
         questions: 0,
         missed: 0,
-        challenge: base64url(chanceBytes(12)),
+        challenge: toBase64url(randomBytes(12)),
       }
       this.#pending.set(id, pending)
       signal.addEventListener('abort', abort, { once: true })
@@ -217,10 +224,12 @@ export class NatsCaller implements MeshTransport<'nats'> {
     const pending = this.#pending.get(token)
     if (pending === undefined) return
     if (message.headers?.code === 503) {
-      if (pending.questions === 0) pending.settle(fail(unreachable(pending.nodeId, 'nobody listens there')))
+      if (pending.questions === 0) pending.settle(fail(unreachableFault(pending.nodeId, 'nobody listens there')))
       // It may be reconnecting, with the answer in hand.
       else if (++pending.missed >= MAX_MISSED)
-        pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, 'nobody listens there any more')))
+        pending.settle(
+          fail(lostAnswerFault(pending.nodeId, pending.message.idempotent, 'nobody listens there any more')),
+        )
       return
     }
     pending.missed = 0
@@ -230,10 +239,10 @@ export class NatsCaller implements MeshTransport<'nats'> {
     if (head.t === 'frame') this.#frame(pending, head, body)
     else if (head.t === 'reply') this.#reply(pending, head, body)
     else if (head.t === 'forgotten')
-      pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, 'it has restarted')))
+      pending.settle(fail(lostAnswerFault(pending.nodeId, pending.message.idempotent, 'it has restarted')))
     else if (verifyText(pending.nodeId, unknownText(pending.reply, pending.challenge), head.p))
       // Its own signed word that the call never came: as good as never sent.
-      pending.settle(fail(unreachable(pending.nodeId, 'the message was lost with the connection')))
+      pending.settle(fail(unreachableFault(pending.nodeId, 'the message was lost with the connection')))
   }
 
   #reply(pending: Pending, { s: status, p: proof }: Extract<FromNode, { t: 'reply' }>, body: Uint8Array): void {
@@ -244,14 +253,14 @@ export class NatsCaller implements MeshTransport<'nats'> {
 
   #frame(pending: Pending, { n: number, e: event }: Extract<FromNode, { t: 'frame' }>, body: Uint8Array): void {
     const { emit } = pending
-    const data = jsonIn(fromUtf8(body))
+    const data = parseJsonOrUndefined(fromUtf8(body))
     if (emit === undefined) return
     const isLost = number !== pending.received + 1 || data === undefined
     // What is sent without credit would wait in memory, without an end.
     if (isLost || number - pending.taken > WINDOW_FRAMES) {
       const why = isLost ? 'a frame of the stream was lost' : 'it sent more frames than were asked for'
       this.#control(pending.subject, { t: 'cancel', r: pending.reply })
-      pending.settle(fail(lostAnswer(pending.nodeId, pending.message.idempotent, why)))
+      pending.settle(fail(lostAnswerFault(pending.nodeId, pending.message.idempotent, why)))
       return
     }
     pending.received = number
@@ -259,7 +268,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
     pending.frames = this.#handOver(pending, { event, data }, number)
   }
 
-  async #handOver(pending: Pending, frame: Frame, number: number): Promise<void> {
+  async #handOver(pending: Pending, frame: StreamFrame, number: number): Promise<void> {
     const { emit, frames, subject, reply } = pending
     await frames
     try {
@@ -268,7 +277,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
       if (number % ACK_EVERY === 0) this.#control(subject, { t: 'ack', r: reply, n: number })
     } catch {
       this.#control(subject, { t: 'cancel', r: reply })
-      pending.settle(fail(withdrawn()))
+      pending.settle(fail(withdrawnSendFault()))
     }
   }
 

@@ -6,29 +6,29 @@
  * Does I/O, through the link.
  */
 import type { Msg } from '@nats-io/transport-node'
-import type { Frame } from '../../bus/call.ts'
+import type { StreamFrame } from '../../bus/call.ts'
 import { fromUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { fail } from '../../core/result.ts'
-import { encodeOutcome } from '../answer.ts'
-import { answerText, bodyHash } from '../envelope.ts'
+import { encodeOutcome } from '../mesh-answer.ts'
+import { signedAnswerText, envelopeBodyHash } from '../mesh-envelope.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
-import type { Inbound } from '../inbound.ts'
+import type { InboundCalls } from '../inbound.ts'
 import { isPacket } from '../packets/packet.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
-import { refusal } from '../refusal.ts'
-import type { Delivered } from '../transport.ts'
-import { ACK_TIMEOUT_MS, Credit, WINDOW_FRAMES } from './credit.ts'
-import type { Link } from './link-client.ts'
+import { meshRefusal } from '../refusal.ts'
+import type { DeliveredMessage } from '../transport.ts'
+import { ACK_TIMEOUT_MS, FrameCredit, WINDOW_FRAMES } from './credit.ts'
+import type { NatsLink } from './nats-link-client.ts'
 import { decodeToNode, encodeMessage, unknownText } from './message.ts'
 import type { ToNode } from './message.ts'
 import { callSubject } from './subject.ts'
 
 export interface NatsServerOptions {
-  readonly link: Link
+  readonly link: NatsLink
   readonly identity: NodeIdentity
-  readonly inbound: Inbound
+  readonly inbound: InboundCalls
   readonly packets: PacketProvider
   readonly maxBodyBytes: number
   readonly clock: Clock
@@ -38,7 +38,7 @@ export interface NatsServerOptions {
 
 interface Served {
   readonly controller: AbortController
-  readonly credit: Credit
+  readonly credit: FrameCredit
   heardMs: number
 }
 
@@ -128,7 +128,7 @@ export class NatsServer {
     const startedMs = clock.monotonic()
     const served = {
       controller: new AbortController(),
-      credit: new Credit(head.w ?? WINDOW_FRAMES),
+      credit: new FrameCredit(head.w ?? WINDOW_FRAMES),
       heardMs: startedMs,
     }
     this.#running.set(reply, served)
@@ -145,7 +145,7 @@ export class NatsServer {
     this.#answer(reply, delivered, head.f['request_id'] ?? '')
   }
 
-  #answer(reply: string, delivered: Delivered, requestId: string): void {
+  #answer(reply: string, delivered: DeliveredMessage, requestId: string): void {
     const { link, clock } = this.#options
     let payload = encodeMessage({ t: 'reply', s: delivered.status, p: delivered.proof }, delivered.text)
     const limit = link.connection?.info?.max_payload ?? 1_048_576
@@ -161,12 +161,12 @@ export class NatsServer {
   #tooLarge(requestId: string, limit: number): Uint8Array {
     const { identity } = this.#options
     const sentence = `The answer is larger than the ${limit} bytes that the NATS server takes. What was done, was done.`
-    const { status, text } = encodeOutcome(fail(refusal('internal_error', 'too-large', sentence)))
-    const covered = answerText({ requestId, from: identity.id, status, bodyHash: bodyHash(text) })
+    const { status, text } = encodeOutcome(fail(meshRefusal('internal_error', 'too-large', sentence)))
+    const covered = signedAnswerText({ requestId, from: identity.id, status, bodyHash: envelopeBodyHash(text) })
     return encodeMessage({ t: 'reply', s: status, p: signText(identity, covered) }, text)
   }
 
-  async #frame(reply: string, { controller, credit }: Served, { event, data }: Frame): Promise<void> {
+  async #frame(reply: string, { controller, credit }: Served, { event, data }: StreamFrame): Promise<void> {
     await credit.ready()
     if (controller.signal.aborted) throw new Error('the caller went away')
     this.#publish(reply, encodeMessage({ t: 'frame', n: credit.next(), e: event }, JSON.stringify(data)))

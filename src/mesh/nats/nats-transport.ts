@@ -3,23 +3,30 @@
  *
  * Does I/O.
  */
-import type { Emit } from '../../bus/peer.ts'
+import type { EmitFrame } from '../../bus/peer.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Logger } from '../../core/logger.ts'
 import type { Result } from '../../core/result.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { idToken } from '../identity/node-key.ts'
-import type { Inbound } from '../inbound.ts'
-import type { Broker } from '../mesh-options.ts'
+import type { InboundCalls } from '../inbound.ts'
+import type { MeshBroker } from '../mesh-options.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
-import type { Delivered, Destination, Message, PacketEvents, PacketWire, StreamDelivered } from '../transport.ts'
-import { Link } from './link-client.ts'
+import type {
+  DeliveredMessage,
+  MessageDestination,
+  MeshMessage,
+  PacketEvents,
+  PacketWire,
+  StreamDelivered,
+} from '../transport.ts'
+import { NatsLink } from './nats-link-client.ts'
 import { NatsCaller } from './nats-caller-client.ts'
 import { NatsServer } from './nats-server.ts'
 import { NatsRegistry } from './registry-client.ts'
 import { verbAnswer, verbSubjects } from './service-verbs.ts'
-import type { Verb } from './service-verbs.ts'
+import type { ServiceVerb } from './service-verbs.ts'
 
 export interface NatsOptions {
   readonly servers: readonly string[]
@@ -28,20 +35,20 @@ export interface NatsOptions {
   readonly name: string
   readonly version: string
   readonly communityId: () => string | undefined
-  readonly inbound: Inbound
+  readonly inbound: InboundCalls
   readonly packets: PacketProvider
   readonly maxBodyBytes: number
   readonly clock: Clock
   readonly logger: Logger
 }
 
-const VERBS: readonly Verb[] = ['PING', 'INFO', 'STATS']
+const VERBS: readonly ServiceVerb[] = ['PING', 'INFO', 'STATS']
 
-export class NatsTransport implements Broker {
+export class NatsTransport implements MeshBroker {
   readonly name = 'nats'
   readonly source: NatsRegistry
   readonly #options: NatsOptions
-  readonly #link: Link
+  readonly #link: NatsLink
   readonly #caller: NatsCaller
   readonly #server: NatsServer
   readonly #startedAt: string
@@ -51,7 +58,7 @@ export class NatsTransport implements Broker {
     const { identity, communityId, inbound, packets, maxBodyBytes, clock, logger } = options
     this.#options = options
     this.#startedAt = new Date(clock.now()).toISOString()
-    this.#link = new Link(options, {
+    this.#link = new NatsLink(options, {
       onUp: (connection) => {
         const community = communityId()
         if (community !== undefined) this.#listen(community)
@@ -92,19 +99,23 @@ export class NatsTransport implements Broker {
     return this.source.isShut
   }
 
-  send(to: Destination<'nats'>, message: Message, signal: AbortSignal): Promise<Result<Delivered, Fault>> {
+  send(
+    to: MessageDestination<'nats'>,
+    message: MeshMessage,
+    signal: AbortSignal,
+  ): Promise<Result<DeliveredMessage, Fault>> {
     return this.#caller.send(to, message, signal)
   }
 
   stream(
-    to: Destination<'nats'>,
-    message: Message,
-    options: { readonly signal: AbortSignal; readonly emit: Emit },
+    to: MessageDestination<'nats'>,
+    message: MeshMessage,
+    options: { readonly signal: AbortSignal; readonly emit: EmitFrame },
   ): Promise<Result<StreamDelivered, Fault>> {
     return this.#caller.stream(to, message, options)
   }
 
-  wire(to: Destination<'nats'>): PacketWire | undefined {
+  wire(to: MessageDestination<'nats'>): PacketWire | undefined {
     return this.#caller.wire(to)
   }
 

@@ -1,16 +1,16 @@
 import { fromPublic } from '@nats-io/nkeys'
 import { describe, expect, it } from 'vitest'
 import { identityOf, vectors } from '../../../test/mesh-keys.ts'
-import { utf8 } from '../../core/bytes.ts'
-import { crc16, signNonce, userNkey } from './nkey.ts'
+import { toUtf8 } from '../../core/bytes.ts'
+import { computeCrc16, signNonce, encodeUserNkey } from './nkey.ts'
 
 describe('nkey', () => {
   it('is the node key in NATS’ spelling, as the NATS library reads it', () => {
-    const nkey = userNkey(identityOf(1).publicKey)
+    const nkey = encodeUserNkey(identityOf(1).publicKey)
     expect(nkey).toMatch(/^U[A-Z2-7]{55}$/)
     const signature = signNonce(identityOf(1), 'jS8kOp_x-12')
     const verifies = fromPublic(nkey).verify(
-      utf8('jS8kOp_x-12'),
+      toUtf8('jS8kOp_x-12'),
       new Uint8Array(Buffer.from(signature ?? '', 'base64url')),
     )
     expect(verifies).toBe(true)
@@ -30,6 +30,6 @@ describe('nkey', () => {
   })
 
   it('has the check sum of the standard’s example', () => {
-    expect(crc16(utf8('123456789'))).toBe(0x31c3)
+    expect(computeCrc16(toUtf8('123456789'))).toBe(0x31c3)
   })
 })

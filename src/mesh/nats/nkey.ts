@@ -9,7 +9,7 @@
  * Pure, given the key.
  */
 import { sign } from 'node:crypto'
-import { base64url, concat, utf8 } from '../../core/bytes.ts'
+import { toBase64url, concatBytes, toUtf8 } from '../../core/bytes.ts'
 import { base32 } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 
@@ -18,19 +18,19 @@ const USER = 160
 /** What servers send is 11 to 22 of these; nothing else that we sign lacks braces, spaces and line ends. */
 const NONCE = /^[A-Za-z0-9_-]{8,64}$/
 
-export function userNkey(publicKey: Uint8Array): string {
-  const body = concat(Uint8Array.of(USER), publicKey)
-  const crc = crc16(body)
-  return base32(concat(body, Uint8Array.of(crc & 0xff, crc >> 8)))
+export function encodeUserNkey(publicKey: Uint8Array): string {
+  const body = concatBytes(Uint8Array.of(USER), publicKey)
+  const crc = computeCrc16(body)
+  return base32(concatBytes(body, Uint8Array.of(crc & 0xff, crc >> 8)))
 }
 
 /** Base64url of the signature; `undefined` for a nonce that may be something else in disguise. */
 export function signNonce({ privateKey }: NodeIdentity, nonce: string): string | undefined {
-  return NONCE.test(nonce) ? base64url(sign(null, utf8(nonce), privateKey)) : undefined
+  return NONCE.test(nonce) ? toBase64url(sign(null, toUtf8(nonce), privateKey)) : undefined
 }
 
 /** CRC-16/XMODEM: polynomial 0x1021, from zero. */
-export function crc16(bytes: Uint8Array): number {
+export function computeCrc16(bytes: Uint8Array): number {
   let crc = 0
   for (const byte of bytes) {
     crc ^= byte << 8

@@ -17,15 +17,15 @@ import { canonicalJson, isJsonObject, isNestedWithin } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Logger } from '../../core/logger.ts'
 import { thrownMessage } from '../../core/thrown.ts'
-import { MAX_DEPTH } from '../body.ts'
-import type { Hint, PeerSource } from '../discovery/peer-source.ts'
+import { MAX_BODY_DEPTH } from '../body.ts'
+import type { PeerHint, PeerSource } from '../discovery/peer-source.ts'
 import { idToken, isNodeId } from '../identity/node-key.ts'
-import type { OwnManifest } from '../self.ts'
-import type { Link } from './link-client.ts'
+import type { OwnManifest } from '../own-node.ts'
+import type { NatsLink } from './nats-link-client.ts'
 import { bucketName } from './subject.ts'
 
 export interface RegistryOptions {
-  readonly link: Link
+  readonly link: NatsLink
   readonly self: string
   readonly communityId: () => string | undefined
   readonly clock: Pick<Clock, 'monotonic'>
@@ -42,7 +42,7 @@ const RETRY_MS = 1_000
 export class NatsRegistry implements PeerSource {
   readonly name = 'nats'
   readonly #options: RegistryOptions
-  #hear: (hint: Hint) => void = () => undefined
+  #hear: (hint: PeerHint) => void = () => undefined
   #bucket: KV | undefined
   #connection: NatsConnection | undefined
   #own: OwnManifest | undefined
@@ -65,7 +65,7 @@ export class NatsRegistry implements PeerSource {
     return this.#told !== undefined
   }
 
-  async start(hear: (hint: Hint) => void): Promise<void> {
+  async start(hear: (hint: PeerHint) => void): Promise<void> {
     this.#hear = hear
     if (this.#connection !== undefined) this.linkUp(this.#connection)
   }
@@ -221,7 +221,7 @@ function isOlder({ revision: heard }: JsonObject, held: JsonObject | undefined):
 function parsed(entry: KvWatchEntry): unknown {
   try {
     const value: unknown = JSON.parse(entry.string())
-    return isNestedWithin(value, MAX_DEPTH) ? value : undefined
+    return isNestedWithin(value, MAX_BODY_DEPTH) ? value : undefined
   } catch {
     return undefined
   }

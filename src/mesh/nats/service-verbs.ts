@@ -6,7 +6,7 @@
  * Pure.
  */
 export const SERVICE_NAME = 'hearthbus'
-export type Verb = 'PING' | 'INFO' | 'STATS'
+export type ServiceVerb = 'PING' | 'INFO' | 'STATS'
 
 export interface ServiceFacts {
   readonly id: string
@@ -23,17 +23,17 @@ export interface ServiceFacts {
   }
 }
 
-const TYPES: Readonly<Record<Verb, string>> = {
+const TYPES: Readonly<Record<ServiceVerb, string>> = {
   PING: 'io.nats.micro.v1.ping_response',
   INFO: 'io.nats.micro.v1.info_response',
   STATS: 'io.nats.micro.v1.stats_response',
 }
 
-export function verbSubjects(verb: Verb, id: string): readonly string[] {
+export function verbSubjects(verb: ServiceVerb, id: string): readonly string[] {
   return [`$SRV.${verb}`, `$SRV.${verb}.${SERVICE_NAME}`, `$SRV.${verb}.${SERVICE_NAME}.${id}`]
 }
 
-export function verbAnswer(verb: Verb, facts: ServiceFacts): object {
+export function verbAnswer(verb: ServiceVerb, facts: ServiceFacts): object {
   const { id, nodeName, nodeId, subject, stats } = facts
   const head = {
     type: TYPES[verb],

@@ -8,15 +8,15 @@
  *
  * Pure.
  */
-import { communityMark } from '../discovery/announcement.ts'
+import { hashCommunityId } from '../discovery/announcement.ts'
 import { idToken } from '../identity/node-key.ts'
 
 export function callSubject(communityId: string, nodeId: string): string {
-  return `hb.${communityMark(communityId)}.call.${idToken(nodeId)}`
+  return `hb.${hashCommunityId(communityId)}.call.${idToken(nodeId)}`
 }
 
 export function replyPrefix(communityId: string, nodeId: string, process: string): string {
-  return `hb.${communityMark(communityId)}.reply.${idToken(nodeId)}.${process}`
+  return `hb.${hashCommunityId(communityId)}.reply.${idToken(nodeId)}.${process}`
 }
 
 /** The call that an answer belongs to. */
@@ -26,5 +26,5 @@ export function lastToken(subject: string): string {
 
 /** JetStream bucket names know letters, digits, `-` and `_`. */
 export function bucketName(communityId: string): string {
-  return `hearthbus_${communityMark(communityId)}`
+  return `hearthbus_${hashCommunityId(communityId)}`
 }

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { InTurn } from './in-turn.ts'
+import { SerialReader } from './in-turn.ts'
 
 let seen: string[]
-let inTurn: InTurn<string>
+let inTurn: SerialReader<string>
 
 beforeEach(() => {
   seen = []
-  inTurn = new InTurn((name) => {
+  inTurn = new SerialReader((name) => {
     seen.push(name)
     void promises(name)
   })
@@ -38,7 +38,7 @@ describe('what comes in together', () => {
   })
 
   it('waits for what came before it, also when it comes while that is taken', async () => {
-    const nested: InTurn<string> = new InTurn((name) => {
+    const nested: SerialReader<string> = new SerialReader((name) => {
       seen.push(name)
       if (name === 'a') nested.add('c')
     })

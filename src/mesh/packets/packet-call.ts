@@ -9,20 +9,20 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
-import { chanceBytes, isUlid, ulid } from '../../core/ids.ts'
+import { toHex } from '../../core/bytes.ts'
+import { randomBytes, isUlid, newUlid } from '../../core/ids.ts'
 import type { Call } from '../../bus/call.ts'
-import type { Offer, Version } from '../../bus/capability.ts'
+import type { Offer, CapabilityVersion } from '../../bus/capability.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isActor } from '../actor.ts'
-import { MAX_DEPTH } from '../body.ts'
-import { isCapabilityName, MAX_DEADLINE_MS, MAX_HOPS, MAX_SESSION } from '../envelope.ts'
+import { MAX_BODY_DEPTH } from '../body.ts'
+import { isCapabilityName, MAX_DEADLINE_MS, MAX_HOPS, MAX_SESSION } from '../mesh-envelope.ts'
 
 /** What is called. */
 interface Contract {
   readonly capability: string
-  readonly version: Version
+  readonly version: CapabilityVersion
   readonly schemaHash: string
 }
 
@@ -37,7 +37,7 @@ export interface PacketCall extends Contract {
 }
 
 /** Half of a span is this process, the other half counts: unique is all that it has to be. */
-const ourHalf = hex(chanceBytes(4))
+const ourHalf = toHex(randomBytes(4))
 let spans = 0
 
 function nextSpan(): string {
@@ -53,7 +53,7 @@ export interface PacketCallText {
   readonly rest: string
 }
 
-export function lengthOf({ contract, rest }: PacketCallText): number {
+export function packetCallLength({ contract, rest }: PacketCallText): number {
   return contract.length + rest.length
 }
 
@@ -79,7 +79,7 @@ export function encodePacketCall(
   }: { readonly call: Call; readonly deadlineMs: number; readonly actor?: string | undefined },
 ): PacketCallText {
   const { traceId, sessionId, hopBudget, body } = call
-  const trace = isUlid(traceId) ? traceId : ulid()
+  const trace = isUlid(traceId) ? traceId : newUlid()
   const session = sessionId === undefined ? 'null' : JSON.stringify(sessionId.slice(0, MAX_SESSION))
   const hops = Math.max(0, hopBudget)
   // An actor has nothing in it that JSON would write differently.
@@ -89,7 +89,7 @@ export function encodePacketCall(
 }
 
 /** The list of calls in a packet, each after a comma. */
-export function joined(texts: readonly PacketCallText[]): string {
+export function joinPacketCalls(texts: readonly PacketCallText[]): string {
   let list = ''
   let before = ''
   for (const { contract, rest } of texts) {
@@ -117,7 +117,7 @@ export function decodePacketCall(value: unknown, before: PacketCall | undefined)
     SPAN.test(parentSpan) &&
     isTextOrNull(session, MAX_SESSION) &&
     isJsonObject(body) &&
-    isShallow(body, MAX_DEPTH) &&
+    isShallow(body, MAX_BODY_DEPTH) &&
     isActorOrAbsent(actor)
   if (!isRight) return undefined
   const { capability, version, schemaHash } = contract

@@ -9,21 +9,21 @@
  *
  * Pure: wires do the I/O; a moment is over when everything that has come in was looked at.
  */
-import { cutOff } from '../../bus/attempt.ts'
+import { cutOffFault } from '../../bus/attempt.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { LiveTicket } from '../../bus/ticket.ts'
-import type { Worker } from '../../bus/ticket.ts'
+import type { CallWorker } from '../../bus/ticket.ts'
 import type { Clock } from '../../core/clock.ts'
-import { jsonIn } from '../../core/json.ts'
+import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { outcomeOf } from '../answer.ts'
+import { decodeParsedOutcome } from '../mesh-answer.ts'
 import { verifyText } from '../identity/node-key.ts'
-import { reasonOf } from '../refusal.ts'
-import type { Session } from '../sessions.ts'
-import { causeOf, lostAnswer } from '../transport.ts'
+import { readRefusalReason } from '../refusal.ts'
+import type { MeshSession } from '../sessions.ts'
+import { abortCause, lostAnswerFault } from '../transport.ts'
 import type { PacketEvents, PacketWire } from '../transport.ts'
 import { ByNumber } from './by-number.ts'
-import { InTurn } from './in-turn.ts'
+import { SerialReader } from './in-turn.ts'
 import {
   coveredHead,
   decodePacket,
@@ -33,7 +33,7 @@ import {
   MAX_GATHERED_BYTES,
 } from './packet.ts'
 import type { Packet, PacketHead } from './packet.ts'
-import { joined, lengthOf } from './packet-call.ts'
+import { joinPacketCalls, packetCallLength } from './packet-call.ts'
 import type { PacketCallText } from './packet-call.ts'
 import { isPacketProven, packetProof } from './packet-proof.ts'
 
@@ -41,21 +41,21 @@ import { isPacketProven, packetProof } from './packet-proof.ts'
  * `unsent`: no byte of it left. `stale`: the peer does not take it under this session any more. Either way nothing was
  * tried, or it may happen twice.
  */
-export type Untried = 'unsent' | 'stale'
+export type UntriedReason = 'unsent' | 'stale'
 
 export interface PacketRequest {
   readonly text: PacketCallText
   readonly idempotent: boolean
   readonly call: Call
   /** What is done instead, then. */
-  readonly otherwise: (why: Untried) => Promise<Outcome>
+  readonly otherwise: (why: UntriedReason) => Promise<Outcome>
 }
 
 /** Most calls are answered by then; the others are asked about, where a wire may lose some. */
 const PATIENCE_MS = 1_000
 const MAX_MISSED = 4
 
-class Waiting implements Worker {
+class Waiting implements CallWorker {
   readonly request: PacketRequest
   readonly calls: SessionCalls
   readonly wire: PacketWire
@@ -108,7 +108,7 @@ class Waiting implements Worker {
     this.#resolve(outcome)
   }
 
-  untried(why: Untried): void {
+  untried(why: UntriedReason): void {
     if (!this.isSettled) this.settle(this.request.otherwise(why))
   }
 
@@ -119,7 +119,7 @@ class Waiting implements Worker {
   }
 
   lose(why: string): void {
-    this.settle(fail(lostAnswer(this.wire.nodeId, this.request.idempotent, why)))
+    this.settle(fail(lostAnswerFault(this.wire.nodeId, this.request.idempotent, why)))
   }
 }
 
@@ -127,7 +127,7 @@ class Waiting implements Worker {
  * What is under way in one session. Numbers are a session's own, and count up: the far end remembers which it has seen.
  */
 interface SessionCalls {
-  readonly session: Session
+  readonly session: MeshSession
   readonly waiting: ByNumber<Waiting>
   /** Made in this moment, all for one wire. */
   gathered: Waiting[]
@@ -146,7 +146,7 @@ export class PacketCaller implements PacketEvents {
   }
 
   /** What follows from one packet of answers is on its way before the next one is read. */
-  readonly #inTurn = new InTurn<string>((text) => {
+  readonly #inTurn = new SerialReader<string>((text) => {
     this.#flushAll()
     this.#read(text)
   })
@@ -165,12 +165,12 @@ export class PacketCaller implements PacketEvents {
     this.#clock = clock
   }
 
-  call(wire: PacketWire, session: Session, request: PacketRequest): Promise<Outcome> {
+  call(wire: PacketWire, session: MeshSession, request: PacketRequest): Promise<Outcome> {
     const { call, text } = request
     if (call.signal.aborted) return Promise.resolve(cutOffRead(call))
     const calls = this.#callsOf(session)
     const other = calls.gathered[0]
-    const length = lengthOf(text)
+    const length = packetCallLength(text)
     const isFull = calls.gatheredBytes + length > MAX_GATHERED_BYTES || calls.gathered.length >= mostTogether(calls)
     if (other !== undefined && (isFull || other.wire !== wire)) this.#flush(calls)
     return new Promise((resolve) => {
@@ -253,7 +253,7 @@ export class PacketCaller implements PacketEvents {
       waiting.sentMs = sentMs
       calls.waiting.set(waiting.number, waiting)
     }
-    const payload = `[${this.#clock.now()}${joined(gathered.map(({ request }) => request.text))}]`
+    const payload = `[${this.#clock.now()}${joinPacketCalls(gathered.map(({ request }) => request.text))}]`
     const covered = coveredHead({ kind: 'call', keyId: session.id, first, count: gathered.length })
     const packet = encodePacket(covered, packetProof('call', covered, payload, session), payload)
     if (wire.send(packet, session.id, first)) return
@@ -263,7 +263,7 @@ export class PacketCaller implements PacketEvents {
   #answers(packet: Packet, calls: SessionCalls): void {
     const { session, waiting } = calls
     if (!isPacketProven('answer', packet, session)) return
-    const answers = jsonIn(packet.payload)
+    const answers = parseJsonOrUndefined(packet.payload)
     if (!Array.isArray(answers)) return
     calls.answered = answers.length
     const share = Math.round(Buffer.byteLength(packet.payload) / Math.max(1, answers.length))
@@ -272,9 +272,9 @@ export class PacketCaller implements PacketEvents {
       const [number, status, body] = answer as readonly unknown[]
       const waited = typeof number === 'number' ? waiting.get(number) : undefined
       if (waited === undefined || typeof status !== 'number') continue
-      waited.request.call.ticket?.bytes(share, lengthOf(waited.request.text))
-      const outcome = outcomeOf(status, body)
-      if (!outcome.ok && reasonOf(outcome.fault) === 'replayed') waited.wasSeenBefore()
+      waited.request.call.ticket?.bytes(share, packetCallLength(waited.request.text))
+      const outcome = decodeParsedOutcome(status, body)
+      if (!outcome.ok && readRefusalReason(outcome.fault) === 'replayed') waited.wasSeenBefore()
       else waited.settle(outcome)
     }
   }
@@ -286,8 +286,8 @@ export class PacketCaller implements PacketEvents {
   ): void {
     if (!verifyText(session.peer, `packet ${covered}${payload}`, proof)) return
     const [status, body] = parsedPair(payload)
-    const outcome = outcomeOf(status, body)
-    const isStale = !outcome.ok && reasonOf(outcome.fault) === 'unknown-session'
+    const outcome = decodeParsedOutcome(status, body)
+    const isStale = !outcome.ok && readRefusalReason(outcome.fault) === 'unknown-session'
     for (let number = first; number < first + count; number++) {
       if (isStale) waiting.get(number)?.untried('stale')
       else waiting.get(number)?.settle(outcome)
@@ -299,7 +299,7 @@ export class PacketCaller implements PacketEvents {
     if (verifyText(session.peer, `packet ${covered}`, proof)) waiting.get(number)?.untried('unsent')
   }
 
-  #callsOf(session: Session): SessionCalls {
+  #callsOf(session: MeshSession): SessionCalls {
     const known = this.#sessions.get(session.id)
     if (known !== undefined) return known
     const nowMs = this.#clock.monotonic()
@@ -328,18 +328,18 @@ function mostTogether({ session, waiting, gathered }: SessionCalls): number {
 }
 
 /** Proven like the call: nobody else withdraws it, or asks after it. */
-function about(kind: 'cancel' | 'again', number: number, session: Session): string {
+function about(kind: 'cancel' | 'again', number: number, session: MeshSession): string {
   const covered = coveredHead({ kind, keyId: session.id, number })
   return encodePacket(covered, packetProof('call', covered, '', session))
 }
 
 /** What the bus says of any provider that was cut off. */
 function cutOffRead(call: Call): Outcome {
-  return fail(cutOff(call, 'reads', causeOf(call.signal)))
+  return fail(cutOffFault(call, 'reads', abortCause(call.signal)))
 }
 
 function parsedPair(text: string): readonly [number, unknown] {
-  const value: unknown = jsonIn(text)
+  const value: unknown = parseJsonOrUndefined(text)
   // Signed nonsense is still an answer: that it talks nonsense.
   return Array.isArray(value) && typeof value[0] === 'number' ? [value[0], value[1]] : [500, undefined]
 }

@@ -11,17 +11,17 @@
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { Admitted, GateParts } from '../gate.ts'
-import { standingOf } from '../identity/community.ts'
+import type { AdmittedMessage, GateParts } from '../gate.ts'
+import { findMemberStanding } from '../identity/community.ts'
 import { SKEW_MS } from '../identity/time.ts'
-import { refusal } from '../refusal.ts'
-import type { Session } from '../sessions.ts'
+import { meshRefusal } from '../refusal.ts'
+import type { MeshSession } from '../sessions.ts'
 import type { Packet } from './packet.ts'
 import { isPacketProven } from './packet-proof.ts'
 
 export interface AdmittedPacket {
-  readonly session: Session
-  readonly caller: Admitted['caller']
+  readonly session: MeshSession
+  readonly caller: AdmittedMessage['caller']
   /** As they came, of nobody knows what shape. */
   readonly calls: readonly unknown[]
 }
@@ -35,23 +35,25 @@ export function admitPacket(
   const { keyId } = packet.head
   const community = communityOf()
   if (community === undefined)
-    return fail(refusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
+    return fail(meshRefusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
   const session = sessions.find(keyId)
   if (session === undefined)
-    return fail(refusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'))
+    return fail(
+      meshRefusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'),
+    )
   const { peer } = session
-  const standing = standingOf(community, peer)
+  const standing = findMemberStanding(community, peer)
   if (standing.kind === 'revoked')
-    return fail(refusal('revoked', 'revoked', `${peer} was revoked from ${community.name}.`))
+    return fail(meshRefusal('revoked', 'revoked', `${peer} was revoked from ${community.name}.`))
   if (standing.kind === 'stranger')
-    return fail(refusal('unauthorized', 'stranger', `${peer} is no member of ${community.name}.`))
+    return fail(meshRefusal('unauthorized', 'stranger', `${peer} is no member of ${community.name}.`))
   if ((shownBy !== undefined && shownBy !== peer) || !isPacketProven('call', packet, session))
-    return fail(refusal('invalid_signature', 'proof', 'The proof does not belong to this packet and sender.'))
+    return fail(meshRefusal('invalid_signature', 'proof', 'The proof does not belong to this packet and sender.'))
   const [sentMs, ...calls] = listOf(packet.payload)
-  if (typeof sentMs !== 'number') return fail(refusal('bad_request', 'not-json', 'The packet is no list of calls.'))
+  if (typeof sentMs !== 'number') return fail(meshRefusal('bad_request', 'not-json', 'The packet is no list of calls.'))
   const skewMs = Math.abs(clock.now() - sentMs)
   if (!(skewMs <= SKEW_MS))
-    return fail(refusal('expired', 'skew', `The packet is dated ${Math.round(skewMs / 1_000)} s from now.`))
+    return fail(meshRefusal('expired', 'skew', `The packet is dated ${Math.round(skewMs / 1_000)} s from now.`))
   return ok({ session, caller: { kind: 'peer', id: peer, level: standing.level }, calls })
 }
 

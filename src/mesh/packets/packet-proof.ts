@@ -10,23 +10,28 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import type { Session } from '../sessions.ts'
+import type { MeshSession } from '../sessions.ts'
 
 const MAC = 'hmac-sha256:'
 const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
 
 /** Whose word it is: a caller's under one proof is never a provider's. */
-export type Speaker = 'call' | 'answer'
+export type PacketSpeaker = 'call' | 'answer'
 
-export function packetProof(speaker: Speaker, covered: string, payload: string, { key, tokens }: Session): string {
+export function packetProof(
+  speaker: PacketSpeaker,
+  covered: string,
+  payload: string,
+  { key, tokens }: MeshSession,
+): string {
   return tokens === undefined ? macOf(key, covered, payload) : tokens[speaker]
 }
 
 export function isPacketProven(
-  speaker: Speaker,
+  speaker: PacketSpeaker,
   { proof, covered, payload }: { readonly proof: string; readonly covered: string; readonly payload: string },
-  session: Session,
+  session: MeshSession,
 ): boolean {
   return isSame(proof, packetProof(speaker, covered, payload, session))
 }

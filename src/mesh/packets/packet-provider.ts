@@ -8,21 +8,21 @@
  *
  * Pure: whoever brings packets in takes the answers out.
  */
-import type { Serving } from '../../bus/bus.ts'
+import type { ServedCall } from '../../bus/bus.ts'
 import type { Outcome } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { encodeOutcome } from '../answer.ts'
+import { encodeOutcome } from '../mesh-answer.ts'
 import { checkBudget } from '../gate.ts'
-import type { Admitted, GateParts } from '../gate.ts'
+import type { AdmittedMessage, GateParts } from '../gate.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
-import type { Inbound } from '../inbound.ts'
-import { refusal } from '../refusal.ts'
-import type { Session } from '../sessions.ts'
+import type { InboundCalls } from '../inbound.ts'
+import { meshRefusal } from '../refusal.ts'
+import type { MeshSession } from '../sessions.ts'
 import { ByNumber } from './by-number.ts'
-import { InTurn } from './in-turn.ts'
+import { SerialReader } from './in-turn.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { coveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_GATHERED_BYTES } from './packet.ts'
 import type { Packet, PacketHead } from './packet.ts'
@@ -48,17 +48,17 @@ export interface PacketSource {
 export interface PacketProviderParts {
   readonly identity: NodeIdentity
   readonly gate: GateParts
-  readonly inbound: Inbound
+  readonly inbound: InboundCalls
   readonly maxBodyBytes: number
 }
 
 interface Running {
-  readonly serving: Serving
+  readonly serving: ServedCall
   readonly source: PacketSource
 }
 
 interface Served {
-  readonly session: Session
+  readonly session: MeshSession
   readonly seen: SequenceWindow
   readonly running: ByNumber<Running>
   readonly kept: KeptAnswers
@@ -78,7 +78,7 @@ export class PacketProvider {
     for (const served of this.#due.splice(0)) this.#flush(served)
   }
 
-  readonly #inTurn = new InTurn<{ readonly text: string; readonly source: PacketSource }>(({ text, source }) =>
+  readonly #inTurn = new SerialReader<{ readonly text: string; readonly source: PacketSource }>(({ text, source }) =>
     this.#read(text, source),
   )
 
@@ -135,7 +135,7 @@ export class PacketProvider {
     if (calls.length !== head.count) {
       this.#refuse(
         head,
-        refusal('bad_request', 'envelope', 'The packet holds another number of calls than it says.'),
+        meshRefusal('bad_request', 'envelope', 'The packet holds another number of calls than it says.'),
         source,
       )
       return
@@ -160,7 +160,12 @@ export class PacketProvider {
       caller,
       source,
       mayBeTooLarge,
-    }: { request: PacketCall | undefined; caller: Admitted['caller']; source: PacketSource; mayBeTooLarge: boolean },
+    }: {
+      request: PacketCall | undefined
+      caller: AdmittedMessage['caller']
+      source: PacketSource
+      mayBeTooLarge: boolean
+    },
   ): void {
     const startedMs = this.#parts.gate.clock.monotonic()
     const wrong = this.#wrong(served, number, { request, caller, mayBeTooLarge, nowMs: startedMs })
@@ -181,7 +186,7 @@ export class PacketProvider {
   async #finish(
     served: Served,
     number: number,
-    { serving, source, startedMs }: { serving: Serving; source: PacketSource; startedMs: number },
+    { serving, source, startedMs }: { serving: ServedCall; source: PacketSource; startedMs: number },
   ): Promise<void> {
     // It never rejects: what goes wrong inside is an outcome.
     const outcome = await serving.outcome
@@ -190,7 +195,7 @@ export class PacketProvider {
     this.#answer(served, number, { outcome, source, startedMs })
   }
 
-  #start(request: PacketCall, caller: Admitted['caller'], nowMs: number): Result<Serving, Fault> {
+  #start(request: PacketCall, caller: AdmittedMessage['caller'], nowMs: number): Result<ServedCall, Fault> {
     const { inbound } = this.#parts
     try {
       return inbound.servePacketCall(request, caller, nowMs)
@@ -204,7 +209,7 @@ export class PacketProvider {
     number: number,
     about: {
       request: PacketCall | undefined
-      caller: Admitted['caller']
+      caller: AdmittedMessage['caller']
       mayBeTooLarge: boolean
       nowMs: number
     },
@@ -213,12 +218,12 @@ export class PacketProvider {
     if (request === undefined) return garbled()
     const { maxBodyBytes, gate } = this.#parts
     if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(request.body)) > maxBodyBytes)
-      return refusal('bad_request', 'too-large', 'The body is larger than this node takes.')
+      return meshRefusal('bad_request', 'too-large', 'The body is larger than this node takes.')
     const late = checkBudget({ from: caller.id, capability: request.capability }, nowMs, gate)
     if (late !== undefined) return late
     return seen.see(number)
       ? undefined
-      : refusal(
+      : meshRefusal(
           'expired',
           'replayed',
           `Call ${number} of this session was here before. Send it anew, under a new number.`,
@@ -302,7 +307,7 @@ export class PacketProvider {
     source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}`)))
   }
 
-  #servedOf(session: Session, source: PacketSource): Served {
+  #servedOf(session: MeshSession, source: PacketSource): Served {
     const known = this.#served.get(session.id)
     if (known !== undefined) return known
     for (const [keyId, { running }] of this.#served)
@@ -328,11 +333,11 @@ const MAX_BYTES_PER_CHARACTER = 3
 const HEAD_BYTES = 256
 
 function garbled(): Fault {
-  return refusal('bad_request', 'envelope', 'The call is not as packets hold them.')
+  return meshRefusal('bad_request', 'envelope', 'The call is not as packets hold them.')
 }
 
 function tooLarge(number: number, limit: number): string {
   const sentence = `The answer is larger than the ${limit} bytes that can be carried. What was done, was done.`
-  const { status, text } = encodeOutcome(fail({ ...refusal('internal_error', 'too-large', sentence), begun: true }))
+  const { status, text } = encodeOutcome(fail({ ...meshRefusal('internal_error', 'too-large', sentence), begun: true }))
   return `[${number},${status},${text}]`
 }

@@ -1,11 +1,11 @@
 import { createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { utf8 } from '../../core/bytes.ts'
-import { FrameReader, framed } from '../http/packet-frames.ts'
+import { toUtf8 } from '../../core/bytes.ts'
+import { FrameReader, framePacket } from '../http/packet-frames.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { coveredHead, decodePacket, encodePacket, isPacket } from './packet.ts'
-import { decodePacketCall, joined } from './packet-call.ts'
+import { decodePacketCall, joinPacketCalls } from './packet-call.ts'
 import { isPacketProven, packetProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
 
@@ -27,7 +27,7 @@ describe('packet', () => {
   it('reads back whatever it is about', () => {
     for (const kind of ['cancel', 'again', 'forgotten', 'unknown'] as const) {
       const packet = encodePacket(coveredHead({ kind, keyId: KEY_ID, number: 3 }))
-      expect([isPacket(utf8(packet)), decodePacket(packet)?.head]).toEqual([true, { kind, keyId: KEY_ID, number: 3 }])
+      expect([isPacket(toUtf8(packet)), decodePacket(packet)?.head]).toEqual([true, { kind, keyId: KEY_ID, number: 3 }])
     }
   })
 
@@ -92,7 +92,7 @@ describe('packet call', () => {
 
   it('says for what it is only where that changes', () => {
     const texts = ['["a"]', '["a"]', '["b"]', '["a"]'].map((text, rest) => ({ contract: text, rest: `${rest}` }))
-    expect(joined(texts)).toBe(',[["a"],0],[null,1],[["b"],2],[["a"],3]')
+    expect(joinPacketCalls(texts)).toBe(',[["a"],0],[null,1],[["b"],2],[["a"],3]')
   })
 
   it('is refused when any part of it is wrong', () => {
@@ -216,7 +216,7 @@ describe('packet frames', () => {
         fc.integer({ min: 1, max: 9 }),
         (texts, step) => {
           const packets = texts.map((text) => `hbp2\n${JSON.stringify(text)}`)
-          const bytes = Buffer.from(packets.map(framed).join(''))
+          const bytes = Buffer.from(packets.map(framePacket).join(''))
           const reader = new FrameReader(1_024)
           const out: string[] = []
           for (let at = 0; at < bytes.length; at += step)

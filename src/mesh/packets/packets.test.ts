@@ -12,12 +12,12 @@ import { ok } from '../../core/result.ts'
 import type { GateParts } from '../gate.ts'
 import { foundCommunity, withMember, withoutMember } from '../identity/community.ts'
 import type { Community } from '../identity/community.ts'
-import { Inbound } from '../inbound.ts'
+import { InboundCalls } from '../inbound.ts'
 import { PeerRateLimiter } from '../peer-rate-limiter.ts'
-import { reasonOf } from '../refusal.ts'
+import { readRefusalReason } from '../refusal.ts'
 import { ReplayCache } from '../replay-cache.ts'
-import { GivenSessions, offerSession, takeSession } from '../sessions.ts'
-import type { Session, Signatures } from '../sessions.ts'
+import { GrantedSessions, offerSession, takeSession } from '../sessions.ts'
+import type { MeshSession, SignatureMode } from '../sessions.ts'
 import type { PacketWire } from '../transport.ts'
 import { coveredHead, encodePacket } from './packet.ts'
 import { PacketCaller } from './packet-caller.ts'
@@ -33,10 +33,10 @@ const BY_ROOT = { authority: { self: providerKey, root }, nowMs: NEW_YEAR_MS }
 let clock: ManualClock
 let community: Community
 let bus: CapabilityBus
-let sessions: GivenSessions
+let sessions: GrantedSessions
 let provider: PacketProvider
 let caller: PacketCaller
-let session: Session
+let session: MeshSession
 /** What is on its way, and what may be done to it. */
 let meddle: (packet: string) => string
 let isCut: boolean
@@ -182,7 +182,7 @@ describe('packets', () => {
       call({}, offered({ name: 'test.write', effect: 'writes' })),
     ])
     expect(first).toEqual(ok({ data: { x: 1 } }))
-    expect(second.ok ? '' : reasonOf(second.fault)).toBe('needs-signature')
+    expect(second.ok ? '' : readRefusalReason(second.fault)).toBe('needs-signature')
   })
 
   it('never say of a call that was seen that it never came', async () => {
@@ -274,7 +274,7 @@ describe('packets without signatures', () => {
   })
 
   it('are no way in for a token where proofs are asked for', async () => {
-    const other = sessionBetween('session', new GivenSessions(providerKey.id, clock, 'none'))
+    const other = sessionBetween('session', new GrantedSessions(providerKey.id, clock, 'none'))
     meddle = (packet) => packet.replace(/ hmac-sha256:\S+/, ` token:${other.id}`)
     expect(await refusedWith(call({}))).toBe('proof')
   })
@@ -282,7 +282,7 @@ describe('packets without signatures', () => {
 
 let lastAnswer = ''
 
-function open(mine: Signatures, theirs: Signatures): void {
+function open(mine: SignatureMode, theirs: SignatureMode): void {
   clock = manualClock(NEW_YEAR_MS)
   const founder = { nodeId: providerKey.id, name: 'provider' }
   const founded = foundCommunity({ name: 'village', root, founder, nowMs: NEW_YEAR_MS })
@@ -291,7 +291,7 @@ function open(mine: Signatures, theirs: Signatures): void {
   community = grown.value
   bus = node(providerKey.id, { clock })
   bus.registerCapability({ offer: OFFER, handle: echo })
-  sessions = new GivenSessions(providerKey.id, clock, theirs)
+  sessions = new GrantedSessions(providerKey.id, clock, theirs)
   const gate: GateParts = {
     self: providerKey.id,
     community: () => community,
@@ -304,7 +304,7 @@ function open(mine: Signatures, theirs: Signatures): void {
   const report = (error: unknown): never => {
     throw error
   }
-  const inbound = new Inbound({ identity: providerKey, gate, bus: () => bus, desk: () => undefined, report })
+  const inbound = new InboundCalls({ identity: providerKey, gate, bus: () => bus, desk: () => undefined, report })
   provider = new PacketProvider({ identity: providerKey, gate, inbound, maxBodyBytes: 262_144 })
   caller = new PacketCaller(clock)
   session = sessionBetween(mine, sessions)
@@ -336,7 +336,7 @@ function open(mine: Signatures, theirs: Signatures): void {
   }
 }
 
-function sessionBetween(mine: Signatures, given: GivenSessions, told: JsonObject = {}): Session {
+function sessionBetween(mine: SignatureMode, given: GrantedSessions, told: JsonObject = {}): MeshSession {
   const offer = offerSession(mine)
   const answer = given.give(callerKey.id, offer.ephemeral.publicKey, mine)
   const taken =
@@ -362,7 +362,7 @@ function call(
 
 async function refusedWith(outcome: Promise<Outcome>): Promise<string | undefined> {
   const ended = await outcome
-  return ended.ok ? undefined : reasonOf(ended.fault)
+  return ended.ok ? undefined : readRefusalReason(ended.fault)
 }
 
 function kindOf(outcome: Outcome): string {

@@ -9,17 +9,17 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { Guard } from '../../guard/guard.ts'
 import type { RoundRecord } from '../../guard/round.ts'
-import { answer, RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
-import { badArgument, fault } from '../faults.ts'
+import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeFamily } from '../runtime-envelope.ts'
+import { runtimeArgumentFault, runtimeFault } from '../faults.ts'
 import { drawAlpha, drawOne, drawSome } from '../random/draw.ts'
 import { vrfOutput, vrfProve, vrfPublicKey } from '../random/ecvrf.ts'
-import { id, MAX_REASON_LENGTH, text } from '../text.ts'
+import { idArgument, MAX_REASON_LENGTH, textArgument } from '../text.ts'
 
 /** What is exchanged with other nodes, and rounds of theirs in which this node votes. */
 export interface ConsensusPeers {
@@ -58,11 +58,11 @@ const propose = defineTool({
   description:
     'Asks several people, or nodes of the community, to agree to one exact call. Nothing happens by it: when enough have said yes (QUORUM), make the very same call, with the same arguments; it happens once. The digest covers tool, arguments, target, the tool’s definition and the rules; any change to these needs a new round. Failures are pattern A.',
   input: z.strictObject({
-    tool: id(),
+    tool: idArgument(),
     arguments: z.record(z.string(), z.json()),
-    target: id().exactOptional().describe('The device, if you want to be sure which one is meant.'),
+    target: idArgument().exactOptional().describe('The device, if you want to be sure which one is meant.'),
     voters: z
-      .array(id())
+      .array(idArgument())
       .min(1)
       .max(64)
       .exactOptional()
@@ -91,10 +91,10 @@ const vote = defineTool({
   description:
     'Signs a yes or no of the person whose credential this is, or of this node, to the call of a round. For people: an agent’s credential never votes. Who says yes and no counts for nothing, and both votes are kept. Codes in the message: ROUND_NOT_FOUND, ALREADY_VOTED, INVALID_KEY, ROUND_CLOSED, NOT_A_VOTER, EQUIVOCATION. Failures are pattern A.',
   input: z.strictObject({
-    round_id: id(),
+    round_id: idArgument(),
     digest: z.string().regex(/^[0-9a-f]{64}$/, 'the digest of the round'),
     vote: z.enum(['yes', 'no']),
-    reason: text(MAX_REASON_LENGTH).exactOptional(),
+    reason: textArgument(MAX_REASON_LENGTH).exactOptional(),
   }),
   output: z.object({ vote_signed: z.literal(true), sig_b64: z.string(), level }),
 })
@@ -107,7 +107,7 @@ const finality = defineTool({
   title: 'How final a decision is',
   description:
     'PENDING: nobody has voted; SOFT: somebody has; QUORUM: enough yeses, the call may be made once; HARD: other nodes or witnesses have cosigned the ledger with it; ABSOLUTE: the time to dispute it is over. Levels only rise. With every signed vote, and votes that contradict each other as evidence. Failures are pattern A.',
-  input: z.strictObject({ round_id: id() }),
+  input: z.strictObject({ round_id: idArgument() }),
   output: z.object({
     round_id: z.string(),
     level,
@@ -152,7 +152,11 @@ const gossip = defineTool({
     'Exchanges rounds, votes and checkpoints with other nodes of the community now; it happens by itself as well. Votes and checkpoints that contradict each other are counted, and are findings in the ledger. Failures are pattern A.',
   input: z.strictObject({
     since: z.int().min(0).exactOptional().describe('Only rounds opened at this entry of the ledger or later.'),
-    peers: z.array(id()).max(64).exactOptional().describe('Names or ids; everybody who is reached unless told.'),
+    peers: z
+      .array(idArgument())
+      .max(64)
+      .exactOptional()
+      .describe('Names or ids; everybody who is reached unless told.'),
   }),
   output: z.object({ events_sent: z.int(), events_received: z.int(), conflicts: z.int() }),
 })
@@ -169,9 +173,9 @@ export function consensusTools(
     const proof = vrfProve(vrfSecret, alpha)
     const beta = vrfOutput(proof)
     return {
-      alpha_hex: hex(alpha),
-      public_key_hex: hex(vrfPublicKey(vrfSecret)),
-      proof_hex: hex(proof),
+      alpha_hex: toHex(alpha),
+      public_key_hex: toHex(vrfPublicKey(vrfSecret)),
+      proof_hex: toHex(proof),
       arbiter: drawOne(beta, peers()?.members() ?? []) ?? null,
       sample: [...drawSome(beta, number, SAMPLE)],
     }
@@ -180,7 +184,7 @@ export function consensusTools(
     propose.handledBy(async ({ tool, arguments: body, target, voters, need, expires_in_s: seconds }, context) => {
       const offer = bus.offer(tool)
       if (offer === undefined || !guard.visible(context.caller, offer))
-        return fail(badArgument('tool', `there is no ${tool}`))
+        return fail(runtimeArgumentFault('tool', `there is no ${tool}`))
       const proposed = {
         ...context,
         capability: offer.name,
@@ -192,7 +196,7 @@ export function consensusTools(
       const made = await quorums.propose(proposed, offer, { target, voters, need, openMs })
       if (!made.ok) return made
       const round = made.value.round as RoundRecord
-      return answer({
+      return runtimeAnswer({
         round_id: round.id,
         digest: round.digest,
         voters: round.voters.map(({ voter }) => voter),
@@ -206,13 +210,13 @@ export function consensusTools(
       const decision = said === 'yes' ? 'allow' : 'deny'
       if (quorums.get(roundId) === undefined) {
         const elsewhere = await peers()?.voteElsewhere(roundId, { digest, decision, caller })
-        if (elsewhere === undefined) return fail(fault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
-        if (!elsewhere.ok) return fail(fault(elsewhere.code, elsewhere.message))
-        return answer({ vote_signed: true, sig_b64: base64(elsewhere.signature), level: 'SOFT' })
+        if (elsewhere === undefined) return fail(runtimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
+        if (!elsewhere.ok) return fail(runtimeFault(elsewhere.code, elsewhere.message))
+        return runtimeAnswer({ vote_signed: true, sig_b64: base64(elsewhere.signature), level: 'SOFT' })
       }
       const cast = await quorums.vote(roundId, { by: caller, decision, reason, digest })
       if (!cast.ok) return cast
-      return answer({
+      return runtimeAnswer({
         vote_signed: true,
         sig_b64: base64(cast.value.signature),
         level: quorums.get(roundId)?.level ?? 'SOFT',
@@ -221,14 +225,14 @@ export function consensusTools(
 
     finality.handledBy(async ({ round_id: roundId }) => {
       const round = quorums.get(roundId)
-      if (round === undefined) return fail(fault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
-      return answer(finalityOf(round, approvals.get(roundId)?.state ?? 'expired', drawFor(round)))
+      if (round === undefined) return fail(runtimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
+      return runtimeAnswer(finalityOf(round, approvals.get(roundId)?.state ?? 'expired', drawFor(round)))
     }),
 
     gossip.handledBy(async ({ since, peers: wanted }) => {
       const exchange = await peers()?.gossip({ since, peers: wanted })
       const { sent, received, conflicts } = exchange ?? { sent: 0, received: 0, conflicts: 0 }
-      return answer({ events_sent: sent, events_received: received, conflicts })
+      return runtimeAnswer({ events_sent: sent, events_received: received, conflicts })
     }),
   ]
 }

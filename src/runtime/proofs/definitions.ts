@@ -8,7 +8,7 @@ import { RUNTIME_LOCK } from '../dependencies.ts'
 import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { THOUGHT_TYPES } from '../trail/thought.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
-import { id, MAX_REASON_LENGTH, text } from '../text.ts'
+import { idArgument, MAX_REASON_LENGTH, textArgument } from '../text.ts'
 
 const common = { lock: RUNTIME_LOCK } as const
 
@@ -19,10 +19,10 @@ export const auditSessionStart = defineRuntimeTool({
   description:
     'Opens a session that gathers the thoughts recorded for one undertaking, so that merkle_finalize can seal them together. With `task_id`, thoughts about that task join it by themselves. The server mints the id; give it to thought_record. A session that turned out empty is closed with merkle_finalize and `close_empty`.',
   input: z.strictObject({
-    intent: text(MAX_REASON_LENGTH).describe('What the session is for.'),
-    task_id: id().exactOptional(),
+    intent: textArgument(MAX_REASON_LENGTH).describe('What the session is for.'),
+    task_id: idArgument().exactOptional(),
     // Part of spec 5's tool, so it is known and answered with a reason rather than as an unknown key.
-    session_id: id().exactOptional().describe('Refused: ids are minted by the server.'),
+    session_id: idArgument().exactOptional().describe('Refused: ids are minted by the server.'),
     idempotency_key: idempotencyKeyArgument,
   }),
   output: z.object({
@@ -65,7 +65,7 @@ export const merkleFinalize = defineRuntimeTool({
   description:
     'Verifies the records of a session against their chain and the ledger, closes the session for good and enters its Merkle root into the ledger. Returns the root, a signed checkpoint and a proof that anybody can check offline. Record your last reflection first: afterwards the session takes no more. `left_out` names records about the same tasks that are in no session and that no seal covers. With `dry_run` it verifies and tells all this, and seals nothing.',
   input: z.strictObject({
-    session_id: id(),
+    session_id: idArgument(),
     dry_run: z.boolean().default(false),
     close_empty: z
       .boolean()
@@ -101,7 +101,7 @@ export const merkleRoot = defineRuntimeTool({
   name: 'merkle_root',
   title: 'Read the root of a sealed session',
   description: 'Returns the Merkle root with which a finalized session was sealed, and where the ledger holds it.',
-  input: z.strictObject({ session_id: id() }),
+  input: z.strictObject({ session_id: idArgument() }),
   output: z.object(sealed),
   effect: 'reads',
 })
@@ -113,7 +113,7 @@ export const auditSessionList = defineRuntimeTool({
   title: 'Read the audit sessions',
   description:
     'Lists audit sessions, newest first: what each is for, who began it, how many thoughts it has gathered, and the Merkle root it was sealed with. With `task_id`, those that were begun for that task or hold thoughts about it.',
-  input: z.strictObject({ task_id: id().exactOptional(), limit: limitArgument, cursor: cursorArgument }),
+  input: z.strictObject({ task_id: idArgument().exactOptional(), limit: limitArgument, cursor: cursorArgument }),
   output: z.object({
     sessions: z.array(
       z.object({

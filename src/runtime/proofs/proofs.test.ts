@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { plantTasks } from '../../../test/planted-task.ts'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
-import { logOnly } from '../../ledger/tlog-policy.ts'
+import { createLogOnlyPolicy } from '../../ledger/tlog-policy.ts'
 import { verifyTlogProof } from '../../ledger/tlog-proof.ts'
 import { sessionRoot } from './session-tree.ts'
 
@@ -79,7 +79,7 @@ describe('merkle_finalize', () => {
     const verified = verifyTlogProof(
       String(sealed['proof']),
       entry?.bytes ?? Buffer.of(),
-      logOnly(rig.ledger.verifierKey),
+      createLogOnlyPolicy(rig.ledger.verifierKey),
     )
     expect(verified.ok).toBe(true)
     expect(entry?.entry).toMatchObject({ kind: 'session.final', root, record_count: 3, first_index: 3, last_index: 5 })

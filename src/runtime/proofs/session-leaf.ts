@@ -4,11 +4,11 @@
  *
  * Pure.
  */
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
 import type { StoredEntry } from '../../ledger/entry.ts'
 import { leafHash } from '../../ledger/tree.ts'
-import type { Session, SessionRoot } from './session-store.ts'
+import type { AuditSession, SessionRoot } from './session-store.ts'
 
 export const SESSION_START = 'session.start'
 export const SESSION_FINAL = 'session.final'
@@ -19,7 +19,7 @@ export function startEvent({
   task_id,
   principal,
   client,
-}: Pick<Session, 'session_id' | 'task_id' | 'principal' | 'client'>): LedgerEvent {
+}: Pick<AuditSession, 'session_id' | 'task_id' | 'principal' | 'client'>): LedgerEvent {
   return { kind: SESSION_START, session_id, task_id: task_id ?? undefined, principal, client: client ?? undefined }
 }
 
@@ -27,14 +27,14 @@ export function startEvent({
 const SEALED = ['session_id', 'root', 'record_count', 'first_index', 'last_index'] as const
 
 /** Columns of a root that its entry says otherwise: each is a field of the entry, or follows from it. */
-export function sealFlaws(
+export function listSealFlaws(
   root: SessionRoot,
   { entry, bytes }: Pick<StoredEntry, 'entry' | 'bytes'>,
 ): readonly string[] {
   const right: Readonly<Record<string, boolean>> = {
     log_index: entry.kind === SESSION_FINAL && entry.seq === root.log_index,
     finalized_at: entry.at === root.finalized_at,
-    leaf_hash: hex(leafHash(bytes)) === root.leaf_hash,
+    leaf_hash: toHex(leafHash(bytes)) === root.leaf_hash,
   }
   return [
     ...Object.keys(right).filter((field) => right[field] === false),
@@ -46,8 +46,8 @@ export function sealFlaws(
 export function isSealedBy(
   root: SessionRoot,
   seal: Pick<StoredEntry, 'entry' | 'bytes'>,
-  session?: Pick<Session, 'finalized_at'>,
+  session?: Pick<AuditSession, 'finalized_at'>,
 ): boolean {
   const isClosed = session === undefined || session.finalized_at === root.finalized_at
-  return isClosed && sealFlaws(root, seal).length === 0
+  return isClosed && listSealFlaws(root, seal).length === 0
 }

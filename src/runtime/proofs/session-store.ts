@@ -4,9 +4,9 @@
  * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { given, preparedOnce } from '../query-store.ts'
+import { givenFilters, createPrepare } from '../query-store.ts'
 
-export interface Session {
+export interface AuditSession {
   readonly session_id: string
   readonly intent: string
   readonly task_id: string | null
@@ -36,12 +36,12 @@ export interface SessionRoot {
 }
 
 /** A session and how much it gathered. */
-export interface ListedSession extends Session {
+export interface ListedSession extends AuditSession {
   readonly record_count: number
 }
 
 export interface SessionStore {
-  readonly get: (sessionId: string) => Session | undefined
+  readonly get: (sessionId: string) => AuditSession | undefined
   readonly root: (sessionId: string) => SessionRoot | undefined
   /**
    * Newest first, from before a ledger entry. A session is a task's when it was begun for it or has records about it.
@@ -60,12 +60,12 @@ const TESTS = {
 export function createSessionStore(sql: DatabaseSync): SessionStore {
   const get = sql.prepare('SELECT * FROM audit_sessions WHERE session_id = ?')
   const root = sql.prepare('SELECT * FROM merkle_roots WHERE session_id = ?')
-  const prepare = preparedOnce(sql)
+  const prepare = createPrepare(sql)
   return {
-    get: (sessionId) => get.get(sessionId) as Session | undefined,
+    get: (sessionId) => get.get(sessionId) as AuditSession | undefined,
     root: (sessionId) => root.get(sessionId) as SessionRoot | undefined,
     list: (filter, page) => {
-      const { where, parameters } = given(filter, TESTS)
+      const { where, parameters } = givenFilters(filter, TESTS)
       const list = prepare(`
         SELECT *, (SELECT count(*) FROM thought_records WHERE session_id = audit_sessions.session_id) AS record_count
         FROM audit_sessions WHERE ${where} AND log_index < :before ORDER BY log_index DESC LIMIT :limit`)

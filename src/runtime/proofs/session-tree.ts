@@ -7,12 +7,12 @@
  *
  * Pure.
  */
-import { fromHex, hex } from '../../core/bytes.ts'
-import { emptyFrontier, extend, frontierRoot, leafHash } from '../../ledger/tree.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
+import { emptyFrontier, extendFrontier, frontierRoot, leafHash } from '../../ledger/tree.ts'
 
 /** Hex. An empty list has RFC 6962's empty root, which merkle_finalize never seals (ERR_NO_RECORDS). */
 export function sessionRoot(recordHashes: readonly string[]): string {
   const frontier = emptyFrontier()
-  for (const recordHash of recordHashes) extend(frontier, leafHash(fromHex(recordHash)))
-  return hex(frontierRoot(frontier))
+  for (const recordHash of recordHashes) extendFrontier(frontier, leafHash(fromHex(recordHash)))
+  return toHex(frontierRoot(frontier))
 }

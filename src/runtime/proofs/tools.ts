@@ -8,21 +8,21 @@
 import { randomUUID } from 'node:crypto'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { answer, answerOf, origin } from '../dependencies.ts'
-import type { Records } from '../dependencies.ts'
-import { fault } from '../faults.ts'
-import { atOnce, inPieces } from '../stride.ts'
-import { unknownTask } from '../trail/recording.ts'
+import { runtimeAnswer, toRuntimeAnswer, readOrigin } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
+import { runtimeFault } from '../faults.ts'
+import { runAtOnce, runInPieces } from '../piecewise.ts'
+import { unknownTaskFault } from '../trail/recording.ts'
 import type { TrailStores } from '../trail/recording.ts'
 import { walkTrail } from '../trail/verify.ts'
-import type { Report } from '../trail/verify.ts'
+import type { TrailReport } from '../trail/verify.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
-import { page, readCursor } from '../paging.ts'
+import { cutPage, readCursor } from '../paging.ts'
 import { auditSessionList, auditSessionStart, merkleFinalize, merkleRoot } from './definitions.ts'
 import { isSealedBy, SESSION_FINAL, startEvent } from './session-leaf.ts'
 import type { SessionFacts } from '../runtime-state.ts'
@@ -30,7 +30,7 @@ import type { ListedSession, SessionRoot } from './session-store.ts'
 import { sessionRoot } from './session-tree.ts'
 
 /** The signed side of the ledger, as finalizing needs it. */
-export interface Prover {
+export interface CheckpointProver {
   readonly proofOf: (logIndex: number) => Promise<Result<Proof, Fault>>
 }
 
@@ -39,16 +39,20 @@ interface Proof {
   readonly proof: string
 }
 
-export function proofTools(records: Records, stores: TrailStores, prover: Prover): readonly Capability[] {
+export function proofTools(
+  records: RuntimeRecords,
+  stores: TrailStores,
+  prover: CheckpointProver,
+): readonly Capability[] {
   const { database } = records
   const { sessions } = stores
   return [
     auditSessionStart.handledBy(async ({ intent, task_id: taskId, session_id: wanted }, call) => {
       // Spec 5's ERR_SESSION_EXISTS keeps its meaning; an id that is free is refused, too.
       if (wanted !== undefined) return fail(chosenId(wanted, stores.state.sessions.has(wanted)))
-      return answerOf(
+      return toRuntimeAnswer(
         await database.commit(() => {
-          if (taskId !== undefined && !stores.state.tasks.has(taskId)) return fail(unknownTask(taskId))
+          if (taskId !== undefined && !stores.state.tasks.has(taskId)) return fail(unknownTaskFault(taskId))
           return ok(startSession(records, { intent, taskId, call }))
         }),
       )
@@ -59,10 +63,10 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
       const finalized = await finalize(records, stores, wish)
       if (!finalized.ok) return finalized
       const { content, seal, leftOut } = finalized.value
-      if (seal === undefined) return answer({ ...content, ...leftOut, dry_run: true })
+      if (seal === undefined) return runtimeAnswer({ ...content, ...leftOut, dry_run: true })
       // The seal is durable; a checkpoint that cannot be signed now can be had later, from ledger_proof.
       const proven = await prover.proofOf(seal.log_index)
-      return answer({
+      return runtimeAnswer({
         ...toAnswer(seal),
         ...leftOut,
         ...(proven.ok ? proven.value : { unproven: proven.fault.message }),
@@ -74,7 +78,7 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
       if (root !== undefined) return sealedRoot(records, root)
       if (!stores.state.sessions.has(sessionId)) return fail(notFound(sessionId))
       return fail(
-        fault('ERR_NOT_FINALIZED', `Session ${sessionId} is open; merkle_finalize seals it.`, {
+        runtimeFault('ERR_NOT_FINALIZED', `Session ${sessionId} is open; merkle_finalize seals it.`, {
           session_id: sessionId,
         }),
       )
@@ -86,15 +90,15 @@ export function proofTools(records: Records, stores: TrailStores, prover: Prover
       const before = readCursor<[number]>(cursor, scope, 1)
       if (!before.ok) return before
       const found = sessions.list(filter, { before: before.value?.[0] ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
-      const { rows, ...next } = page(found, limit, (last) => encodeCursor(scope, [last.log_index]))
-      return answer({ sessions: rows.map((session) => toListed(records, stores, session)), ...next })
+      const { rows, ...next } = cutPage(found, limit, (last) => encodeCursor(scope, [last.log_index]))
+      return runtimeAnswer({ sessions: rows.map((session) => toListed(records, stores, session)), ...next })
     }),
   ]
 }
 
 /** The tables propose, the ledger decides: a root is shown only while the entry that sealed it says the same. */
 function toListed(
-  { ledger }: Records,
+  { ledger }: RuntimeRecords,
   { sessions, state }: TrailStores,
   session: ListedSession,
 ): { readonly [field: string]: string | number | null } {
@@ -117,11 +121,11 @@ function toListed(
 }
 
 /** A root is only worth what the ledger says of it. */
-function sealedRoot({ ledger }: Records, root: SessionRoot): Outcome {
+function sealedRoot({ ledger }: RuntimeRecords, root: SessionRoot): Outcome {
   const entry = ledger.entry(root.log_index)
-  if (entry !== undefined && isSealedBy(root, entry)) return answer(toAnswer(root))
+  if (entry !== undefined && isSealedBy(root, entry)) return runtimeAnswer(toAnswer(root))
   return fail(
-    fault('ERR_CHAIN_BROKEN', `The stored root of session ${root.session_id} is not the one in the ledger.`, {
+    runtimeFault('ERR_CHAIN_BROKEN', `The stored root of session ${root.session_id} is not the one in the ledger.`, {
       session_id: root.session_id,
       log_index: root.log_index,
     }),
@@ -138,8 +142,8 @@ interface StartedSession {
   readonly [field: string]: string | number | null
 }
 
-function startSession(records: Records, { intent, taskId, call }: Start): StartedSession {
-  const { principal, client = null, trace_id } = origin(call)
+function startSession(records: RuntimeRecords, { intent, taskId, call }: Start): StartedSession {
+  const { principal, client = null, trace_id } = readOrigin(call)
   const named = { session_id: randomUUID(), task_id: taskId ?? null }
   const { seq, at } = records.ledger.appendIn({ ...startEvent({ ...named, principal, client }), trace_id }, { intent })
   return { ...named, intent, started_at: at, log_index: seq }
@@ -165,14 +169,18 @@ interface Finalized {
  * Most of a long session is checked before the transaction, with turns for everybody else; what was added since is
  * checked inside it, and nothing can be added between that and the seal.
  */
-async function finalize(records: Records, stores: TrailStores, wish: Finalizing): Promise<Result<Finalized, Fault>> {
+async function finalize(
+  records: RuntimeRecords,
+  stores: TrailStores,
+  wish: Finalizing,
+): Promise<Result<Finalized, Fault>> {
   const { sessionId, call } = wish
   // Before the walk, so that a closed or unknown session costs nothing.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
   const checkedTo = records.ledger.size()
   const stretch = { from: session.value.startIndex, to: checkedTo, sessionId }
-  const walked = await inPieces(walkTrail(stores, stretch), call.signal)
+  const walked = await runInPieces(walkTrail(stores, stretch), call.signal)
   if (!walked.ok) return walked
   const broken = brokenChain(sessionId, walked.value)
   if (broken !== undefined) return fail(broken)
@@ -180,22 +188,26 @@ async function finalize(records: Records, stores: TrailStores, wish: Finalizing)
 }
 
 function seal(
-  records: Records,
+  records: RuntimeRecords,
   stores: TrailStores,
   { sessionId, call, checkedTo, isDryRun, mayBeEmpty }: Finalizing & { readonly checkedTo: number },
 ): Result<Finalized, Fault> {
   // Again: two finalizers may both have walked, and only one may seal.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
-  const rest = atOnce(walkTrail(stores, { from: checkedTo, to: records.ledger.size(), sessionId }))
+  const rest = runAtOnce(walkTrail(stores, { from: checkedTo, to: records.ledger.size(), sessionId }))
   const broken = brokenChain(sessionId, rest)
   if (broken !== undefined) return fail(broken)
   const thoughts = stores.thoughts.ofSession(sessionId)
   if (thoughts.length === 0 && !mayBeEmpty)
     return fail(
-      fault('ERR_NO_RECORDS', `Session ${sessionId} has no records to seal; \`close_empty\` closes it all the same.`, {
-        session_id: sessionId,
-      }),
+      runtimeFault(
+        'ERR_NO_RECORDS',
+        `Session ${sessionId} has no records to seal; \`close_empty\` closes it all the same.`,
+        {
+          session_id: sessionId,
+        },
+      ),
     )
   const { startIndex, taskId } = session.value
   const content = {
@@ -209,8 +221,8 @@ function seal(
   const tasks = new Set([...(taskId === null ? [] : [taskId]), ...thoughts.map(({ task_id }) => task_id)])
   const leftOut = recordsLeftOut(stores, tasks)
   if (isDryRun) return ok({ content, seal: undefined, leftOut })
-  const { seq, at, leafHash } = records.ledger.appendIn({ kind: SESSION_FINAL, ...content, ...origin(call) })
-  return ok({ content, seal: { ...content, finalized_at: at, log_index: seq, leaf_hash: hex(leafHash) }, leftOut })
+  const { seq, at, leafHash } = records.ledger.appendIn({ kind: SESSION_FINAL, ...content, ...readOrigin(call) })
+  return ok({ content, seal: { ...content, finalized_at: at, log_index: seq, leaf_hash: toHex(leafHash) }, leftOut })
 }
 
 const MAX_LEFT_OUT_LISTED = 20
@@ -238,23 +250,27 @@ function openSession({ state }: TrailStores, sessionId: string): Result<SessionF
   if (session === undefined) return fail(notFound(sessionId))
   if (session.finalizedAt === null) return ok(session)
   return fail(
-    fault('ERR_ALREADY_FINALIZED', `Session ${sessionId} was finalized; merkle_root has its root.`, {
+    runtimeFault('ERR_ALREADY_FINALIZED', `Session ${sessionId} was finalized; merkle_root has its root.`, {
       session_id: sessionId,
       finalized_at: session.finalizedAt,
     }),
   )
 }
 
-function brokenChain(sessionId: string, report: Report): Fault | undefined {
+function brokenChain(sessionId: string, report: TrailReport): Fault | undefined {
   const { broken_count, missing_count, first_broken_at, findings } = report
   if (broken_count + missing_count === 0) return undefined
-  return fault('ERR_CHAIN_BROKEN', `Records of session ${sessionId} were changed or deleted; it is not sealed.`, {
-    session_id: sessionId,
-    broken_count,
-    missing_count,
-    first_broken_at: first_broken_at ?? null,
-    findings: findings.map((finding) => ({ ...finding })),
-  })
+  return runtimeFault(
+    'ERR_CHAIN_BROKEN',
+    `Records of session ${sessionId} were changed or deleted; it is not sealed.`,
+    {
+      session_id: sessionId,
+      broken_count,
+      missing_count,
+      first_broken_at: first_broken_at ?? null,
+      findings: findings.map((finding) => ({ ...finding })),
+    },
+  )
 }
 
 function toAnswer(root: SessionRoot): { readonly [field: string]: string | number } {
@@ -264,12 +280,12 @@ function toAnswer(root: SessionRoot): { readonly [field: string]: string | numbe
 /** Callers that chose ids could take those of others, or pass one session off as another. */
 function chosenId(sessionId: string, taken: boolean): Fault {
   return taken
-    ? fault('ERR_SESSION_EXISTS', `There is a session ${sessionId} already.`, { session_id: sessionId })
-    : fault('ERR_SESSION_ID_REFUSED', 'Session ids are minted by the server; leave `session_id` out.', {
+    ? runtimeFault('ERR_SESSION_EXISTS', `There is a session ${sessionId} already.`, { session_id: sessionId })
+    : runtimeFault('ERR_SESSION_ID_REFUSED', 'Session ids are minted by the server; leave `session_id` out.', {
         session_id: sessionId,
       })
 }
 
 function notFound(sessionId: string): Fault {
-  return fault('ERR_SESSION_NOT_FOUND', `There is no session ${sessionId}.`, { session_id: sessionId })
+  return runtimeFault('ERR_SESSION_NOT_FOUND', `There is no session ${sessionId}.`, { session_id: sessionId })
 }

@@ -10,7 +10,7 @@
  * Pure.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
-import { concat, hex, utf8 } from '../../core/bytes.ts'
+import { concatBytes, toHex, toUtf8 } from '../../core/bytes.ts'
 import { canonicalJson } from '../../core/json.ts'
 
 export interface DrawSubject {
@@ -22,11 +22,14 @@ export interface DrawSubject {
 }
 
 export function drawAlpha({ house, epoch, purpose, number }: DrawSubject): Uint8Array {
-  return utf8(canonicalJson({ draw: 'hearthbus/vrf/v1', house, epoch, purpose, number }))
+  return toUtf8(canonicalJson({ draw: 'hearthbus/vrf/v1', house, epoch, purpose, number }))
 }
 
 export function drawOne(beta: Uint8Array, members: readonly string[]): string | undefined {
-  const ranked = [...new Set(members)].map((member) => ({ member, rank: hex(sha256(concat(beta, utf8(member)))) }))
+  const ranked = [...new Set(members)].map((member) => ({
+    member,
+    rank: toHex(sha256(concatBytes(beta, toUtf8(member)))),
+  }))
   return ranked.toSorted((left, right) => (left.rank < right.rank ? -1 : 1))[0]?.member
 }
 
@@ -37,7 +40,7 @@ export function drawSome(beta: Uint8Array, size: number, count: number): readonl
   const limit = range - (range % BigInt(size))
   const drawn = new Set<number>()
   for (let counter = 0; drawn.size < count; counter++) {
-    const bytes = sha256(concat(beta, utf8(String(counter))))
+    const bytes = sha256(concatBytes(beta, toUtf8(String(counter))))
     const value = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0)
     // Above the limit some numbers would come more often than others.
     if (value < limit) drawn.add(Number(value % BigInt(size)))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { ed25519, ED25519_TORSION_SUBGROUP } from '@noble/curves/ed25519.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { concat, fromHex, hex } from '../../core/bytes.ts'
+import { concatBytes, fromHex, toHex } from '../../core/bytes.ts'
 import { isVrfPublicKey, vrfOutput, vrfProve, vrfPublicKey, vrfVerify } from './ecvrf.ts'
 
 interface Vector {
@@ -23,11 +23,11 @@ if (first === undefined) throw new Error('no vectors')
 describe('ECVRF', () => {
   it.each(vectors)('gives key, proof and output of RFC 9381, example $example', ({ sk, pk, alpha, pi, beta }) => {
     const secret = fromHex(sk)
-    expect(hex(vrfPublicKey(secret))).toBe(pk)
+    expect(toHex(vrfPublicKey(secret))).toBe(pk)
     const proof = vrfProve(secret, fromHex(alpha))
-    expect(hex(proof)).toBe(pi)
-    expect(hex(vrfOutput(proof))).toBe(beta)
-    expect(hex(vrfVerify(fromHex(pk), fromHex(alpha), proof) ?? new Uint8Array())).toBe(beta)
+    expect(toHex(proof)).toBe(pi)
+    expect(toHex(vrfOutput(proof))).toBe(beta)
+    expect(toHex(vrfVerify(fromHex(pk), fromHex(alpha), proof) ?? new Uint8Array())).toBe(beta)
   })
 
   it('refuses a proof with any bit of any byte changed, and one of another length', () => {
@@ -38,7 +38,7 @@ describe('ECVRF', () => {
       expect(vrfVerify(key, alpha, changed)).toBeUndefined()
     }
     expect(vrfVerify(key, alpha, proof.subarray(0, 79))).toBeUndefined()
-    expect(vrfVerify(key, alpha, concat(proof, Uint8Array.of(0)))).toBeUndefined()
+    expect(vrfVerify(key, alpha, concatBytes(proof, Uint8Array.of(0)))).toBeUndefined()
     expect(vrfVerify(key, Uint8Array.of(1), proof)).toBeUndefined()
   })
 
@@ -53,7 +53,7 @@ describe('ECVRF', () => {
     const s = [...proof.subarray(48)].reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
     const more = s + ed25519.Point.Fn.ORDER
     const tail = Uint8Array.from({ length: 32 }, (_, index) => Number((more >> BigInt(8 * index)) & 0xffn))
-    expect(vrfVerify(fromHex(first.pk), fromHex(first.alpha), concat(proof.subarray(0, 48), tail))).toBeUndefined()
+    expect(vrfVerify(fromHex(first.pk), fromHex(first.alpha), concatBytes(proof.subarray(0, 48), tail))).toBeUndefined()
   })
 
   it('refuses keys of small order, encodings that are not canonical, and bytes that are no point', () => {
@@ -74,7 +74,7 @@ describe('ECVRF', () => {
         (secret, other, alpha) => {
           const proof = vrfProve(secret, alpha)
           expect(vrfVerify(vrfPublicKey(secret), alpha, proof)).toEqual(vrfOutput(proof))
-          fc.pre(hex(secret) !== hex(other))
+          fc.pre(toHex(secret) !== toHex(other))
           expect(vrfVerify(vrfPublicKey(other), alpha, proof)).toBeUndefined()
         },
       ),

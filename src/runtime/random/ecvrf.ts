@@ -10,7 +10,7 @@
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'
-import { concat, equalBytes } from '../../core/bytes.ts'
+import { concatBytes, equalBytes } from '../../core/bytes.ts'
 
 export const ECVRF_SUITE = 'ECVRF-EDWARDS25519-SHA512-TAI'
 
@@ -44,10 +44,10 @@ export function vrfProve(secret: Uint8Array, alpha: Uint8Array): Uint8Array {
   const hash = h.toBytes()
   const gamma = h.multiply(scalar)
   // § 5.4.2.2, the nonce of RFC 8032 over the point and not over alpha.
-  const nonce = littleEndian(sha512(concat(prefix, hash))) % ORDER
+  const nonce = littleEndian(sha512(concatBytes(prefix, hash))) % ORDER
   const challenge = challengeOf(publicKey, [h, gamma, Point.BASE.multiply(nonce), h.multiply(nonce)])
   const s = (nonce + littleEndian(challenge) * scalar) % ORDER
-  return concat(gamma.toBytes(), challenge, bytesOf(s))
+  return concatBytes(gamma.toBytes(), challenge, bytesOf(s))
 }
 
 /** § 5.3. The output, or `undefined` where the proof does not hold: an output of an unchecked proof means nothing. */
@@ -80,7 +80,7 @@ export function isVrfPublicKey(publicKey: Uint8Array): boolean {
 
 function outputOf(gamma: CurvePoint): Uint8Array {
   const { output, end } = DOMAIN
-  return sha512(concat(Uint8Array.of(SUITE, output), gamma.clearCofactor().toBytes(), Uint8Array.of(end)))
+  return sha512(concatBytes(Uint8Array.of(SUITE, output), gamma.clearCofactor().toBytes(), Uint8Array.of(end)))
 }
 
 /** RFC 8032 § 5.1.5. */
@@ -98,7 +98,7 @@ function expand(secret: Uint8Array): KeyPair {
 function encodeToCurve(publicKey: Uint8Array, alpha: Uint8Array): CurvePoint {
   for (let counter = 0; counter < 256; counter++) {
     const tail = Uint8Array.of(counter, DOMAIN.end)
-    const digest = sha512(concat(Uint8Array.of(SUITE, DOMAIN.encode), publicKey, alpha, tail))
+    const digest = sha512(concatBytes(Uint8Array.of(SUITE, DOMAIN.encode), publicKey, alpha, tail))
     const point = decodePoint(digest.subarray(0, POINT_BYTES))?.clearCofactor()
     if (point !== undefined && !point.is0()) return point
   }
@@ -109,7 +109,7 @@ function encodeToCurve(publicKey: Uint8Array, alpha: Uint8Array): CurvePoint {
 function challengeOf(publicKey: Uint8Array, points: readonly CurvePoint[]): Uint8Array {
   const { challenge, end } = DOMAIN
   const parts = points.map((point) => point.toBytes())
-  return sha512(concat(Uint8Array.of(SUITE, challenge), publicKey, ...parts, Uint8Array.of(end))).slice(
+  return sha512(concatBytes(Uint8Array.of(SUITE, challenge), publicKey, ...parts, Uint8Array.of(end))).slice(
     0,
     CHALLENGE_BYTES,
   )

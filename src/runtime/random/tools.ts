@@ -5,12 +5,12 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import { fail } from '../../core/result.ts'
-import { answer, RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { fault } from '../faults.ts'
-import { id } from '../text.ts'
+import { runtimeFault } from '../faults.ts'
+import { idArgument } from '../text.ts'
 import {
   ECVRF_SUITE,
   isVrfPublicKey,
@@ -43,7 +43,7 @@ export const vrfEval = defineRuntimeTool({
     'Computes the output that this node’s key has for an input, with a proof that anybody can check with vrf_verify (RFC 9381). One key and one input have one output, which nobody could have chosen or foreseen: for drawing who is next, or which entries are checked.',
   input: z.strictObject({
     alpha_hex: alpha,
-    key_id: id().exactOptional().describe(`\`${NODE_VRF_KEY}\`, unless told; the only one there is.`),
+    key_id: idArgument().exactOptional().describe(`\`${NODE_VRF_KEY}\`, unless told; the only one there is.`),
   }),
   output: z.object({
     suite: z.string(),
@@ -72,21 +72,21 @@ export function randomTools(secret: Uint8Array): readonly Capability[] {
   const publicKey = vrfPublicKey(secret)
   return [
     vrfEval.handledBy(async ({ alpha_hex: alphaHex, key_id: key = NODE_VRF_KEY }) => {
-      if (key !== NODE_VRF_KEY) return fail(fault('INVALID_KEY', `This node has no key ${JSON.stringify(key)}.`))
+      if (key !== NODE_VRF_KEY) return fail(runtimeFault('INVALID_KEY', `This node has no key ${JSON.stringify(key)}.`))
       const proof = vrfProve(secret, fromHex(alphaHex))
-      return answer({
+      return runtimeAnswer({
         suite: ECVRF_SUITE,
-        public_key_hex: hex(publicKey),
-        output_hex: hex(vrfOutput(proof)),
-        proof_hex: hex(proof),
+        public_key_hex: toHex(publicKey),
+        output_hex: toHex(vrfOutput(proof)),
+        proof_hex: toHex(proof),
       })
     }),
     vrfVerifyTool.handledBy(async ({ public_key_hex: keyHex, alpha_hex: alphaHex, proof_hex: proofHex }) => {
       const key = fromHex(keyHex)
       if (!isVrfPublicKey(key))
-        return fail(fault('INVALID_KEY', 'The public key is no point of the curve, or of small order.'))
+        return fail(runtimeFault('INVALID_KEY', 'The public key is no point of the curve, or of small order.'))
       const output = vrfVerify(key, fromHex(alphaHex), fromHex(proofHex))
-      return answer(output === undefined ? { valid: false } : { valid: true, output_hex: hex(output) })
+      return runtimeAnswer(output === undefined ? { valid: false } : { valid: true, output_hex: toHex(output) })
     }),
   ]
 }

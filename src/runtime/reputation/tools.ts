@@ -9,12 +9,12 @@ import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { answer, RUNTIME_LOCK } from '../dependencies.ts'
-import type { Records } from '../dependencies.ts'
-import { fault } from '../faults.ts'
+import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
+import { runtimeFault } from '../faults.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { inPieces } from '../stride.ts'
-import { text } from '../text.ts'
+import { runInPieces } from '../piecewise.ts'
+import { textArgument } from '../text.ts'
 import { FORMULA, FORMULA_HASH, REPUTATION_DOMAINS } from './formula.ts'
 import type { ReputationDomain } from './formula.ts'
 import type { Reputation, ReputationRow } from './reputation.ts'
@@ -30,7 +30,7 @@ const common = {
   timeoutSeconds: 600,
 } as const
 
-const subjectArgument = text(MAX_SUBJECT_LENGTH).describe(
+const subjectArgument = textArgument(MAX_SUBJECT_LENGTH).describe(
   'A node by its id, `agent:<name of the credential>`, or `device:<target of its calls>`.',
 )
 const domainArgument = z.enum(REPUTATION_DOMAINS)
@@ -136,21 +136,24 @@ const reputationCheckGates = defineRuntimeTool({
   }),
 })
 
-export function reputationTools({ ledger }: Records, reputation: Reputation): readonly Capability[] {
+export function reputationTools({ ledger }: RuntimeRecords, reputation: Reputation): readonly Capability[] {
   /** What was recorded when the call came is counted; what comes meanwhile is for the next. */
   const counted = async (
     { signal }: Pick<Call, 'signal'>,
     epoch: number | undefined,
     told: () => JsonObject,
   ): Promise<Outcome> => {
-    const read = await inPieces(reputation.catchUp(ledger.size()), signal)
+    const read = await runInPieces(reputation.catchUp(ledger.size()), signal)
     if (!read.ok) return read
     const { epoch: current, size } = reputation
     if (epoch !== undefined && epoch !== current)
       return fail(
-        fault('EPOCH_MISMATCH', `The ledger is in epoch ${current}, not ${epoch}.`, { epoch: current, given: epoch }),
+        runtimeFault('EPOCH_MISMATCH', `The ledger is in epoch ${current}, not ${epoch}.`, {
+          epoch: current,
+          given: epoch,
+        }),
       )
-    return answer({ ...told(), epoch: current, as_of_size: size, formula_hash: FORMULA_HASH })
+    return runtimeAnswer({ ...told(), epoch: current, as_of_size: size, formula_hash: FORMULA_HASH })
   }
 
   return [

@@ -8,7 +8,7 @@
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { StateReader } from '../../ledger/projection.ts'
-import type { Records } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
 import type { FoundSkill, ScanSkills, SkillFolders } from './skill-folder-store.ts'
 import type { RuntimeState, SkillFacts } from '../runtime-state.ts'
 import { SKILL_CHANGE } from './skill.ts'
@@ -33,7 +33,7 @@ interface KnownSkills extends SkillFolders {
 }
 
 export function createSkillRegistry(
-  records: Records,
+  records: RuntimeRecords,
   scan: ScanSkills,
   { skills: seen }: Pick<RuntimeState, 'skills'>,
 ): SkillRegistry {
@@ -84,7 +84,7 @@ function isSame(now: FoundSkill, before: SkillFacts): boolean {
   )
 }
 
-function recordChanges({ ledger }: Records, skills: readonly FoundSkill[], seen: StateReader<SkillFacts>): void {
+function recordChanges({ ledger }: RuntimeRecords, skills: readonly FoundSkill[], seen: StateReader<SkillFacts>): void {
   // Compared again inside the transaction: of two scans at once, the second finds nothing left to record.
   for (const { name, now, before } of differences(skills, seen)) {
     ledger.appendIn({

@@ -11,7 +11,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { systemCode } from '../../core/thrown.ts'
+import { systemErrorCode } from '../../core/thrown.ts'
 import { listSkillFiles } from './skill-file-store.ts'
 import type { KnownFiles, SkillFiles } from './skill-file-store.ts'
 import { parseSkill } from './skill.ts'
@@ -126,5 +126,5 @@ async function readSkill(path: string, known: Known | undefined): Promise<Known 
 }
 
 function codeOf(error: unknown): string {
-  return systemCode(error) ?? 'unknown'
+  return systemErrorCode(error) ?? 'unknown'
 }

@@ -7,33 +7,33 @@ import { z } from 'zod'
 import type { Service } from '../../bus/capability.ts'
 import type { Approvals } from '../../guard/approvals.ts'
 import type { EmergencyStop } from '../../guard/actuator-store.ts'
-import type { Tokens } from '../../guard/token-store.ts'
-import type { Check } from './health.ts'
+import type { AccessTokens } from '../../guard/token-store.ts'
+import type { HealthCheck } from './health.ts'
 
 export const attentionOutput = z.array(z.object({ about: z.string(), sentence: z.string() }))
-export type Attention = z.output<typeof attentionOutput>
+export type AttentionItem = z.output<typeof attentionOutput>
 
 /** Whoever says how it is: the families, and the mesh. */
-export type Reporter = Pick<Service, 'name' | 'health'>
+export type HealthReporter = Pick<Service, 'name' | 'health'>
 
 /** Whoever knows what waits. */
-export interface Watched {
+export interface AttentionSources {
   readonly guard: {
     readonly approvals: Pick<Approvals, 'list'>
     readonly stop: Pick<EmergencyStop, 'state'>
-    readonly tokens: Pick<Tokens, 'list'>
+    readonly tokens: Pick<AccessTokens, 'list'>
   }
-  readonly reporters: () => readonly Reporter[]
+  readonly reporters: () => readonly HealthReporter[]
 }
 
 /** Time enough to make another before an agent is locked out. */
 const SOON_MS = 7 * 86_400_000
 
-export function attention(
-  { guard, reporters }: Watched,
-  checks: Readonly<Record<string, Check>>,
+export function collectAttention(
+  { guard, reporters }: AttentionSources,
+  checks: Readonly<Record<string, HealthCheck>>,
   nowMs: number,
-): Attention {
+): AttentionItem {
   const waiting = guard.approvals.list({ state: 'requested' }).length
   const ending = guard.tokens.list().filter((token) => isEnding(token, nowMs)).length
   return [
@@ -46,7 +46,7 @@ export function attention(
 }
 
 /** Not whose: only admins see the tokens. */
-function isEnding({ revokedAtMs, expiresAtMs }: ReturnType<Tokens['list']>[number], nowMs: number): boolean {
+function isEnding({ revokedAtMs, expiresAtMs }: ReturnType<AccessTokens['list']>[number], nowMs: number): boolean {
   return revokedAtMs === undefined && expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs <= nowMs + SOON_MS
 }
 
@@ -54,6 +54,6 @@ function count(number: number, one: string, more: string, rest: string): string 
   return number === 0 ? undefined : `${number} ${number === 1 ? one : more} ${rest}`
 }
 
-function said(about: string, sentence: unknown): Attention {
+function said(about: string, sentence: unknown): AttentionItem {
   return typeof sentence === 'string' ? [{ about, sentence }] : []
 }

@@ -6,16 +6,16 @@
 import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Capability } from '../../bus/capability.ts'
-import type { EntryView } from '../../bus/topology.ts'
+import type { ProviderView } from '../../bus/topology.ts'
 import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
 import type { CallTraceEvent } from '../../bus/trace.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isMeant, underscored } from '../../core/spelling.ts'
+import { isSpellingOf, toUnderscores } from '../../core/spelling.ts'
 import type { Guard } from '../../guard/guard.ts'
-import { answer, RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { limitArgument } from '../paging.ts'
-import { id } from '../text.ts'
+import { idArgument } from '../text.ts'
 
 const common = { lock: RUNTIME_LOCK, effect: 'reads' } as const
 
@@ -33,8 +33,8 @@ const busTopology = defineRuntimeTool({
   description:
     'Shows every capability that this node and its peers offer, with load, latency, success rate and quarantine, and the peers themselves. Use it to see where something runs and how well. With `prefix` each is shown whole; without, what is zero or empty is left out. By name; of many a page, and `next_after` says where to go on.',
   input: z.strictObject({
-    prefix: id().exactOptional().describe('Only capabilities whose name begins so.'),
-    after: id().exactOptional().describe('Only those behind this name: `next_after` of the page before.'),
+    prefix: idArgument().exactOptional().describe('Only capabilities whose name begins so.'),
+    after: idArgument().exactOptional().describe('Only those behind this name: `next_after` of the page before.'),
     limit: z
       .int()
       .min(1)
@@ -64,9 +64,9 @@ const busTraces = defineRuntimeTool({
   description: `Lists the calls under way, and the last ones, newest first: who called what, where it ran, how it ended and how long each stage took. The last ${TRACE_RING_BUFFER.toLocaleString('en')} are kept in memory; for proof of older ones see the ledger.`,
   input: z.strictObject({
     limit: limitArgument,
-    capability: id().exactOptional(),
-    trace_id: id().exactOptional(),
-    result: id().exactOptional().describe('`ok`, `running`, or an error code.'),
+    capability: idArgument().exactOptional(),
+    trace_id: idArgument().exactOptional(),
+    result: idArgument().exactOptional().describe('`ok`, `running`, or an error code.'),
   }),
   output: z.object({ traces: z.array(figures) }),
 })
@@ -82,19 +82,20 @@ const busStats = defineRuntimeTool({
 
 export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' | 'runningTraces' | 'stats' | 'offer'>
 
-export function busTools(bus: ViewedBus, guard: Pick<Guard, 'mayRead'>): readonly Capability[] {
+export function createBusTools(bus: ViewedBus, guard: Pick<Guard, 'mayRead'>): readonly Capability[] {
   return [
     busTopology.handledBy(async ({ prefix = '', after = '', limit }) => {
       const { communityId, peers, capabilitiesLocal, capabilitiesRemote, disagreements, ...rest } =
         bus.topologySnapshot()
-      const wanted = ({ name }: EntryView): boolean => name.startsWith(prefix) || underscored(name).startsWith(prefix)
+      const wanted = ({ name }: ProviderView): boolean =>
+        name.startsWith(prefix) || toUnderscores(name).startsWith(prefix)
       const shown = prefix === '' ? inBrief : snakeCase
       const all = [...capabilitiesLocal, ...capabilitiesRemote].filter(wanted)
       const { entries, ...next } = pageByName(
         all.filter(({ name }) => name > after),
         limit,
       )
-      return answer({
+      return runtimeAnswer({
         ...snakeCase(rest),
         community_id: communityId ?? null,
         peers: peers.map(snakeCase),
@@ -115,26 +116,26 @@ export function busTools(bus: ViewedBus, guard: Pick<Guard, 'mayRead'>): readonl
       const traces = [...running, ...bus.recentTraces(TRACE_RING_BUFFER)].filter(
         (trace) =>
           mayRead(trace) &&
-          (capability === undefined || isMeant(trace.capability, capability)) &&
+          (capability === undefined || isSpellingOf(trace.capability, capability)) &&
           (traceId === undefined || trace.traceId === traceId) &&
           (result === undefined || trace.result === result),
       )
-      return answer({ traces: traces.slice(0, limit).map(traceJson) })
+      return runtimeAnswer({ traces: traces.slice(0, limit).map(traceJson) })
     }),
 
     busStats.handledBy(async () => {
       // The list is spelt entry by entry: snakeCase does not look inside.
       const { capabilities, ...totals } = bus.stats()
-      return answer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
+      return runtimeAnswer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
     }),
   ]
 }
 
 /** All of one name on one page, so that a name alone says where the next one begins. */
 function pageByName(
-  found: readonly EntryView[],
+  found: readonly ProviderView[],
   limit: number,
-): { readonly entries: readonly EntryView[]; readonly next_after?: string } {
+): { readonly entries: readonly ProviderView[]; readonly next_after?: string } {
   const entries = found.toSorted((left, right) => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0))
   const last = entries[limit - 1]?.name ?? ''
   const more = last === '' ? -1 : entries.findIndex(({ name }) => name > last)
@@ -152,7 +153,16 @@ function toMicroseconds(ms: number): number {
 }
 
 /** Of hundreds, most were never called. Which node a local one is on is said once, beside them all. */
-function inBrief({ nodeId, instanceId, isLocal, params, p50Ms, p99Ms, successRate, ...entry }: EntryView): JsonObject {
+function inBrief({
+  nodeId,
+  instanceId,
+  isLocal,
+  params,
+  p50Ms,
+  p99Ms,
+  successRate,
+  ...entry
+}: ProviderView): JsonObject {
   const told = Object.entries(entry).filter(([, value]) => value !== 0)
   return snakeCase({
     ...(isLocal ? {} : { nodeId }),

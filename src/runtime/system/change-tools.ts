@@ -15,14 +15,14 @@ import type { Grants } from '../../guard/grants-store.ts'
 import type { RecordedChange } from '../../ledger/ledger.ts'
 import type { ChangeQuery } from '../../ledger/lookup-store.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
-import { answer, RUNTIME_LOCK } from '../dependencies.ts'
-import type { Records } from '../dependencies.ts'
+import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
-import { cursorArgument, limitArgument, page, readCursor } from '../paging.ts'
-import { id } from '../text.ts'
-import { CHANGE_RESULTS, changeOf, changeOutput, fits, NODE_FAMILY } from './change.ts'
-import type { Change, ChangeFilter, Surroundings } from './change.ts'
+import { cursorArgument, limitArgument, cutPage, readCursor } from '../paging.ts'
+import { idArgument } from '../text.ts'
+import { CHANGE_RESULTS, readChange, changeOutput, matchesChangeFilter, NODE_FAMILY } from './change.ts'
+import type { LedgerChange, ChangeFilter, ChangeContext } from './change.ts'
 
 /** In the one spelling that the ledger has, so that text compares as time does. */
 const timeArgument = z.iso
@@ -40,14 +40,18 @@ const ledgerChanges = defineRuntimeTool({
   input: z.strictObject({
     since: timeArgument.exactOptional(),
     until: timeArgument.exactOptional(),
-    family: id()
+    family: idArgument()
       .exactOptional()
       .describe(`Such as \`ebus\`, \`homeseer\`, \`devices\`; \`${NODE_FAMILY}\` for the gateway itself.`),
-    caller: id().exactOptional().describe('A name as in `caller`, `node`, `actor` or `client`.'),
+    caller: idArgument().exactOptional().describe('A name as in `caller`, `node`, `actor` or `client`.'),
     result: z.enum(CHANGE_RESULTS).exactOptional(),
-    task_id: id().exactOptional().describe('Only what its caller did for this task (`_meta["io.hearthbus/task"]`).'),
-    session_id: id().exactOptional().describe('The same for an audit session (`_meta["io.hearthbus/session"]`).'),
-    text: id().exactOptional().describe('Part of the tool’s name, its title, the target or the arguments.'),
+    task_id: idArgument()
+      .exactOptional()
+      .describe('Only what its caller did for this task (`_meta["io.hearthbus/task"]`).'),
+    session_id: idArgument()
+      .exactOptional()
+      .describe('The same for an audit session (`_meta["io.hearthbus/session"]`).'),
+    text: idArgument().exactOptional().describe('Part of the tool’s name, its title, the target or the arguments.'),
     limit: limitArgument,
     cursor: cursorArgument,
   }),
@@ -76,7 +80,7 @@ export interface AskedGuard {
   readonly grants: Pick<Grants, 'list'>
 }
 
-export function changeTools(records: Records, bus: AskedBus, guard: AskedGuard): readonly Capability[] {
+export function createChangeTools(records: RuntimeRecords, bus: AskedBus, guard: AskedGuard): readonly Capability[] {
   return [
     ledgerChanges.handledBy(
       async ({ limit, cursor, since, until, task_id: taskId, session_id: sessionId, ...filter }, { caller }) => {
@@ -87,12 +91,12 @@ export function changeTools(records: Records, bus: AskedBus, guard: AskedGuard):
         const [atMs, seq] = after.value ?? [Date.parse(until ?? END_OF_TIME), 0]
         const around = surroundings(records, { bus, guard, caller })
         const range = { since: since ?? '', before: { at: timeText(atMs), seq }, work }
-        const mayRead = ({ caller: principal, effect, target, capability }: Change): boolean =>
+        const mayRead = ({ caller: principal, effect, target, capability }: LedgerChange): boolean =>
           guard.mayRead(caller, { principal, effect: effect as Effect, target }, bus.offer(capability))
         const { found, lookedTo } = look(records, range, { filter, around, mayRead, wanted: limit + 1 })
         const cursorOf = (last: Place): string => encodeCursor(scope, [Date.parse(last.at), last.seq])
-        const { rows, ...next } = page(found, fitting(found, limit), ({ place }) => cursorOf(place))
-        return answer({
+        const { rows, ...next } = cutPage(found, fitting(found, limit), ({ place }) => cursorOf(place))
+        return runtimeAnswer({
           now: isoTime(records.clock.now()),
           changes: rows.map(({ change }) => change as JsonObject),
           ...(lookedTo === undefined ? {} : { next_cursor: cursorOf(lookedTo) }),
@@ -107,19 +111,19 @@ type Place = Pick<RecordedChange, 'at' | 'seq'>
 
 interface Search {
   readonly filter: ChangeFilter
-  readonly around: Surroundings
-  readonly mayRead: (change: Change) => boolean
+  readonly around: ChangeContext
+  readonly mayRead: (change: LedgerChange) => boolean
   readonly wanted: number
 }
 
 interface Found {
   readonly place: Place
-  readonly change: Change
+  readonly change: LedgerChange
 }
 
 /** `lookedTo`: the bound was reached, and there may be more behind that place. */
 function look(
-  { ledger }: Records,
+  { ledger }: RuntimeRecords,
   { before, ...range }: Omit<ChangeQuery, 'limit'>,
   { filter, around, mayRead, wanted }: Search,
 ): { readonly found: readonly Found[]; readonly lookedTo?: Place } {
@@ -129,8 +133,8 @@ function look(
     const rows = ledger.changes({ ...range, before: place, limit: STRIDE })
     for (const { at, seq, entry, ...ends } of rows) {
       place = { at, seq }
-      const change = entry && changeOf(entry, ends, around)
-      if (change !== undefined && mayRead(change) && fits(change, filter)) found.push({ place, change })
+      const change = entry && readChange(entry, ends, around)
+      if (change !== undefined && mayRead(change) && matchesChangeFilter(change, filter)) found.push({ place, change })
       if (found.length >= wanted) return { found }
     }
     if (rows.length < STRIDE) return { found }
@@ -146,9 +150,9 @@ function fitting(found: readonly Found[], limit: number): number {
 }
 
 function surroundings(
-  { ledger }: Records,
+  { ledger }: RuntimeRecords,
   { bus, guard, caller }: { readonly bus: AskedBus; readonly guard: AskedGuard; readonly caller: Caller },
-): Surroundings {
+): ChangeContext {
   // What stands beside the entries is for whoever may look into this house. Another node hears what a proof would tell
   // it: the entries.
   const mayHearWords = caller.kind !== 'peer'

@@ -7,7 +7,7 @@
  * Pure: it asks what it is given.
  */
 import { z } from 'zod'
-import { accountOf, peerOf } from '../../bus/caller.ts'
+import { readCallerAccount, readCallerPeer } from '../../bus/caller.ts'
 import type { Offer } from '../../bus/capability.ts'
 import { isUntried } from '../../core/fault.ts'
 import type { FaultKind } from '../../core/fault.ts'
@@ -88,10 +88,10 @@ export const changeOutput = z.object({
   task_id: z.string().exactOptional().describe('For which task its caller said that it was.'),
   session_id: z.string().exactOptional().describe('The same for an audit session.'),
 })
-export type Change = z.output<typeof changeOutput>
+export type LedgerChange = z.output<typeof changeOutput>
 
 /** What is known beside the ledger. */
-export interface Surroundings {
+export interface ChangeContext {
   readonly offer: (name: string) => Pick<Offer, 'title' | 'family'> | undefined
   /** Of a name that is offered by nobody now. */
   readonly familyOf: (name: string) => string | undefined
@@ -105,7 +105,7 @@ export interface Surroundings {
 /**
  * `undefined` for a call that turned out to change nothing: it only read, or passed on what has an entry of its own.
  */
-export function changeOf(entry: LedgerEntry, ends: CallEnds, around: Surroundings): Change | undefined {
+export function readChange(entry: LedgerEntry, ends: CallEnds, around: ChangeContext): LedgerChange | undefined {
   return entry.kind === 'call.enter' ? callChange(entry, ends, around) : deed(entry, around)
 }
 
@@ -115,7 +115,7 @@ export interface CallEnds {
   readonly late?: LedgerEntry
 }
 
-function callChange(entry: LedgerEntry, { end, late }: CallEnds, around: Surroundings): Change | undefined {
+function callChange(entry: LedgerEntry, { end, late }: CallEnds, around: ChangeContext): LedgerChange | undefined {
   const effect = textOf(end?.['effect']) ?? textOf(entry['effect']) ?? ''
   if (effect === 'reads' || effect === 'records') return undefined
   const capability = textOf(entry['tool']) ?? ''
@@ -139,7 +139,7 @@ function callChange(entry: LedgerEntry, { end, late }: CallEnds, around: Surroun
   }
 }
 
-function endOf(end: LedgerEntry, around: Surroundings): Partial<Change> {
+function endOf(end: LedgerEntry, around: ChangeContext): Partial<LedgerChange> {
   const { label, reasons, result } = around.words(end.seq)
   const rules = strings(end['reasons'])
   const sentences = strings(reasons)
@@ -153,7 +153,7 @@ function endOf(end: LedgerEntry, around: Surroundings): Partial<Change> {
   }
 }
 
-function reachOf(end: LedgerEntry): Pick<Change, 'touches' | 'may_touch' | 'may_touch_count'> {
+function reachOf(end: LedgerEntry): Pick<LedgerChange, 'touches' | 'may_touch' | 'may_touch_count'> {
   const [touches, doubtful] = [strings(end['touches']), strings(end['may_touch'])]
   const count = end['may_touch_count']
   return {
@@ -173,7 +173,7 @@ function effectOf(result: Json): JsonObject {
   return JSON.stringify(result).length > MAX_ANSWER_LENGTH ? {} : { answer: result }
 }
 
-function yesOf(end: LedgerEntry, { approval, grantedBy }: Surroundings): Pick<Change, 'approval' | 'grant'> {
+function yesOf(end: LedgerEntry, { approval, grantedBy }: ChangeContext): Pick<LedgerChange, 'approval' | 'grant'> {
   const [asked, granted] = [textOf(end['approval']), textOf(end['grant'])]
   if (granted !== undefined) return { grant: { id: granted, ...texts({ by: grantedBy(granted) }) } }
   if (asked === undefined) return {}
@@ -203,7 +203,7 @@ function laterResult(result: ChangeResult, late: LedgerEntry | undefined): Chang
   return late['outcome'] === 'not-reached' && result === 'done' ? 'failed' : result
 }
 
-function laterOf(late: LedgerEntry, around: Surroundings): NonNullable<Change['later']> {
+function laterOf(late: LedgerEntry, around: ChangeContext): NonNullable<LedgerChange['later']> {
   const { message, observed } = around.words(late.seq)
   return {
     log_index: late.seq,
@@ -231,7 +231,7 @@ const TITLES: Readonly<Record<string, string>> = {
 /** Told already, or numbers that mean something to a verifier only. */
 const UNTOLD = /^(?:v|seq|at|kind|by|body_hash|trace_id|policy_version|.*_hash)$/
 
-function deed(entry: LedgerEntry, around: Surroundings): Change | undefined {
+function deed(entry: LedgerEntry, around: ChangeContext): LedgerChange | undefined {
   // A yes that is given back, or that ends by itself, is nobody's decision. Of what was done past the gateway, nobody
   // knows who did it.
   const by = textOf(entry['by']) ?? (/^(?:approval|grant)\./.test(entry.kind) ? undefined : 'not recorded')
@@ -252,8 +252,8 @@ function deed(entry: LedgerEntry, around: Surroundings): Change | undefined {
   }
 }
 
-function whoOf(entry: LedgerEntry, caller: string, { nodeName }: Surroundings): Pick<Change, 'caller'> {
-  const peer = peerOf(caller)
+function whoOf(entry: LedgerEntry, caller: string, { nodeName }: ChangeContext): Pick<LedgerChange, 'caller'> {
+  const peer = readCallerPeer(caller)
   return {
     caller,
     ...(peer === undefined ? {} : texts({ node: nodeName(peer.node), actor: peer.actor })),
@@ -269,7 +269,7 @@ export interface ChangeFilter {
 }
 
 /** Compared with what is shown and nothing else: a filter must not tell what the answer does not. */
-export function fits(change: Change, { family, caller, result, text }: ChangeFilter): boolean {
+export function matchesChangeFilter(change: LedgerChange, { family, caller, result, text }: ChangeFilter): boolean {
   if (family !== undefined && change.family !== family) return false
   if (result !== undefined && change.result !== result) return false
   if (caller !== undefined && ![...names(change)].includes(caller)) return false
@@ -277,11 +277,11 @@ export function fits(change: Change, { family, caller, result, text }: ChangeFil
 }
 
 /** A node is meant with everybody it speaks for. */
-function names({ caller, node, actor, client }: Change): readonly (string | undefined)[] {
-  return [caller, accountOf(caller), node, actor, client]
+function names({ caller, node, actor, client }: LedgerChange): readonly (string | undefined)[] {
+  return [caller, readCallerAccount(caller), node, actor, client]
 }
 
-function subject({ capability, title, target, label, touches, arguments: args }: Change): readonly unknown[] {
+function subject({ capability, title, target, label, touches, arguments: args }: LedgerChange): readonly unknown[] {
   return [capability, title, target, label, touches, args]
 }
 

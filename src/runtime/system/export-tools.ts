@@ -13,10 +13,10 @@ import { mayRecord } from '../../guard/authority.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { collectAuditPacket, packetFaultSentence } from '../../ledger/packet-collection.ts'
 import type { PacketFault } from '../../ledger/packet-collection.ts'
-import { answer, RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
-import { fault } from '../faults.ts'
-import { id } from '../text.ts'
+import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
+import { runtimeFamily } from '../runtime-envelope.ts'
+import { runtimeFault } from '../faults.ts'
+import { idArgument } from '../text.ts'
 import { mayOpenEntry, mayReadEntry, toLedgerFault } from './ledger-tools.ts'
 
 const SCOPES = ['task_id', 'session_id', 'since'] as const
@@ -31,8 +31,8 @@ const auditExport = defineTool({
   description:
     'Returns everything on record about one task, one audit session or a span of time as one packet: tasks, thoughts, sessions, changes with what was before and after, approvals and who gave them; and every entry behind it with its proof, the content it commits to, and the signed checkpoint. Hand it to the agent that takes over, or to an auditor: `hearthbus ledger verify --bundle FILE` and examples/auditor.py check it offline. With `from_size` it also proves that the ledger extends an earlier checkpoint of that size, which the reader kept. Give exactly one of `task_id`, `session_id` and `since`.',
   input: z.strictObject({
-    task_id: id().exactOptional().describe('The task, and what its callers said was for it.'),
-    session_id: id().exactOptional().describe('From audit_session_start, with the tasks that it was about.'),
+    task_id: idArgument().exactOptional().describe('The task, and what its callers said was for it.'),
+    session_id: idArgument().exactOptional().describe('From audit_session_start, with the tasks that it was about.'),
     since: z.iso
       .datetime({ offset: true })
       .transform((time) => new Date(time).toISOString())
@@ -76,7 +76,7 @@ export function exportTools(ledger: Ledger): readonly Capability[] {
         mayOpen: (entry) => mayOpenEntry(ledger, entry.seq, caller),
         under: mayRecord(caller) ? undefined : 'existing',
       })
-      return packet.ok ? answer(packet.value) : fail(packetFault(packet.fault))
+      return packet.ok ? runtimeAnswer(packet.value) : fail(packetFault(packet.fault))
     }),
   ]
 }
@@ -84,10 +84,10 @@ export function exportTools(ledger: Ledger): readonly Capability[] {
 function packetFault(reason: PacketFault): Fault {
   switch (reason.kind) {
     case 'nothing-found':
-      return fault('ERR_NOT_FOUND', packetFaultSentence(reason))
+      return runtimeFault('ERR_NOT_FOUND', packetFaultSentence(reason))
     case 'nothing-signed':
     case 'too-many':
-      return fault('ERR_OUT_OF_RANGE', packetFaultSentence(reason))
+      return runtimeFault('ERR_OUT_OF_RANGE', packetFaultSentence(reason))
     default:
       return toLedgerFault(reason)
   }

@@ -11,7 +11,7 @@ export type HealthStatus = 'ok' | 'degraded' | 'failing'
 /** `skipped` is not a verdict: there was nothing to check, and `message` says why. */
 type CheckStatus = HealthStatus | 'skipped'
 
-export interface Check {
+export interface HealthCheck {
   readonly status: CheckStatus
   /** What is wrong and what to do, when something is. */
   readonly message?: string
@@ -27,14 +27,14 @@ export const checkOutput = z.object({
 /** From best to worst; the index compares. */
 const SEVERITY: readonly CheckStatus[] = ['skipped', 'ok', 'degraded', 'failing']
 
-export function overall(checks: readonly Check[]): HealthStatus {
+export function worstStatus(checks: readonly HealthCheck[]): HealthStatus {
   // At least 1: where everything was skipped, nothing is wrong.
   const worst = Math.max(1, ...checks.map(({ status }) => SEVERITY.indexOf(status)))
   return SEVERITY[worst] as HealthStatus
 }
 
 /** As JSON: the same, without the types. */
-export function spelt(checks: Readonly<Record<string, Check>>): JsonObject {
+export function toSnakeCase(checks: Readonly<Record<string, HealthCheck>>): JsonObject {
   return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, { ...check }]))
 }
 
@@ -43,7 +43,7 @@ const MEBIBYTE = 1_048_576
 const LOW_DISK_BYTES = 512 * MEBIBYTE
 const FULL_DISK_BYTES = 64 * MEBIBYTE
 
-export function diskCheck(freeBytes: number): Check {
+export function checkDisk(freeBytes: number): HealthCheck {
   const figures = { free_bytes: freeBytes }
   if (freeBytes < FULL_DISK_BYTES)
     return { status: 'failing', message: 'The disk is almost full; soon nothing can be recorded.', figures }
@@ -51,7 +51,7 @@ export function diskCheck(freeBytes: number): Check {
   return { status: 'ok', figures }
 }
 
-export interface Queue {
+export interface LockQueue {
   /** Calls that wait for their turn, for whatever thing. */
   readonly waiting: number
   /** How many may wait for one thing before others are turned away. */
@@ -59,7 +59,7 @@ export interface Queue {
 }
 
 /** Never failing: whether anybody is turned away depends on what they wait for, and a full queue empties. */
-export function queueCheck({ waiting, limit }: Queue): Check {
+export function checkQueue({ waiting, limit }: LockQueue): HealthCheck {
   const figures = { waiting, limit }
   // Half of one thing's queue, even if they wait for several: early is better than exact.
   if (waiting * 2 < limit) return { status: 'ok', figures }
@@ -91,7 +91,7 @@ export interface LedgerFacts {
 /** Missing a few turns is a busy minute; missing more means that nobody signs. */
 const LATE_TURNS = 5
 
-export function ledgerCheck(facts: LedgerFacts): Check {
+export function checkLedger(facts: LedgerFacts): HealthCheck {
   const figures = {
     size: facts.size,
     forked: facts.refuses || facts.extendsSigned === false,

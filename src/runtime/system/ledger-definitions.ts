@@ -8,7 +8,7 @@
 import { z } from 'zod'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { id } from '../text.ts'
+import { idArgument } from '../text.ts'
 
 const common = { lock: RUNTIME_LOCK, effect: 'reads' } as const
 
@@ -65,7 +65,7 @@ export const ledgerTrace = defineRuntimeTool({
   title: 'What the ledger says about a trace',
   description:
     'Returns the entries of this ledger under one trace id, the newest 200 if there are more: when a call came in, who asked, how it ended, which approval it used. Callers may choose the id, so calls of several may bear it: read `principal`. A call that crossed nodes has entries in the ledger of each, under the same trace id. Prove any of them with ledger_proof; arguments and results are not in it.',
-  input: z.strictObject({ trace_id: id() }),
+  input: z.strictObject({ trace_id: idArgument() }),
   output: z.object({
     trace_id: z.string(),
     origin: z.string().describe('Whose ledger this is: the name in its checkpoints.'),

@@ -4,12 +4,12 @@
  * Reads through the ledger.
  */
 import { equalBytes } from '../../core/bytes.ts'
-import type { Records } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
 import { ledgerStateSentence } from '../../ledger/fork.ts'
 import type { LedgerFacts } from './health.ts'
 
 /** Signs nothing and reads a few rows: `health` of the service is asked often. */
-export function ledgerFacts({ ledger, clock }: Records, checkpointSeconds: number): LedgerFacts {
+export function ledgerFacts({ ledger, clock }: RuntimeRecords, checkpointSeconds: number): LedgerFacts {
   const state = ledger.state()
   const signed = ledger.latestCheckpoint()
   const size = ledger.size()
@@ -42,7 +42,10 @@ export function ledgerFacts({ ledger, clock }: Records, checkpointSeconds: numbe
 }
 
 /** Walks the path of the last signed entry: a tree that was changed on the way does not arrive at the signed root. */
-function hasRoot(ledger: Records['ledger'], signed: { readonly size: number; readonly root: Uint8Array }): boolean {
+function hasRoot(
+  ledger: RuntimeRecords['ledger'],
+  signed: { readonly size: number; readonly root: Uint8Array },
+): boolean {
   if (signed.size === 0) return true
   const inclusion = ledger.inclusion(signed.size - 1, signed.size)
   return inclusion.ok && equalBytes(inclusion.value.root, signed.root)

@@ -7,7 +7,7 @@ import type { Caller } from '../../bus/call.ts'
 import { callerKey } from '../../bus/caller.ts'
 import { EFFECTS } from '../../bus/capability.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { base64, fromUtf8, hex } from '../../core/bytes.ts'
+import { toBase64, fromUtf8, toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
@@ -19,13 +19,13 @@ import { ledgerFaultSentence, ledgerStateSentence } from '../../ledger/fork.ts'
 import type { SigningFault } from '../../ledger/fork.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { formatVerifierKey } from '../../ledger/note-key.ts'
-import { openingOf } from '../../ledger/opening.ts'
+import { createOpening } from '../../ledger/opening.ts'
 import type { ProofFault } from '../../ledger/proof.ts'
 import { parseTlogProof } from '../../ledger/tlog-proof.ts'
 import { leafHash } from '../../ledger/tree.ts'
-import { answer } from '../dependencies.ts'
-import { fault } from '../faults.ts'
-import type { Prover } from '../proofs/tools.ts'
+import { runtimeAnswer } from '../dependencies.ts'
+import { runtimeFault } from '../faults.ts'
+import type { CheckpointProver } from '../proofs/tools.ts'
 import { ledgerCheckpoint, ledgerConsistency, ledgerProof, ledgerTrace, ledgerVerify } from './ledger-definitions.ts'
 
 export function ledgerTools(ledger: Ledger): readonly Capability[] {
@@ -37,13 +37,15 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
       const signed = latest === undefined && mayRecord(caller) ? await ledger.checkpoint() : ok(latest)
       if (!signed.ok) return fail(toLedgerFault(signed.fault))
       if (signed.value === undefined)
-        return fail(fault('ERR_OUT_OF_RANGE', 'Nothing is signed yet, and this credential does not have it signed.'))
+        return fail(
+          runtimeFault('ERR_OUT_OF_RANGE', 'Nothing is signed yet, and this credential does not have it signed.'),
+        )
       const { origin, size, root } = signed.value.checkpoint
-      return answer({
+      return runtimeAnswer({
         checkpoint: checkpointText(signed.value),
         origin,
         size,
-        root: base64(root),
+        root: toBase64(root),
         verifier_key: verifierKey,
         // The first signature is the log's own.
         cosignatures: signed.value.note.signatures.length - 1,
@@ -58,21 +60,21 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
       // The bytes as text: whoever checks must hash what was hashed, not what a parser made of it.
       const leaf = entry && fromUtf8(entry.bytes)
       if (entry === undefined || leaf === undefined)
-        return fail(fault('ERR_LEDGER_UNSOUND', `Entry ${index} cannot be read any more; run ledger_verify.`))
+        return fail(runtimeFault('ERR_LEDGER_UNSOUND', `Entry ${index} cannot be read any more; run ledger_verify.`))
       const stored = ledger.opening(index)
-      return answer({
+      return runtimeAnswer({
         log_index: index,
         leaf,
-        leaf_hash: hex(leafHash(entry.bytes)),
+        leaf_hash: toHex(leafHash(entry.bytes)),
         proof: proof.value,
         verifier_key: verifierKey,
         body: ledger.body(index).kind,
-        ...(withBody && stored !== undefined ? { opening: { ...openingOf(stored) } } : {}),
+        ...(withBody && stored !== undefined ? { opening: { ...createOpening(stored) } } : {}),
       })
     }),
 
     ledgerTrace.handledBy(async ({ trace_id: traceId }, { caller }) =>
-      answer({
+      runtimeAnswer({
         trace_id: traceId,
         origin: ledger.verifierKey.name,
         entries: readableEntries(ledger.entriesOfTrace(traceId), caller).map((entry) => ({
@@ -88,12 +90,12 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
       const consistency = ledger.consistency(from, to)
       if (!consistency.ok) return fail(toLedgerFault(consistency.fault))
       const { fromRoot, toRoot, path } = consistency.value
-      return answer({
+      return runtimeAnswer({
         from_size: from,
         to_size: consistency.value.to,
-        from_root: base64(fromRoot),
-        to_root: base64(toRoot),
-        proof: path.map(base64),
+        from_root: toBase64(fromRoot),
+        to_root: toBase64(toRoot),
+        proof: path.map(toBase64),
       })
     }),
 
@@ -103,11 +105,11 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
       const { from, size, root, findings, more, erased, compared } = report.value
       const state = ledger.state()
       const reason = ledgerStateSentence(state)
-      return answer({
+      return runtimeAnswer({
         valid: findings.length === 0 && state.kind === 'sound',
         from,
         size,
-        root: root === undefined ? null : base64(root),
+        root: root === undefined ? null : toBase64(root),
         findings: findings.map(findingSentence),
         more_findings: more,
         erased_count: erased,
@@ -152,7 +154,7 @@ export function mayReadEntry(ledger: Ledger, entry: LedgerEntry, caller: Caller)
 }
 
 /** For merkle_finalize: signs if need be, and takes the checkpoint out of the proof that it is part of. */
-export function ledgerProver(ledger: Ledger): Prover {
+export function ledgerProver(ledger: Ledger): CheckpointProver {
   return {
     proofOf: async (logIndex) => {
       const proof = await ledger.proofText(logIndex)
@@ -182,10 +184,10 @@ async function verify(
 export function toLedgerFault(reason: ProofFault | SigningFault): Fault {
   switch (reason.kind) {
     case 'no-such-entry':
-      return fault('ERR_OUT_OF_RANGE', `The ledger has ${reason.size} entries; there is no entry ${reason.seq}.`)
+      return runtimeFault('ERR_OUT_OF_RANGE', `The ledger has ${reason.size} entries; there is no entry ${reason.seq}.`)
     case 'no-such-size':
-      return fault('ERR_OUT_OF_RANGE', `A ledger of ${reason.size} entries was never one of ${reason.asked}.`)
+      return runtimeFault('ERR_OUT_OF_RANGE', `A ledger of ${reason.size} entries was never one of ${reason.asked}.`)
     default:
-      return fault('ERR_LEDGER_UNSOUND', ledgerFaultSentence(reason))
+      return runtimeFault('ERR_LEDGER_UNSOUND', ledgerFaultSentence(reason))
   }
 }

@@ -14,7 +14,7 @@ import { canonicalJson } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { visibleText } from '../../core/stranger-text.ts'
-import { fault } from '../faults.ts'
+import { runtimeFault } from '../faults.ts'
 
 export const CHAT_CAPABILITY = 'llm.chat'
 
@@ -93,5 +93,5 @@ export async function promptModels(
   }
   const told = attempts.map(({ model, code }) => `${model} (${code})`).join(', ')
   const message = attempts.length === 0 ? 'No language model can be asked now.' : `No language model answered: ${told}.`
-  return fail(fault('FallbackChainExhaustedError', message, { attempts }))
+  return fail(runtimeFault('FallbackChainExhaustedError', message, { attempts }))
 }

@@ -5,23 +5,23 @@
  */
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Records } from '../dependencies.ts'
-import { diskCheck } from './health.ts'
-import type { Check } from './health.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
+import { checkDisk } from './health.ts'
+import type { HealthCheck } from './health.ts'
 import { thrownMessage } from '../../core/thrown.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 
-export interface Probe {
+export interface DatabaseProbe {
   /** Spec 5's `db_tables`: 0 when the database cannot be asked. SQLite's own tables do not count. */
   readonly tables: () => number
   /** Writes a row and waits until it is durable; in read-only mode, too: every call is recorded there as well. */
-  readonly database: () => Promise<Check>
+  readonly database: () => Promise<HealthCheck>
   /** Makes a file where checkpoints are made, and asks how much room there is. */
-  readonly disk: () => Promise<Check>
+  readonly disk: () => Promise<HealthCheck>
 }
 
 /** `dataDirectory` is where the database lives; `undefined` for one in memory. */
-export function createProbe({ database, clock }: Records, dataDirectory: string | undefined): Probe {
+export function createProbe({ database, clock }: RuntimeRecords, dataDirectory: string | undefined): DatabaseProbe {
   return {
     tables: () => {
       try {
@@ -50,7 +50,7 @@ export function createProbe({ database, clock }: Records, dataDirectory: string 
       try {
         await makeFile(join(dataDirectory, PROBE_FILE))
         const { bavail, bsize } = await statfs(dataDirectory)
-        return diskCheck(bavail * bsize)
+        return checkDisk(bavail * bsize)
       } catch (error) {
         return { status: 'failing', message: `The data directory takes no files: ${thrownMessage(error)}`, figures: {} }
       }

@@ -7,9 +7,9 @@
 import { z } from 'zod'
 import { CALLS_ON } from '../../bus/capability-definition.ts'
 import { RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
+import { runtimeFamily } from '../runtime-envelope.ts'
 import { defineRuntimeTool, withFailurePattern } from '../runtime-tool.ts'
-import { id, text } from '../text.ts'
+import { idArgument, textArgument } from '../text.ts'
 
 /** As long as a message of llm.chat may be, in practice. */
 const MAX_PROMPT_LENGTH = 100_000
@@ -18,19 +18,21 @@ const MAX_PROMPT_LENGTH = 100_000
 const promptContext = z.strictObject({
   task: z
     .strictObject({
-      domain: id().exactOptional(),
+      domain: idArgument().exactOptional(),
       tokens: z.int().min(0).exactOptional(),
       deadline_ms: z.int().min(0).exactOptional(),
-      skill: z.array(id()).max(64).exactOptional(),
+      skill: z.array(idArgument()).max(64).exactOptional(),
     })
     .exactOptional(),
-  operatorPreference: z.record(id(), z.number().min(0).max(1)).exactOptional().describe('By model, 0 to 1.'),
+  operatorPreference: z.record(idArgument(), z.number().min(0).max(1)).exactOptional().describe('By model, 0 to 1.'),
 })
 
 /** What a call is routed by; the same for looking and for calling. */
 const target = {
-  capability: id().exactOptional().describe('Its name, as bus_topology shows it. This or `prompt`.'),
-  prompt: text(MAX_PROMPT_LENGTH).exactOptional().describe('For a language model, which is chosen by its score.'),
+  capability: idArgument().exactOptional().describe('Its name, as bus_topology shows it. This or `prompt`.'),
+  prompt: textArgument(MAX_PROMPT_LENGTH)
+    .exactOptional()
+    .describe('For a language model, which is chosen by its score.'),
   context: promptContext.exactOptional().describe('Goes with `prompt`.'),
   version: z
     .string()
@@ -38,7 +40,7 @@ const target = {
     .exactOptional()
     .describe('At least this minor of this major; any, unless told.'),
   arguments: z.record(z.string(), z.json()).default({}).describe('What the capability is called with.'),
-  node: id().exactOptional().describe('Only this node, by id or name.'),
+  node: idArgument().exactOptional().describe('Only this node, by id or name.'),
 }
 
 const provider = {
@@ -102,7 +104,7 @@ export const routerCall = {
   input: z
     .strictObject({
       ...target,
-      session_id: id().exactOptional().describe('Calls with one session go to one provider while it is there.'),
+      session_id: idArgument().exactOptional().describe('Calls with one session go to one provider while it is there.'),
       // Never longer than the tool's own deadline, which is as long.
       timeout_ms: z.int().min(1).max(600_000).exactOptional(),
     })
@@ -130,8 +132,8 @@ export const routerFallback = defineRuntimeTool({
   description:
     'Shows which providers failed so often that the router leaves them alone, for how long, and who is left instead. With `reset` it forgets the failures of the providers named, so that they get calls again at once.',
   input: z.strictObject({
-    capability: id().exactOptional(),
-    node: id().exactOptional().describe('Only this node, by id or name.'),
+    capability: idArgument().exactOptional(),
+    node: idArgument().exactOptional().describe('Only this node, by id or name.'),
     reset: z.boolean().default(false),
   }),
   output: z.object({

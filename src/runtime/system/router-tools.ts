@@ -7,20 +7,20 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Call } from '../../bus/call.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import { versionText } from '../../bus/capability.ts'
-import type { Capability, Version } from '../../bus/capability.ts'
+import type { Capability, CapabilityVersion } from '../../bus/capability.ts'
 import { isEligible } from '../../bus/eligible.ts'
 import type { CapabilityEntry } from '../../bus/entry.ts'
-import { cost } from '../../bus/health.ts'
-import type { Router } from '../../bus/router.ts'
-import { specScore } from '../../bus/strategy.ts'
-import { closest, didYouMean } from '../../core/closest.ts'
+import { estimateCost } from '../../bus/health.ts'
+import type { CapabilityRouter } from '../../bus/router.ts'
+import { scoreBySpecification } from '../../bus/strategy.ts'
+import { findClosest, suggestNames } from '../../core/closest-name.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { isMeant, meantBy } from '../../core/spelling.ts'
-import { answer, origin } from '../dependencies.ts'
-import type { Records } from '../dependencies.ts'
-import { badArgument } from '../faults.ts'
+import { isSpellingOf, resolveSpelling } from '../../core/spelling.ts'
+import { runtimeAnswer, readOrigin } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
+import { runtimeArgumentFault } from '../faults.ts'
 import { CHAT_CAPABILITY, promptModels, rankModels, ROUTING_RULES_HASH, scoreModels } from './model-routing.ts'
 import type { ModelProvider } from './model-routing.ts'
 import { routerCall, routerFallback, routerScore, routerStats } from './router-definitions.ts'
@@ -35,13 +35,13 @@ const MAX_PROVIDERS_LISTED = 500
 /** Calls that ended since the one whose provider is looked up. */
 const TRACES_SEARCHED = 100
 
-export function routerTools({ database, ledger, clock }: Records, bus: RoutingBus): readonly Capability[] {
+export function routerTools({ database, ledger, clock }: RuntimeRecords, bus: RoutingBus): readonly Capability[] {
   return [
     routerScore.handledBy(async ({ capability: given, version, arguments: body, node: wanted, context }, call) => {
       const nowMs = clock.monotonic()
       if (given === undefined) {
         const scores = scoreModels(chatProviders(bus, call, nowMs), context?.operatorPreference)
-        return answer({
+        return runtimeAnswer({
           capability: CHAT_CAPABILITY,
           scores: Object.fromEntries(scores),
           winner: rankModels(scores)[0] ?? null,
@@ -54,7 +54,7 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
       // Without a session: asking binds nobody to a provider.
       const asked: Call = { ...call, capability, versionReq, body, node, sessionId: undefined }
       const winner = bus.router.route(asked, nowMs)
-      return answer({
+      return runtimeAnswer({
         capability,
         scores: bus.registry.named(capability).map((entry) => scoreOf(entry, asked, { router: bus.router, nowMs })),
         winner: winner === undefined ? null : identityOf(winner),
@@ -78,7 +78,7 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
         }
         const capability = offeredName(bus, input.capability)
         // A chain of calls of itself would only use up its deadline.
-        if (capability === routerCall.name) return fail(badArgument('capability', 'calls nothing but itself'))
+        if (capability === routerCall.name) return fail(runtimeArgumentFault('capability', 'calls nothing but itself'))
         const version = versionOf(wanted)
         const options = { node, sessionId, timeoutMs, ...(version === undefined ? {} : { version }) }
         const outcome = await context.call(capability, body, options)
@@ -92,24 +92,25 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
     routerFallback.handledBy(async ({ capability, node: wanted, reset }, call) => {
       const nowMs = clock.monotonic()
       const strange = wanted === undefined ? undefined : bus.strangeNode(wanted)
-      if (strange !== undefined) return fail(badArgument('node', strange))
+      if (strange !== undefined) return fail(runtimeArgumentFault('node', strange))
       const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
       const entries = bus.registry
         .all()
         .filter(
           ({ nodeId, offer }) =>
-            (node === undefined || nodeId === node) && (capability === undefined || isMeant(offer.name, capability)),
+            (node === undefined || nodeId === node) &&
+            (capability === undefined || isSpellingOf(offer.name, capability)),
         )
       const shunned = entries.filter((entry) => entry.health.isEjected())
       if (reset && shunned.length > 0) {
         const providers = shunned.slice(0, MAX_PROVIDERS_LISTED).map(({ key }) => key)
         // On record before it is done: a provider that was let back in is never without a name beside it.
-        await database.commit(() => ledger.appendIn({ kind: 'router.reset', providers, ...origin(call) }))
+        await database.commit(() => ledger.appendIn({ kind: 'router.reset', providers, ...readOrigin(call) }))
         for (const entry of shunned) bus.health.reset(entry)
       }
       // Those in trouble first: the list may be cut.
       const ordered = [...shunned, ...entries.filter((entry) => !shunned.includes(entry))]
-      return answer({
+      return runtimeAnswer({
         providers: ordered.slice(0, MAX_PROVIDERS_LISTED).map((entry) => breakerOf(entry, nowMs)),
         omitted: Math.max(0, ordered.length - MAX_PROVIDERS_LISTED),
         reset_count: reset ? shunned.length : 0,
@@ -120,7 +121,7 @@ export function routerTools({ database, ledger, clock }: Records, bus: RoutingBu
       const { calls, inFlight, retries, hedges, quarantines, cutOff, sessions } = bus.stats()
       const entries = bus.registry.all()
       const local = bus.registry.allLocal().length
-      return answer({
+      return runtimeAnswer({
         calls,
         in_flight: inFlight,
         providers_local: local,
@@ -148,27 +149,27 @@ function chatProviders(bus: RoutingBus, call: Call, nowMs: number): readonly Mod
       sessionId: undefined,
     }
     const isViable = isEligible(entry, asked) && bus.router.blockedBy(entry, nowMs) === undefined
-    return { entry, isViable, costMs: cost(entry.latency, entry.inFlight, nowMs) }
+    return { entry, isViable, costMs: estimateCost(entry.latency, entry.inFlight, nowMs) }
   })
 }
 
 /** The capability of that name, or else the one that strict clients list so. */
 function offeredName({ registry }: RoutingBus, given: string): string {
   if (registry.named(given).length > 0) return given
-  return meantBy(given, namesIn(registry)) ?? given
+  return resolveSpelling(given, namesIn(registry)) ?? given
 }
 
 /** What may have been meant by a name of nothing. */
 function nearTo({ registry }: RoutingBus, name: string): string {
   if (registry.named(name).length > 0) return ''
-  return didYouMean(closest(name, namesIn(registry)))
+  return suggestNames(findClosest(name, namesIn(registry)))
 }
 
 function namesIn(registry: RoutingBus['registry']): readonly string[] {
   return registry.all().map(({ offer }) => offer.name)
 }
 
-function versionOf(text: string | undefined): Version | undefined {
+function versionOf(text: string | undefined): CapabilityVersion | undefined {
   if (text === undefined) return undefined
   const [major = 0, minor = 0] = text.split('.').map(Number)
   return [major, minor]
@@ -179,7 +180,11 @@ function identityOf(entry: CapabilityEntry): JsonObject {
   return { node_id: nodeId, version: versionText(offer.version), instance_id: instanceId, is_local: isLocal }
 }
 
-function scoreOf(entry: CapabilityEntry, call: Call, { router, nowMs }: { router: Router; nowMs: number }): JsonObject {
+function scoreOf(
+  entry: CapabilityEntry,
+  call: Call,
+  { router, nowMs }: { router: CapabilityRouter; nowMs: number },
+): JsonObject {
   const blockedBy = router.blockedBy(entry, nowMs)
   const reasons = [
     ...(isEligible(entry, call) ? [] : ['version, params, node or trust do not fit']),
@@ -187,8 +192,8 @@ function scoreOf(entry: CapabilityEntry, call: Call, { router, nowMs }: { router
   ]
   return {
     ...identityOf(entry),
-    score: specScore(entry),
-    cost_ms: cost(entry.latency, entry.inFlight, nowMs),
+    score: scoreBySpecification(entry),
+    cost_ms: estimateCost(entry.latency, entry.inFlight, nowMs),
     viable: reasons.length === 0,
     reasons,
     in_flight: entry.inFlight,

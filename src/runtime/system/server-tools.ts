@@ -6,15 +6,15 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { answer, RUNTIME_LOCK } from '../dependencies.ts'
-import type { Records } from '../dependencies.ts'
+import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { attention, attentionOutput } from './attention.ts'
-import type { Watched } from './attention.ts'
-import { checkOutput, ledgerCheck, overall, queueCheck, spelt } from './health.ts'
-import type { Queue } from './health.ts'
+import { collectAttention, attentionOutput } from './attention.ts'
+import type { AttentionSources } from './attention.ts'
+import { checkOutput, checkLedger, worstStatus, checkQueue, toSnakeCase } from './health.ts'
+import type { LockQueue } from './health.ts'
 import { ledgerFacts } from './ledger-facts.ts'
-import type { Probe } from './probe-store.ts'
+import type { DatabaseProbe } from './probe-store.ts'
 
 const common = { lock: RUNTIME_LOCK, effect: 'reads', input: z.strictObject({}) } as const
 
@@ -57,11 +57,11 @@ export interface ServerFacts {
   readonly checkpointSeconds: number
   readonly started: () => boolean
   readonly uptimeMs: () => number
-  readonly queue: () => Queue
-  readonly watched: Watched
+  readonly queue: () => LockQueue
+  readonly watched: AttentionSources
 }
 
-export function serverTools(records: Records, facts: ServerFacts, probe: Probe): readonly Capability[] {
+export function serverTools(records: RuntimeRecords, facts: ServerFacts, probe: DatabaseProbe): readonly Capability[] {
   const now = (): JsonObject => ({
     version: facts.version,
     mode: facts.mode,
@@ -69,17 +69,17 @@ export function serverTools(records: Records, facts: ServerFacts, probe: Probe):
     uptime_ms: Math.floor(facts.uptimeMs()),
   })
   return [
-    serverPing.handledBy(async () => answer({ pong: true, ...now() })),
+    serverPing.handledBy(async () => runtimeAnswer({ pong: true, ...now() })),
     serverHealth.handledBy(async (_, { caller }) => {
       const [database, disk] = await Promise.all([probe.database(), probe.disk()])
-      const ledger = ledgerCheck(ledgerFacts(records, facts.checkpointSeconds))
-      const checks = { database, ledger, disk, queue: queueCheck(facts.queue()) }
-      return answer({
-        status: overall(Object.values(checks)),
+      const ledger = checkLedger(ledgerFacts(records, facts.checkpointSeconds))
+      const checks = { database, ledger, disk, queue: checkQueue(facts.queue()) }
+      return runtimeAnswer({
+        status: worstStatus(Object.values(checks)),
         ...now(),
         db_tables: probe.tables(),
-        checks: spelt(checks),
-        ...(caller.kind === 'peer' ? {} : { attention: attention(facts.watched, checks, records.clock.now()) }),
+        checks: toSnakeCase(checks),
+        ...(caller.kind === 'peer' ? {} : { attention: collectAttention(facts.watched, checks, records.clock.now()) }),
       })
     }),
   ]

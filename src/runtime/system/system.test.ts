@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
-import { base64, fromBase64, utf8 } from '../../core/bytes.ts'
+import { toBase64, fromBase64, toUtf8 } from '../../core/bytes.ts'
 import { openCheckpoint } from '../../ledger/checkpoint.ts'
 import { signNote, verifyNote } from '../../ledger/note.ts'
-import { cosigner, parseVerifierKey } from '../../ledger/note-key.ts'
-import { logOnly } from '../../ledger/tlog-policy.ts'
+import { createCosigner, parseVerifierKey } from '../../ledger/note-key.ts'
+import { createLogOnlyPolicy } from '../../ledger/tlog-policy.ts'
 import { verifyTlogProof } from '../../ledger/tlog-proof.ts'
 import { verifyConsistency } from '../../ledger/tree.ts'
-import { diskCheck, overall, queueCheck } from './health.ts'
+import { checkDisk, worstStatus, checkQueue } from './health.ts'
 
 let rig: Rig
 let waiting = 0
@@ -90,7 +90,7 @@ describe('server_health', () => {
     expect(await rig.data('server_health')).toMatchObject({
       checks: { ledger: { figures: { last_cosigned_age_ms: null } } },
     })
-    const witness = cosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 0)
+    const witness = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 0)
     const cosigned = verifyNote(signNote(signed.value.note.text, [witness]), [witness.key])
     if (!cosigned.ok) throw new Error('not cosigned')
     await rig.ledger.addCosignatures(signed.value, cosigned.value)
@@ -128,10 +128,10 @@ describe('server_health', () => {
   it('follows the queue and the disk', async () => {
     waiting = 32
     expect(await rig.data('server_health')).toMatchObject({ checks: { queue: { status: 'degraded' } } })
-    expect(queueCheck({ waiting: 31, limit: 64 }).status).toBe('ok')
-    expect(diskCheck(64 * 1_048_576 - 1).status).toBe('failing')
-    expect(diskCheck(512 * 1_048_576 - 1).status).toBe('degraded')
-    expect(diskCheck(512 * 1_048_576).status).toBe('ok')
+    expect(checkQueue({ waiting: 31, limit: 64 }).status).toBe('ok')
+    expect(checkDisk(64 * 1_048_576 - 1).status).toBe('failing')
+    expect(checkDisk(512 * 1_048_576 - 1).status).toBe('degraded')
+    expect(checkDisk(512 * 1_048_576).status).toBe('ok')
   })
 
   it('tries to write in read-only mode, too: every call is recorded there as well', async () => {
@@ -145,9 +145,9 @@ describe('server_health', () => {
 
   it('is as bad as its worst check', () => {
     const check = (status: 'ok' | 'degraded' | 'failing' | 'skipped') => ({ status, figures: {} })
-    expect(overall([check('skipped')])).toBe('ok')
-    expect(overall([check('ok'), check('degraded'), check('skipped')])).toBe('degraded')
-    expect(overall([check('failing'), check('degraded')])).toBe('failing')
+    expect(worstStatus([check('skipped')])).toBe('ok')
+    expect(worstStatus([check('ok'), check('degraded'), check('skipped')])).toBe('degraded')
+    expect(worstStatus([check('failing'), check('degraded')])).toBe('failing')
   })
 })
 
@@ -171,8 +171,10 @@ describe('ledger tools', () => {
     const key = parseVerifierKey(String(proof['verifier_key']))
     if (!key.ok) throw new Error('no key')
     const [text, leaf] = [String(proof['proof']), String(proof['leaf'])]
-    expect(verifyTlogProof(text, utf8(leaf), logOnly(key.value))).toMatchObject({ ok: true })
-    expect(verifyTlogProof(text, utf8(leaf.replace('INIT', 'DONE')), logOnly(key.value))).toMatchObject({ ok: false })
+    expect(verifyTlogProof(text, toUtf8(leaf), createLogOnlyPolicy(key.value))).toMatchObject({ ok: true })
+    expect(verifyTlogProof(text, toUtf8(leaf.replace('INIT', 'DONE')), createLogOnlyPolicy(key.value))).toMatchObject({
+      ok: false,
+    })
   })
 
   it('prove that the ledger only grew', async () => {
@@ -186,7 +188,7 @@ describe('ledger tools', () => {
       toRoot: bytes(proof['to_root']),
       path: (proof['proof'] as string[]).map(bytes),
     }
-    expect(proof['to_root']).toBe(base64(rig.ledger.root()))
+    expect(proof['to_root']).toBe(toBase64(rig.ledger.root()))
     expect(verifyConsistency(claim)).toBe(true)
   })
 

@@ -4,9 +4,9 @@
  * Pure.
  */
 import type { Fault } from '../../core/fault.ts'
-import { fault } from '../faults.ts'
-import { canTransition, isClosed, TRANSITIONS } from './machine.ts'
-import type { Status } from './machine.ts'
+import { runtimeFault } from '../faults.ts'
+import { mayTransition, isClosed, TRANSITIONS } from './machine.ts'
+import type { TaskStatus } from './machine.ts'
 import type { Task } from './task.ts'
 
 export interface TaskConditions {
@@ -18,15 +18,15 @@ export interface TaskConditions {
   readonly unfinished: readonly string[]
 }
 
-export interface Transition {
-  readonly status: Status
+export interface TaskTransition {
+  readonly status: TaskStatus
   readonly reason?: string
 }
 
 /** Why the change is refused, or `undefined`. Every transition is judged from the status that the one before leaves. */
 export function refuseChange(
   task: Task,
-  transitions: readonly Transition[],
+  transitions: readonly TaskTransition[],
   conditions: TaskConditions,
 ): Fault | undefined {
   if (transitions.length === 0) return isClosed(task.status) ? taskClosed(task) : undefined
@@ -44,10 +44,10 @@ export function refuseChange(
 
 function refuseTransition(
   { id }: Task,
-  { from, status: to, reason }: Transition & { readonly from: Status },
+  { from, status: to, reason }: TaskTransition & { readonly from: TaskStatus },
   { hasReflection, unfinished }: TaskConditions,
 ): Fault | undefined {
-  if (!canTransition(from, to)) return invalidTransition(from, to)
+  if (!mayTransition(from, to)) return invalidTransition(from, to)
   if (to === 'CANCELLED' && reason === undefined)
     return writebackRequired(id, 'reason', 'A cancelled task says why: give `reason`.')
   if (to === 'DONE' && !hasReflection())
@@ -57,30 +57,30 @@ function refuseTransition(
       'Record a `reflection` on the task (thought_record) now that it is in VERIFY, or give `reflection` with this call; earlier records do not count.',
     )
   if (to === 'APPLY' && unfinished.length > 0)
-    return fault('ERR_DEPENDENCY_UNFINISHED', `Task ${id} waits for tasks that are not DONE.`, {
+    return runtimeFault('ERR_DEPENDENCY_UNFINISHED', `Task ${id} waits for tasks that are not DONE.`, {
       blocked_by: [...unfinished],
     })
   return undefined
 }
 
 /** `from` is `null` for a task that is only being created. */
-export function invalidTransition(from: Status | null, to: Status): Fault {
+export function invalidTransition(from: TaskStatus | null, to: TaskStatus): Fault {
   const message =
     from === null
       ? `A task begins as INIT, not as ${to}.`
       : from === to
         ? `The task is already ${to}${isClosed(to) ? ' for good' : '; leave `status` out to change its other fields'}.`
         : `A task in ${from} ${waysFrom(from)}, not to ${to}.`
-  return fault('ERR_INVALID_TRANSITION', message, { from, to })
+  return runtimeFault('ERR_INVALID_TRANSITION', message, { from, to })
 }
 
-function waysFrom(from: Status): string {
+function waysFrom(from: TaskStatus): string {
   const ways = TRANSITIONS[from]
   return ways.length === 0 ? 'goes nowhere' : `can go to ${ways.join(' or ')}`
 }
 
 function taskClosed({ id, status }: Task): Fault {
-  return fault(
+  return runtimeFault(
     'ERR_TASK_CLOSED',
     `Task ${id} is ${status} and does not change any more. For later work create a task that \`follows\` it.`,
     { id, status },
@@ -88,7 +88,7 @@ function taskClosed({ id, status }: Task): Fault {
 }
 
 function writebackRequired(id: string, missing: string, advice: string): Fault {
-  return fault('ERR_WRITEBACK_REQUIRED', `Writeback required for task ${id}: missing ${missing}. ${advice}`, {
+  return runtimeFault('ERR_WRITEBACK_REQUIRED', `Writeback required for task ${id}: missing ${missing}. ${advice}`, {
     missing_fields: [missing],
   })
 }

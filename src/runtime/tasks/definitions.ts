@@ -7,11 +7,11 @@ import { z } from 'zod'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
-import { id } from '../text.ts'
+import { idArgument } from '../text.ts'
 import { changeOutput } from '../system/change.ts'
 import { reflectionArgument } from '../trail/definitions.ts'
 import { thoughtOutput } from '../trail/thought.ts'
-import { STATUSES } from './machine.ts'
+import { TASK_STATUSES } from './machine.ts'
 import {
   detailArguments,
   patchArgument,
@@ -32,7 +32,7 @@ const MAX_MORE_TASKS = 49
 const creationArguments = {
   title: titleArgument,
   ...detailArguments,
-  follows: id().exactOptional().describe('The task, usually a closed one, whose work this one takes up again.'),
+  follows: idArgument().exactOptional().describe('The task, usually a closed one, whose work this one takes up again.'),
 }
 
 export const taskCreate = defineRuntimeTool({
@@ -63,7 +63,7 @@ export const taskGet = defineRuntimeTool({
   description:
     'Returns one task: its fields, its status, what it depends on and what still blocks it. `include` adds its `history` (every change and transition, with reasons and by whom), its `thoughts`, and the `changes` in the house that calls made for it (calls name their task in `_meta["io.hearthbus/task"]`).',
   input: z.strictObject({
-    id: id(),
+    id: idArgument(),
     include: z.array(z.enum(TASK_PARTS)).max(TASK_PARTS.length).default([]),
   }),
   output: taskOutput.extend({
@@ -96,7 +96,7 @@ const transitionsArgument = z
  */
 const updateInput = z
   .strictObject({
-    id: id(),
+    id: idArgument(),
     patch: patchArgument.exactOptional().describe('The fields to change; they may also stand beside `id`.'),
     ...patchArguments,
     transitions: transitionsArgument.exactOptional(),
@@ -169,8 +169,8 @@ export const taskList = defineRuntimeTool({
     'Lists tasks in the order they were created, finished ones included. Page with `cursor`; `offset` works for short lists. For what can be worked on now, use task_next_actions.',
   input: z.strictObject({
     status: statusArgument.exactOptional(),
-    project_id: id().exactOptional(),
-    assignee: id().exactOptional(),
+    project_id: idArgument().exactOptional(),
+    assignee: idArgument().exactOptional(),
     limit: limitArgument,
     offset: z.int().min(0).max(1_000_000).default(0).describe('How many to skip, after `cursor` if there is one.'),
     cursor: cursorArgument,
@@ -192,13 +192,13 @@ export const taskNextActions = defineRuntimeTool({
   description:
     'Lists the open tasks that wait for no other task, most pressing first, then oldest first, each with the statuses it can go to. `stalled` names tasks that depend on a cancelled one and will wait for ever unless their `depends_on` is changed.',
   input: z.strictObject({
-    project_id: id().exactOptional(),
-    assignee: id().exactOptional(),
+    project_id: idArgument().exactOptional(),
+    assignee: idArgument().exactOptional(),
     limit: limitArgument,
     cursor: cursorArgument,
   }),
   output: z.object({
-    tasks: z.array(taskOutput.extend({ next_statuses: z.array(z.enum(STATUSES)) })),
+    tasks: z.array(taskOutput.extend({ next_statuses: z.array(z.enum(TASK_STATUSES)) })),
     blocked_count: z.int().describe('Open tasks that wait for another.'),
     stalled: z.array(z.object({ id: z.string(), cancelled_dependencies: z.array(z.string()) })),
     next_cursor: z.string().exactOptional(),

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { findCycle } from './graph.ts'
-import { priorityRank } from './priority.ts'
+import { rankPriority } from './priority.ts'
 
 describe('graph', () => {
   /** Edges from higher to lower numbers only: no circle, whatever they are. */
@@ -68,6 +68,6 @@ describe('priority', () => {
     ['P9', 9],
     ['P10', 2],
   ])('ranks %s as %i', (word, rank) => {
-    expect(priorityRank(word)).toBe(rank)
+    expect(rankPriority(word)).toBe(rank)
   })
 })

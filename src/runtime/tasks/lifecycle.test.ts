@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
-import { canTransition, STATUSES } from './machine.ts'
+import { mayTransition, TASK_STATUSES } from './machine.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -54,7 +54,7 @@ describe('task_create', () => {
   })
 
   it('lets no task be born DONE, nor anywhere but in INIT', async () => {
-    for (const status of STATUSES.filter((status) => status !== 'INIT'))
+    for (const status of TASK_STATUSES.filter((status) => status !== 'INIT'))
       expect(await rig.error('task_create', { title: 'x', status })).toMatchObject({
         code: 'ERR_INVALID_TRANSITION',
         from: null,
@@ -116,7 +116,7 @@ describe('task_update', () => {
       VERIFY: ['GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY'],
     }
     for (const [from, way] of Object.entries(ways))
-      for (const to of STATUSES.filter((to) => !canTransition(from as 'INIT', to))) {
+      for (const to of TASK_STATUSES.filter((to) => !mayTransition(from as 'INIT', to))) {
         const id = await create()
         await advance(id, ...way)
         expect(await rig.error('task_update', { id, patch: { status: to } })).toMatchObject({
@@ -136,7 +136,7 @@ describe('task_update', () => {
     await finish(done)
     const cancelled = await create()
     await rig.data('task_update', { id: cancelled, patch: { status: 'CANCELLED', reason: 'no longer needed' } })
-    for (const status of STATUSES)
+    for (const status of TASK_STATUSES)
       for (const id of [done, cancelled])
         expect(await rig.error('task_update', { id, patch: { status, reason: 'x' } })).toMatchObject({
           code: 'ERR_INVALID_TRANSITION',

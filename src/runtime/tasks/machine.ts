@@ -10,13 +10,13 @@
  *
  * Pure.
  */
-export const STATUSES = ['INIT', 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY', 'DONE', 'CANCELLED'] as const
-export type Status = (typeof STATUSES)[number]
+export const TASK_STATUSES = ['INIT', 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY', 'DONE', 'CANCELLED'] as const
+export type TaskStatus = (typeof TASK_STATUSES)[number]
 
-export const FIRST_STATUS: Status = 'INIT'
+export const FIRST_STATUS: TaskStatus = 'INIT'
 
 /** In the order they are offered to a model as `next_statuses`: onwards first. */
-export const TRANSITIONS: Readonly<Record<Status, readonly Status[]>> = {
+export const TRANSITIONS: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   INIT: ['GATHER', 'CANCELLED'],
   GATHER: ['ANALYZE', 'CANCELLED'],
   ANALYZE: ['PLAN', 'CANCELLED'],
@@ -27,16 +27,16 @@ export const TRANSITIONS: Readonly<Record<Status, readonly Status[]>> = {
   CANCELLED: [],
 }
 
-export function canTransition(from: Status, to: Status): boolean {
+export function mayTransition(from: TaskStatus, to: TaskStatus): boolean {
   return TRANSITIONS[from].includes(to)
 }
 
 /** The retry edge begins another attempt. */
-export function isRetry(from: Status, to: Status): boolean {
+export function isRetry(from: TaskStatus, to: TaskStatus): boolean {
   return from === 'VERIFY' && to === 'GATHER'
 }
 
 /** DONE and CANCELLED are for good: nothing of such a task changes any more. */
-export function isClosed(status: Status): boolean {
+export function isClosed(status: TaskStatus): boolean {
   return TRANSITIONS[status].length === 0
 }

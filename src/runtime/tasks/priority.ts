@@ -36,7 +36,7 @@ export function spellPriority(word: string): string {
 }
 
 /** 0 is most pressing. `P0` to `P9` rank by their digit. A word that was erased ranks in the middle. */
-export function priorityRank(priority: string | null): number {
+export function rankPriority(priority: string | null): number {
   const word = spellPriority(priority ?? '')
   if (/^P[0-9]$/.test(word)) return Number(word[1])
   return Object.hasOwn(RANKS, word) ? (RANKS[word] ?? MIDDLE) : MIDDLE

@@ -17,13 +17,13 @@ export const ERASABLE = ['title', 'project_id', 'description', 'priority', 'assi
 export type ErasableWord = (typeof ERASABLE)[number]
 
 /** The id, if the entry is about a task. */
-export function taskOf({ kind, task_id: id }: LedgerEntry): string | undefined {
+export function readTaskId({ kind, task_id: id }: LedgerEntry): string | undefined {
   const isAboutTask = kind === TASK_CREATED || kind === TASK_CHANGED || kind === TASK_TRANSITION
   return isAboutTask && typeof id === 'string' ? id : undefined
 }
 
 /** Which words of a task the body of an entry has: the entry says so itself, so that it is known after an erasure. */
-export function wordsSetBy({ kind, fields, to }: LedgerEntry): readonly ErasableWord[] {
+export function listErasableWords({ kind, fields, to }: LedgerEntry): readonly ErasableWord[] {
   const set = Array.isArray(fields) ? ERASABLE.filter((word) => fields.includes(word)) : []
   return kind === TASK_TRANSITION && to === 'CANCELLED' ? [...set, 'cancel_reason'] : set
 }

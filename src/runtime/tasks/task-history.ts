@@ -7,11 +7,11 @@
  */
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { numberField, textField } from '../../ledger/entry.ts'
+import { entryNumber, entryText } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Task } from './task.ts'
-import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION, taskOf } from './task-entries.ts'
+import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION, readTaskId } from './task-entries.ts'
 
 /** A task with more changes has another problem than an incomplete list. */
 const MAX_STEPS = 200
@@ -28,9 +28,9 @@ export function taskHistory(ledger: Pick<Ledger, 'entry' | 'body'>, task: Task):
   let place: number | undefined = task.log_index
   while (place !== undefined && history.length < MAX_STEPS) {
     const entry: LedgerEntry | undefined = ledger.entry(place)?.entry
-    if (entry === undefined || taskOf(entry) !== task.id) break
+    if (entry === undefined || readTaskId(entry) !== task.id) break
     history.unshift(taskStep(ledger, entry))
-    place = numberField(entry, 'previous_entry')
+    place = entryNumber(entry, 'previous_entry')
   }
   const omitted = task.version - history.length
   return { history, ...(omitted === 0 ? {} : { history_omitted: omitted }) }
@@ -43,15 +43,15 @@ function taskStep(ledger: Pick<Ledger, 'body'>, entry: LedgerEntry): JsonObject 
   const reason = words === undefined ? null : words['reason']
   return {
     change: CHANGES[entry.kind] ?? entry.kind,
-    version: numberField(entry, 'version') ?? 0,
+    version: entryNumber(entry, 'version') ?? 0,
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
     // An entry without a body never had a reason; of an erased one nobody knows.
     ...(reason === undefined || (words === undefined && entry['body_hash'] === undefined) ? {} : { reason }),
     fields: fields ?? [],
     ...(Array.isArray(emptied) && emptied.length > 0 ? { emptied } : {}),
-    by: textField(entry, 'principal') ?? '',
-    client: textField(entry, 'client') ?? null,
+    by: entryText(entry, 'principal') ?? '',
+    client: entryText(entry, 'client') ?? null,
     at: entry.at,
     log_index: entry.seq,
   }

@@ -4,14 +4,14 @@
  * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { given, preparedOnce } from '../query-store.ts'
-import type { Condition } from '../query-store.ts'
-import type { Status } from './machine.ts'
+import { givenFilters, createPrepare } from '../query-store.ts'
+import type { SqlCondition } from '../query-store.ts'
+import type { TaskStatus } from './machine.ts'
 import type { RuntimeState, TaskFacts } from '../runtime-state.ts'
 import type { Task } from './task.ts'
 
 interface TaskFilter {
-  readonly status?: Status
+  readonly status?: TaskStatus
   readonly project_id?: string
   readonly assignee?: string
   readonly include_deleted?: boolean
@@ -68,7 +68,7 @@ const WAITS = `EXISTS (
   WHERE task_id = task.id AND other.status <> 'DONE')`
 
 export function createTaskStore(sql: DatabaseSync, state: RuntimeState): TaskStore {
-  const prepare = preparedOnce(sql)
+  const prepare = createPrepare(sql)
   const get = sql.prepare(`SELECT ${COLUMNS} FROM tasks AS task WHERE id = ?`)
   /** A row that the log knows nothing of is no task. */
   const toListed = (row: Record<string, unknown>): ListedTask[] => {
@@ -127,8 +127,8 @@ export function createTaskStore(sql: DatabaseSync, state: RuntimeState): TaskSto
 }
 
 /** Deleted tasks are hidden unless they were asked for. */
-function condition({ include_deleted, ...filter }: TaskFilter): Condition {
-  const { where, parameters } = given(filter, TESTS)
+function condition({ include_deleted, ...filter }: TaskFilter): SqlCondition {
+  const { where, parameters } = givenFilters(filter, TESTS)
   return { where: include_deleted === true ? where : `${where} AND task.deleted_at IS NULL`, parameters }
 }
 

@@ -5,8 +5,8 @@
  * Pure.
  */
 import { z } from 'zod'
-import { id, MAX_DESCRIPTION_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH, text } from '../text.ts'
-import { STATUSES } from './machine.ts'
+import { idArgument, MAX_DESCRIPTION_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH, textArgument } from '../text.ts'
+import { TASK_STATUSES } from './machine.ts'
 import { PRIORITIES, spellPriority } from './priority.ts'
 
 /** More are a project, not a task; they also bound what a search for circles has to look at. */
@@ -17,7 +17,7 @@ export const taskOutput = z.object({
   project_id: z.string().nullable(),
   title: z.string(),
   description: z.string().nullable(),
-  status: z.enum(STATUSES),
+  status: z.enum(TASK_STATUSES),
   priority: z.string().nullable(),
   assignee: z.string().nullable(),
   created_at: z.string(),
@@ -40,8 +40,8 @@ export type Task = z.output<typeof taskOutput>
 export const taskStepOutput = z.object({
   change: z.enum(['created', 'changed', 'transition']),
   version: z.int(),
-  from: z.enum(STATUSES).exactOptional(),
-  to: z.enum(STATUSES).exactOptional(),
+  from: z.enum(TASK_STATUSES).exactOptional(),
+  to: z.enum(TASK_STATUSES).exactOptional(),
   reason: z.string().nullable().exactOptional().describe('null once it was erased.'),
   fields: z.array(z.string()).describe('Which fields it set.'),
   emptied: z.array(z.string()).exactOptional(),
@@ -54,13 +54,13 @@ export const taskStepOutput = z.object({
 /** Agents write `done` as often as `DONE`. */
 export const statusArgument = z.preprocess(
   (value) => (typeof value === 'string' ? value.toUpperCase() : value),
-  z.enum(STATUSES),
+  z.enum(TASK_STATUSES),
 )
 
-export const titleArgument = text(MAX_TITLE_LENGTH).describe('What is to be done, in a line.')
+export const titleArgument = textArgument(MAX_TITLE_LENGTH).describe('What is to be done, in a line.')
 
 const dependenciesArgument = z
-  .array(id())
+  .array(idArgument())
   .max(MAX_DEPENDENCIES)
   .describe('Ids of the tasks that have to be DONE before this one is applied; replaces the list.')
 
@@ -70,14 +70,16 @@ const priorityArgument = z
 
 /** The fields of a task that a caller may set, beside its title and status. */
 export const detailArguments = {
-  project_id: id().nullable().exactOptional().describe('Groups tasks; any name.'),
-  description: text(MAX_DESCRIPTION_LENGTH).nullable().exactOptional(),
+  project_id: idArgument().nullable().exactOptional().describe('Groups tasks; any name.'),
+  description: textArgument(MAX_DESCRIPTION_LENGTH).nullable().exactOptional(),
   priority: priorityArgument.nullable().exactOptional(),
-  assignee: id().nullable().exactOptional().describe('Who works on it; any name.'),
+  assignee: idArgument().nullable().exactOptional().describe('Who works on it; any name.'),
   depends_on: dependenciesArgument.exactOptional(),
 }
 
-export const reasonArgument = text(MAX_REASON_LENGTH).describe('Why the status changes; required for CANCELLED.')
+export const reasonArgument = textArgument(MAX_REASON_LENGTH).describe(
+  'Why the status changes; required for CANCELLED.',
+)
 
 /** What task_update takes, beside the id or inside `patch`. */
 export const patchArguments = {

@@ -13,17 +13,17 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
-import { answer, answerOf, origin } from '../dependencies.ts'
-import type { Records } from '../dependencies.ts'
-import { badArgument, fault } from '../faults.ts'
+import { runtimeAnswer, toRuntimeAnswer, readOrigin } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
+import { runtimeArgumentFault, runtimeFault } from '../faults.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
-import { page, readCursor } from '../paging.ts'
+import { cutPage, readCursor } from '../paging.ts'
 import { appendThought, checkThought } from '../trail/recording.ts'
 import type { ThoughtRecording, TrailStores } from '../trail/recording.ts'
 import type { Thought } from '../trail/thought.ts'
 import { thoughtsOfTask } from '../trail/tools.ts'
 import { invalidTransition, refuseChange } from './change.ts'
-import type { Transition } from './change.ts'
+import type { TaskTransition } from './change.ts'
 import { taskCreate, taskGet, taskList, taskNextActions, taskUpdate } from './definitions.ts'
 import { findCycle } from './graph.ts'
 import { FIRST_STATUS, TRANSITIONS } from './machine.ts'
@@ -35,7 +35,7 @@ import type { TaskStore } from './task-store.ts'
 /** Enough to see that something is wrong; the rest shows when these are mended. */
 const MAX_STALLED = 50
 
-export function taskTools(records: Records, store: TaskStore, stores: TrailStores): readonly Capability[] {
+export function taskTools(records: RuntimeRecords, store: TaskStore, stores: TrailStores): readonly Capability[] {
   return [
     taskCreate.handledBy(async ({ status, more = [], ...first }, call) => {
       if (status !== undefined && status !== FIRST_STATUS) return fail(invalidTransition(null, status))
@@ -44,7 +44,7 @@ export function taskTools(records: Records, store: TaskStore, stores: TrailStore
       )
       if (!created.ok) return created
       const [task, ...others] = created.value
-      return answer({ ...task, ...(others.length === 0 ? {} : { more: others }) })
+      return runtimeAnswer({ ...task, ...(others.length === 0 ? {} : { more: others }) })
     }),
 
     taskGet.handledBy(async ({ id, include }, context) => {
@@ -52,7 +52,7 @@ export function taskTools(records: Records, store: TaskStore, stores: TrailStore
       if (task === undefined) return fail(notFound(id))
       const changes = include.includes('changes') ? await changesForTask(context, id) : ok({})
       if (!changes.ok) return changes
-      return answer({
+      return runtimeAnswer({
         ...task,
         ...changes.value,
         ...(include.includes('history') ? taskHistory(records.ledger, task) : {}),
@@ -62,7 +62,7 @@ export function taskTools(records: Records, store: TaskStore, stores: TrailStore
 
     taskUpdate.handledBy(async ({ ignored, ...update }, call) => {
       const updated = await records.database.commit(() => updateTask(records, { store, stores }, { ...update, call }))
-      return answerOf(updated.ok && ignored.length > 0 ? ok({ ...updated.value, ignored }) : updated)
+      return toRuntimeAnswer(updated.ok && ignored.length > 0 ? ok({ ...updated.value, ignored }) : updated)
     }),
 
     taskList.handledBy(async ({ limit, offset, cursor, ...filter }) => {
@@ -70,8 +70,8 @@ export function taskTools(records: Records, store: TaskStore, stores: TrailStore
       const after = readCursor<[number]>(cursor, scope, 1)
       if (!after.ok) return after
       const found = store.list(filter, { after: after.value?.[0] ?? -1, limit: limit + 1, offset })
-      const { rows, ...next } = page(found, limit, ({ seq }) => encodeCursor(scope, [seq]))
-      return answer({ tasks: rows.map(({ task }) => task), total: store.count(filter), ...next })
+      const { rows, ...next } = cutPage(found, limit, ({ seq }) => encodeCursor(scope, [seq]))
+      return runtimeAnswer({ tasks: rows.map(({ task }) => task), total: store.count(filter), ...next })
     }),
 
     taskNextActions.handledBy(async ({ limit, cursor, ...filter }) => {
@@ -81,8 +81,8 @@ export function taskTools(records: Records, store: TaskStore, stores: TrailStore
       if (!after.ok) return after
       // Before the first: ranks begin at 0.
       const found = store.next(filter, { after: after.value ?? [-1, 0], limit: limit + 1 })
-      const { rows, ...next } = page(found, limit, ({ rank, seq }) => encodeCursor(scope, [rank, seq]))
-      return answer({
+      const { rows, ...next } = cutPage(found, limit, ({ rank, seq }) => encodeCursor(scope, [rank, seq]))
+      return runtimeAnswer({
         tasks: rows.map(({ task }) => ({ ...task, next_statuses: TRANSITIONS[task.status] })),
         blocked_count: store.countBlocked(filter),
         stalled: store
@@ -118,7 +118,7 @@ interface TaskCreation extends Omit<TaskPatch, 'status' | 'reason'> {
 
 /** All of them are checked before the first is written: a fault undoes nothing. */
 function createTasks(
-  { ledger }: Records,
+  { ledger }: RuntimeRecords,
   store: TaskStore,
   { inputs, call }: Creation,
 ): Result<readonly [Task, ...Task[]], Fault> {
@@ -146,7 +146,7 @@ function createTasks(
       fields,
       depends_on: dependsOn,
       follows,
-      ...origin(call),
+      ...readOrigin(call),
     }
     events.push({ event, body })
   }
@@ -172,13 +172,13 @@ function namedTasks(
   const dependsOn = [...new Set(given.map(resolve))]
   const followed = follows === undefined ? undefined : resolve(follows)
   if (strange.length === 0) return ok({ dependsOn, follows: followed })
-  return fail(badArgument('more', `${strange.join(', ')} is no earlier task of this call`))
+  return fail(runtimeArgumentFault('more', `${strange.join(', ')} is no earlier task of this call`))
 }
 
 interface Update {
   readonly id: string
   readonly words: Omit<TaskPatch, 'status'>
-  readonly transitions: readonly Transition[]
+  readonly transitions: readonly TaskTransition[]
   readonly reflection?: Omit<ThoughtRecording, 'type' | 'task_id' | 'call'>
   readonly expected_version?: number
   readonly call: Call
@@ -191,7 +191,7 @@ interface UpdateStores {
 
 /** Everything is checked before anything is written: a fault undoes nothing. */
 function updateTask(
-  records: Records,
+  records: RuntimeRecords,
   { store, stores }: UpdateStores,
   { id, words, transitions, expected_version: expected, reflection, call }: Update,
 ): Result<Task & { readonly reflection?: Thought }, Fault> {
@@ -216,7 +216,7 @@ function updateTask(
   const { depends_on: _, ...patch } = words
   const [first, ...later] = transitions
   let recorded: Thought | undefined
-  const append = (transition: Transition | undefined, own: typeof patch, dependsOn?: readonly string[]): void => {
+  const append = (transition: TaskTransition | undefined, own: typeof patch, dependsOn?: readonly string[]): void => {
     if (transition?.status === 'DONE' && recording !== undefined)
       recorded = appendThought(records, stores, recording, session.value)
     const event = changeEvent(stored(store, id), { ...own, ...transition }, call)
@@ -245,7 +245,7 @@ function changeEvent(
     previous_entry: task.log_index,
     fields,
     emptied,
-    ...origin(call),
+    ...readOrigin(call),
   }
   if (patch.status === undefined) return { kind: TASK_CHANGED, ...common }
   return { kind: TASK_TRANSITION, from: task.status, to: patch.status, ...common }
@@ -264,7 +264,9 @@ function checkDependencies(
   const cycle = findCycle(id, wanted, store.dependenciesOf)
   if (cycle === undefined) return ok(wanted)
   return fail(
-    fault('ERR_DEPENDENCY_CYCLE', `The task would wait for itself: ${cycle.join(' ▸ ')}.`, { cycle: [...cycle] }),
+    runtimeFault('ERR_DEPENDENCY_CYCLE', `The task would wait for itself: ${cycle.join(' ▸ ')}.`, {
+      cycle: [...cycle],
+    }),
   )
 }
 
@@ -275,15 +277,15 @@ function stored(store: TaskStore, id: string): Task {
 }
 
 function notFound(id: string): Fault {
-  return fault('ERR_NOT_FOUND', `There is no task ${id}.`, { id })
+  return runtimeFault('ERR_NOT_FOUND', `There is no task ${id}.`, { id })
 }
 
 function missingTasks(missing: readonly string[]): Fault {
-  return fault('ERR_DEPENDENCY_NOT_FOUND', `There is no task ${missing.join(', ')}.`, { missing: [...missing] })
+  return runtimeFault('ERR_DEPENDENCY_NOT_FOUND', `There is no task ${missing.join(', ')}.`, { missing: [...missing] })
 }
 
 function versionConflict(task: Task, expected: number): Fault {
-  return fault(
+  return runtimeFault(
     'ERR_VERSION_CONFLICT',
     `The task is at version ${task.version}, not ${expected}: somebody changed it. Read it again.`,
     { expected_version: expected, version: task.version },

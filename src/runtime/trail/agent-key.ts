@@ -12,14 +12,14 @@ import { callerKey } from '../../bus/caller.ts'
 import type { Assessment, Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
-import { administrationFlaw } from '../../guard/authority.ts'
-import { answer, answerOf, origin, RUNTIME_LOCK } from '../dependencies.ts'
-import type { Records } from '../dependencies.ts'
-import { runtimeFamily } from '../envelope.ts'
-import { fault } from '../faults.ts'
+import { refuseAdministration } from '../../guard/authority.ts'
+import { runtimeAnswer, toRuntimeAnswer, readOrigin, RUNTIME_LOCK } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
+import { runtimeFamily } from '../runtime-envelope.ts'
+import { runtimeFault } from '../faults.ts'
 import { defineRuntimeTool, withFailurePattern } from '../runtime-tool.ts'
 import type { AgentKey, RuntimeState } from '../runtime-state.ts'
-import { id, MAX_REASON_LENGTH, text } from '../text.ts'
+import { idArgument, MAX_REASON_LENGTH, textArgument } from '../text.ts'
 import { isPublicKey, publicKeyArgument } from './thought.ts'
 
 /** The entry with which a person gives an agent another key, or none. */
@@ -38,7 +38,7 @@ const agentOutput = z.object({
 const common = { lock: RUNTIME_LOCK, face: { kind: 'service' }, trustRequired: 'self' } as const
 
 function assessAdministration(effect: 'reads' | 'admin', { caller }: Call, label?: string): Assessment {
-  const flaw = administrationFlaw(caller)
+  const flaw = refuseAdministration(caller)
   const reasons = flaw === undefined ? [] : (flaw.reasons ?? [{ rule: 'role', message: flaw.message }])
   return { effect, reasons, ...(label === undefined ? {} : { label }) }
 }
@@ -55,19 +55,19 @@ const agentKeyList = defineRuntimeTool({
 })
 
 const setInput = z.strictObject({
-  agent_id: id(),
+  agent_id: idArgument(),
   public_key: publicKeyArgument.nullable().describe('The new key; null takes the key away.'),
-  reason: text(MAX_REASON_LENGTH),
+  reason: textArgument(MAX_REASON_LENGTH),
 })
 
 export function agentKeyTools(
-  { database, ledger }: Records,
+  { database, ledger }: RuntimeRecords,
   { agentKeys }: Pick<RuntimeState, 'agentKeys'>,
 ): readonly Capability[] {
   return [
     agentKeyList.handledBy(async () => {
       const agents = [...agentKeys.entries()].map(([agent, key]) => agentView(agent, key))
-      return answer({ agents: agents.slice(0, MAX_LISTED), omitted: Math.max(0, agents.length - MAX_LISTED) })
+      return runtimeAnswer({ agents: agents.slice(0, MAX_LISTED), omitted: Math.max(0, agents.length - MAX_LISTED) })
     }),
 
     defineChange({
@@ -86,16 +86,16 @@ export function agentKeyTools(
       plan: ({ public_key: key }) =>
         key === null || isPublicKey(key)
           ? ok(undefined)
-          : fail(fault('INVALID_KEY', 'The public key is no point of the curve.')),
+          : fail(runtimeFault('INVALID_KEY', 'The public key is no point of the curve.')),
       assess: (_plan, { agent_id: agent }, call) => assessAdministration('admin', call, agent),
       act: async (_plan, { agent_id: agent, public_key: key, reason }, call) =>
-        answerOf(
+        toRuntimeAnswer(
           await database.commit(() => {
             const before = agentKeys.get(agent)
             if (before?.isGiven === true && (before.key ?? null) === key) return ok(agentView(agent, before))
             const keys = { public_key: key ?? undefined, previous_key: before?.key }
             const by = callerKey(call.caller)
-            ledger.appendIn({ kind: AGENT_KEY, agent_id: agent, ...keys, by, ...origin(call) }, { reason })
+            ledger.appendIn({ kind: AGENT_KEY, agent_id: agent, ...keys, by, ...readOrigin(call) }, { reason })
             const now = agentKeys.get(agent)
             if (now === undefined) throw new Error(`the key of ${agent} was set and is not there`)
             return ok(agentView(agent, now))

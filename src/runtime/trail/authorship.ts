@@ -7,16 +7,16 @@
  * Pure.
  */
 import type { Fault } from '../../core/fault.ts'
-import { fault } from '../faults.ts'
-import { isSignedBy } from './thought.ts'
-import type { Signature, Statement } from './thought.ts'
+import { runtimeFault } from '../faults.ts'
+import { isThoughtSignedBy } from './thought.ts'
+import type { ThoughtSignature, ThoughtStatement } from './thought.ts'
 import type { RuntimeState } from '../runtime-state.ts'
 
 /** Why the record is refused, or `undefined`. */
 export function refuseAuthor(
   { agentKeys, signatures }: Pick<RuntimeState, 'agentKeys' | 'signatures'>,
-  statement: Statement,
-  signature: Signature | undefined,
+  statement: ThoughtStatement,
+  signature: ThoughtSignature | undefined,
 ): Fault | undefined {
   // Trust on first use: spec 5 has only text for `agent_id`, so there is nobody to ask for an agent's key beforehand.
   const known = agentKeys.get(statement.agent_id)
@@ -32,14 +32,14 @@ export function refuseAuthor(
     return invalidSignature(agent_id, `The key of ${agent_id} was revoked; only a person gives it another.`)
   if (known !== undefined && known.key !== signature.public_key)
     return invalidSignature(agent_id, `${agent_id} is known by another key.`)
-  if (!isSignedBy(statement, signature))
+  if (!isThoughtSignedBy(statement, signature))
     return invalidSignature(agent_id, 'The signature is not of these words by this key.')
   // Ed25519 signs the same words with the same bytes: a repetition may be somebody else's.
   if (signatures.has(signature.value))
-    return fault('ERR_SIGNATURE_REPLAYED', 'That signed statement is already on record.', { agent_id })
+    return runtimeFault('ERR_SIGNATURE_REPLAYED', 'That signed statement is already on record.', { agent_id })
   return undefined
 }
 
 function invalidSignature(agent_id: string, message: string): Fault {
-  return fault('ERR_SIGNATURE_INVALID', message, { agent_id })
+  return runtimeFault('ERR_SIGNATURE_INVALID', message, { agent_id })
 }

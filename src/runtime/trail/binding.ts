@@ -6,7 +6,7 @@
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { fault } from '../faults.ts'
+import { runtimeFault } from '../faults.ts'
 import type { RuntimeState } from '../runtime-state.ts'
 
 /** More are as ambiguous as these. */
@@ -23,9 +23,13 @@ export function bindSession(
   const open = state.openSessions.get(taskId) ?? []
   if (open.length > 1)
     return fail(
-      fault('ERR_SESSION_AMBIGUOUS', `Task ${taskId} has several open sessions; say which with \`session_id\`.`, {
-        session_ids: open.slice(0, MAX_NAMED),
-      }),
+      runtimeFault(
+        'ERR_SESSION_AMBIGUOUS',
+        `Task ${taskId} has several open sessions; say which with \`session_id\`.`,
+        {
+          session_ids: open.slice(0, MAX_NAMED),
+        },
+      ),
     )
   return ok(open[0] ?? null)
 }
@@ -34,13 +38,13 @@ function givenSession({ sessions }: Pick<RuntimeState, 'sessions'>, sessionId: s
   const session = sessions.get(sessionId)
   if (session === undefined)
     return fail(
-      fault('ERR_SESSION_NOT_FOUND', `There is no session ${sessionId}; audit_session_start begins one.`, {
+      runtimeFault('ERR_SESSION_NOT_FOUND', `There is no session ${sessionId}; audit_session_start begins one.`, {
         session_id: sessionId,
       }),
     )
   if (session.finalizedAt !== null)
     return fail(
-      fault('ERR_SESSION_CLOSED', `Session ${sessionId} was finalized and takes no more records.`, {
+      runtimeFault('ERR_SESSION_CLOSED', `Session ${sessionId} was finalized and takes no more records.`, {
         session_id: sessionId,
         finalized_at: session.finalizedAt,
       }),

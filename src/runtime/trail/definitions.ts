@@ -7,16 +7,16 @@ import { z } from 'zod'
 import { RUNTIME_LOCK } from '../dependencies.ts'
 import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
-import { id, MAX_CONTENT_LENGTH, text } from '../text.ts'
+import { idArgument, MAX_CONTENT_LENGTH, textArgument } from '../text.ts'
 import { signatureArgument, THOUGHT_TYPES, thoughtOutput } from './thought.ts'
 
 const common = { lock: RUNTIME_LOCK } as const
 
 const authorArguments = {
-  agent_id: id().describe('Who thinks it. Only a claim unless it is signed.'),
+  agent_id: idArgument().describe('Who thinks it. Only a claim unless it is signed.'),
   // The message is part of the contract.
-  content: text(MAX_CONTENT_LENGTH, 'thought content must be non-empty'),
-  session_id: id().exactOptional().describe('From audit_session_start.'),
+  content: textArgument(MAX_CONTENT_LENGTH, 'thought content must be non-empty'),
+  session_id: idArgument().exactOptional().describe('From audit_session_start.'),
   signature: signatureArgument.exactOptional().describe('Proves that `agent_id` wrote it.'),
 }
 
@@ -31,7 +31,7 @@ export const thoughtRecord = defineRuntimeTool({
     "Puts a plan, an analysis, a decision or a reflection about a task on record, for good: it is chained to the task's earlier records and entered into the ledger. Without `session_id` it joins the open session of the task; where there is none, `unsealed` says so. The task must exist. Record a `reflection` while a task is in VERIFY before you set it to DONE.",
   input: z.strictObject({
     type: z.enum(THOUGHT_TYPES),
-    task_id: id(),
+    task_id: idArgument(),
     ...authorArguments,
     idempotency_key: idempotencyKeyArgument,
   }),
@@ -57,9 +57,9 @@ export const thoughtRecordList = defineRuntimeTool({
   description:
     'Lists recorded thoughts in the order they were recorded, of one task, session, agent or type, or all of them. Pages are cut by `limit` and by size; go on with `cursor`.',
   input: z.strictObject({
-    task_id: id().exactOptional(),
-    session_id: id().exactOptional(),
-    agent_id: id().exactOptional(),
+    task_id: idArgument().exactOptional(),
+    session_id: idArgument().exactOptional(),
+    agent_id: idArgument().exactOptional(),
     type: z.enum(THOUGHT_TYPES).exactOptional(),
     since: timeArgument.exactOptional().describe('Recorded at this time or later; ISO 8601, UTC.'),
     until: timeArgument.exactOptional().describe('Recorded before this time; ISO 8601, UTC.'),
@@ -88,7 +88,7 @@ export const auditVerifyChain = defineRuntimeTool({
   title: 'Verify the decision trail',
   description:
     'Checks every recorded thought of one task, or of all: that its hash is right, that it continues the one before, and that the ledger says the same of it. Finds edited, reordered, added and deleted records, whole chains included, and tasks and audit sessions that do not say what the ledger says of them. Changes nothing.',
-  input: z.strictObject({ task_id: id().exactOptional() }),
+  input: z.strictObject({ task_id: idArgument().exactOptional() }),
   output: z.object({
     ...tally,
     // Without `task_id` only. Each task is a chain of its own: walked as one chain they would all seem broken.

@@ -6,42 +6,42 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Call } from '../../bus/call.ts'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
-import { origin } from '../dependencies.ts'
-import type { Records } from '../dependencies.ts'
-import { fault } from '../faults.ts'
+import { readOrigin } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
+import { runtimeFault } from '../faults.ts'
 import type { SessionStore } from '../proofs/session-store.ts'
 import type { RuntimeState } from '../runtime-state.ts'
 import { refuseAuthor } from './authorship.ts'
 import { bindSession } from './binding.ts'
-import { thoughtEvent } from './leaf.ts'
-import type { NewThought } from './leaf.ts'
+import { thoughtEvent } from './thought-leaf.ts'
+import type { NewThought } from './thought-leaf.ts'
 import { GENESIS_HASH, thoughtHash } from './thought.ts'
-import type { Signature, Statement, Thought } from './thought.ts'
+import type { ThoughtSignature, ThoughtStatement, Thought } from './thought.ts'
 import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
-import type { Leaves } from './verify.ts'
+import type { LedgerRows } from './verify.ts'
 
 export interface TrailStores {
   readonly state: RuntimeState
   readonly thoughts: ThoughtStore
   readonly sessions: SessionStore
-  readonly leaves: Leaves
+  readonly leaves: LedgerRows
 }
 
-export interface ThoughtRecording extends Statement {
+export interface ThoughtRecording extends ThoughtStatement {
   readonly session_id?: string
-  readonly signature?: Signature
+  readonly signature?: ThoughtSignature
   readonly call: Call
 }
 
 /** The session that the thought belongs to, `null` for none; or why it is refused. */
 export function checkThought({ state }: TrailStores, recording: ThoughtRecording): Result<string | null, Fault> {
   const { task_id: taskId, session_id: sessionId, signature } = recording
-  if (!state.tasks.has(taskId)) return fail(unknownTask(taskId))
+  if (!state.tasks.has(taskId)) return fail(unknownTaskFault(taskId))
   const session = bindSession(state, taskId, sessionId)
   if (!session.ok) return session
   const refused = refuseAuthor(state, recording, signature)
@@ -50,7 +50,7 @@ export function checkThought({ state }: TrailStores, recording: ThoughtRecording
 
 /** In the transaction in which it was checked. */
 export function appendThought(
-  records: Records,
+  records: RuntimeRecords,
   { state }: TrailStores,
   { type, task_id, agent_id, content, signature, call }: ThoughtRecording,
   sessionId: string | null,
@@ -67,7 +67,7 @@ export function appendThought(
     prev_hash: before?.hash ?? GENESIS_HASH,
   }
   const { content: _, ...visible } = chained
-  const { principal, client = null, trace_id: traceId } = origin(call)
+  const { principal, client = null, trace_id: traceId } = readOrigin(call)
   const thought: NewThought = {
     ...visible,
     agent_id,
@@ -79,7 +79,7 @@ export function appendThought(
     signature: signature?.value ?? null,
   }
   const { seq, leafHash } = records.ledger.appendIn(thoughtEvent(thought, traceId), { content })
-  return toThought({ ...thought, log_index: seq, leaf_hash: hex(leafHash) }, content)
+  return toThought({ ...thought, log_index: seq, leaf_hash: toHex(leafHash) }, content)
 }
 
 /** `content` is `undefined` once it was erased. */
@@ -104,6 +104,8 @@ export function toThought(row: Omit<ThoughtRow, 'seq'>, content: string | undefi
 }
 
 /** What nobody created cannot be worked on, whatever other system may know it. */
-export function unknownTask(taskId: string): Fault {
-  return fault('ERR_NOT_FOUND', `There is no task ${taskId}; task_create puts one on record.`, { task_id: taskId })
+export function unknownTaskFault(taskId: string): Fault {
+  return runtimeFault('ERR_NOT_FOUND', `There is no task ${taskId}; task_create puts one on record.`, {
+    task_id: taskId,
+  })
 }

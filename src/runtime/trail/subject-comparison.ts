@@ -4,9 +4,9 @@
  * Reads through what it is given.
  */
 import { CacheAudit } from '../../ledger/entry-cache-store.ts'
-import { Findings, findingSentence } from '../../ledger/finding.ts'
+import { LedgerFindings, findingSentence } from '../../ledger/finding.ts'
 import type { CacheFinding } from '../../ledger/finding.ts'
-import type { Records } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
 import { runtimeCache } from '../runtime-cache-store.ts'
 import type { TrailStores } from './recording.ts'
 
@@ -22,12 +22,16 @@ const MAX_NAMED = 20
 
 /** Yields after each piece. Of one task and its sessions, if told. */
 export function* compareSubjects(
-  { database, ledger }: Records,
+  { database, ledger }: RuntimeRecords,
   { state }: Pick<TrailStores, 'state'>,
   taskId: string | undefined,
 ): Generator<undefined, SubjectReport, void> {
   const audit = new CacheAudit(runtimeCache, database.sql)
-  const [problems, brokenSessions, brokenTasks] = [new Findings<CacheFinding>(), new Set<string>(), new Set<string>()]
+  const [problems, brokenSessions, brokenTasks] = [
+    new LedgerFindings<CacheFinding>(),
+    new Set<string>(),
+    new Set<string>(),
+  ]
   const isOurs = ({ what, id }: CacheFinding): boolean =>
     taskId === undefined || (what === 'task' ? id === taskId : state.sessions.get(id)?.taskId === taskId)
   try {

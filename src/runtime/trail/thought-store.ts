@@ -5,7 +5,7 @@
  * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { given, preparedOnce } from '../query-store.ts'
+import { givenFilters, createPrepare } from '../query-store.ts'
 import type { ThoughtType } from './thought.ts'
 
 export interface ThoughtRow {
@@ -65,7 +65,7 @@ const TESTS: Readonly<Record<keyof ThoughtFilter, string>> = {
 }
 
 export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
-  const prepare = preparedOnce(sql)
+  const prepare = createPrepare(sql)
   // By seq: spec 5's chain follows the order of recording, since times tie within a millisecond.
   const lastBefore = sql.prepare(
     'SELECT * FROM thought_records WHERE task_id = ? AND log_index < ? ORDER BY seq DESC LIMIT 1',
@@ -79,7 +79,7 @@ export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
   return {
     lastBefore: (taskId, logIndex) => lastBefore.get(taskId, logIndex) as ThoughtRow | undefined,
     list: (filter, page) => {
-      const { where, parameters } = given(filter, TESTS)
+      const { where, parameters } = givenFilters(filter, TESTS)
       const list = prepare(`SELECT * FROM thought_records WHERE ${where} AND seq > :after ORDER BY seq LIMIT :limit`)
       return list.all({ ...parameters, ...page }) as unknown as ThoughtRow[]
     },

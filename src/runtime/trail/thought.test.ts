@@ -6,7 +6,7 @@ import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { statementBytes, thoughtHash } from './thought.ts'
-import type { Statement } from './thought.ts'
+import type { ThoughtStatement } from './thought.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -158,10 +158,10 @@ describe('the session of a thought', () => {
 describe('authorship', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const other = generateKeyPairSync('ed25519')
-  const statement: Statement = { agent_id: 'ada', content: 'I checked it.', task_id: 'T-1', type: 'reflection' }
+  const statement: ThoughtStatement = { agent_id: 'ada', content: 'I checked it.', task_id: 'T-1', type: 'reflection' }
 
   function signed(
-    words: Statement,
+    words: ThoughtStatement,
     keys = { privateKey, publicKey },
   ): JsonObject & { readonly signature: { readonly public_key: string; readonly value: string } } {
     const public_key = Buffer.from(keys.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')

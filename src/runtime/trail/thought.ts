@@ -12,7 +12,7 @@
 import { createPublicKey, hash, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import { base64, base64url, fromBase64, utf8 } from '../../core/bytes.ts'
+import { toBase64, toBase64url, fromBase64, toUtf8 } from '../../core/bytes.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { isVrfPublicKey } from '../random/ecvrf.ts'
 
@@ -23,7 +23,7 @@ export type ThoughtType = (typeof THOUGHT_TYPES)[number]
 export const GENESIS_HASH = '0'.repeat(64)
 
 /** The six fields under the hash; a seventh would make every existing client call every record broken. */
-export interface Chained {
+export interface ChainedFields {
   readonly id: string
   readonly type: ThoughtType
   readonly task_id: string
@@ -32,11 +32,11 @@ export interface Chained {
   readonly prev_hash: string
 }
 
-export function thoughtHash({ id, type, task_id, content, timestamp, prev_hash }: Chained): string {
-  return hash('sha256', utf8(canonicalJson({ id, type, task_id, content, timestamp, prev_hash })))
+export function thoughtHash({ id, type, task_id, content, timestamp, prev_hash }: ChainedFields): string {
+  return hash('sha256', toUtf8(canonicalJson({ id, type, task_id, content, timestamp, prev_hash })))
 }
 
-export interface Statement {
+export interface ThoughtStatement {
   readonly agent_id: string
   readonly content: string
   readonly task_id: string
@@ -44,9 +44,9 @@ export interface Statement {
 }
 
 /** What an author signs: the words and whose they are; id and time are the server's to give. */
-export function statementBytes({ agent_id, content, task_id, type }: Statement): Uint8Array {
+export function statementBytes({ agent_id, content, task_id, type }: ThoughtStatement): Uint8Array {
   // The prefix keeps a signature over something else from being shown as one over a thought, and the other way round.
-  return utf8(`hearthbus-thought-v1\n${canonicalJson({ agent_id, content, task_id, type })}`)
+  return toUtf8(`hearthbus-thought-v1\n${canonicalJson({ agent_id, content, task_id, type })}`)
 }
 
 /** The length of Ed25519 (RFC 8032), in base64 with its padding: one spelling per key, so that keys compare as text. */
@@ -65,9 +65,9 @@ export const signatureArgument = z.strictObject({
     ),
 })
 
-export type Signature = z.output<typeof signatureArgument>
+export type ThoughtSignature = z.output<typeof signatureArgument>
 
-export function isSignedBy(statement: Statement, { public_key, value }: Signature): boolean {
+export function isThoughtSignedBy(statement: ThoughtStatement, { public_key, value }: ThoughtSignature): boolean {
   const [key, signature] = [keyFrom(public_key), fromBase64(value)]
   if (key === undefined || signature === undefined) return false
   return verify(null, statementBytes(statement), key, signature)
@@ -76,14 +76,14 @@ export function isSignedBy(statement: Statement, { public_key, value }: Signatur
 /** Whether somebody can have the secret of it: one point of the curve, in its one spelling, and not of small order. */
 export function isPublicKey(publicKey: string): boolean {
   const bytes = fromBase64(publicKey)
-  return bytes !== undefined && base64(bytes) === publicKey && isVrfPublicKey(bytes)
+  return bytes !== undefined && toBase64(bytes) === publicKey && isVrfPublicKey(bytes)
 }
 
 function keyFrom(publicKey: string): KeyObject | undefined {
   const bytes = fromBase64(publicKey)
   if (bytes === undefined) return undefined
   try {
-    return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: base64url(bytes) }, format: 'jwk' })
+    return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: toBase64url(bytes) }, format: 'jwk' })
   } catch {
     // Thirty-two bytes that are no point of the curve.
     return undefined

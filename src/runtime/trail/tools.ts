@@ -8,54 +8,54 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { answer, answerOf } from '../dependencies.ts'
-import type { Records } from '../dependencies.ts'
+import { runtimeAnswer, toRuntimeAnswer } from '../dependencies.ts'
+import type { RuntimeRecords } from '../dependencies.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
-import { page, readCursor } from '../paging.ts'
-import { inPieces } from '../stride.ts'
+import { cutPage, readCursor } from '../paging.ts'
+import { runInPieces } from '../piecewise.ts'
 import { auditVerifyChain, thoughtRecord, thoughtRecordList } from './definitions.ts'
-import { contentOf } from './leaf.ts'
-import { appendThought, checkThought, toThought, unknownTask } from './recording.ts'
+import { readContent } from './thought-leaf.ts'
+import { appendThought, checkThought, toThought, unknownTaskFault } from './recording.ts'
 import type { ThoughtRecording, TrailStores } from './recording.ts'
 import type { Thought } from './thought.ts'
 import type { ThoughtStore } from './thought-store.ts'
 import { compareSubjects } from './subject-comparison.ts'
 import { walkTrail } from './verify.ts'
-import type { Report, Tally } from './verify.ts'
+import type { TrailReport, TrailTally } from './verify.ts'
 
 /** A page of long thoughts ends early rather than flood a model. */
 const MAX_PAGE_CHARACTERS = 250_000
 /** Beyond it `by_task_omitted` counts; the totals are over all of them. */
 const MAX_TASKS_LISTED = 1_000
 
-export function trailTools(records: Records, stores: TrailStores): readonly Capability[] {
+export function trailTools(records: RuntimeRecords, stores: TrailStores): readonly Capability[] {
   return [
     thoughtRecord.handledBy(async (input, call) =>
-      answerOf(await records.database.commit(() => recordThought(records, stores, { ...input, call }))),
+      toRuntimeAnswer(await records.database.commit(() => recordThought(records, stores, { ...input, call }))),
     ),
 
     thoughtRecordList.handledBy(async ({ limit, cursor, ...filter }) => {
       const after = readCursor<[number]>(cursor, cursorScope('thought_record_list', filter), 1)
       if (!after.ok) return after
       const { listed, ...next } = listThoughts(records, stores, { filter, after: after.value?.[0] ?? -1, limit })
-      return answer({ records: listed, ...next })
+      return runtimeAnswer({ records: listed, ...next })
     }),
 
     auditVerifyChain.handledBy(async ({ task_id: taskId }, { signal }) => {
       // Of a task that nobody created nothing is valid. One that only the tables know is a finding, not an unknown one.
-      if (taskId !== undefined && !isKnownTask(stores, taskId)) return fail(unknownTask(taskId))
+      if (taskId !== undefined && !isKnownTask(stores, taskId)) return fail(unknownTaskFault(taskId))
       // What is recorded during the walk is left for the next one: a trail that grows would never be verified.
       const to = records.ledger.size()
       const stretch = { from: 0, to, ...(taskId === undefined ? {} : { taskId }) }
-      const walked = await inPieces(walkTrail(stores, stretch), signal)
+      const walked = await runInPieces(walkTrail(stores, stretch), signal)
       if (!walked.ok) return walked
-      const compared = await inPieces(compareSubjects(records, stores, taskId), signal)
+      const compared = await runInPieces(compareSubjects(records, stores, taskId), signal)
       if (!compared.ok) return compared
       const byTask = taskId === undefined ? tasksOf(walked.value) : {}
       const { findings } = walked.value
       const { brokenSessions, brokenTasks, problems } = compared.value
       const chains = verdict(walked.value)
-      return answer({
+      return runtimeAnswer({
         ...chains,
         valid: chains.valid && problems.length === 0,
         ...byTask,
@@ -70,7 +70,7 @@ export function trailTools(records: Records, stores: TrailStores): readonly Capa
 }
 
 function recordThought(
-  records: Records,
+  records: RuntimeRecords,
   stores: TrailStores,
   recording: ThoughtRecording,
 ): Result<Thought & { readonly unsealed?: string }, Fault> {
@@ -92,7 +92,7 @@ interface ThoughtPage {
 }
 
 function listThoughts(
-  records: Records,
+  records: RuntimeRecords,
   { thoughts }: TrailStores,
   { filter, after, limit }: ThoughtPage,
 ): { readonly listed: readonly Thought[]; readonly next_cursor?: string } {
@@ -100,14 +100,14 @@ function listThoughts(
   // One more than asked for, to know whether there is a next page.
   const found = thoughts.list(filter, { after, limit: limit + 1 })
   const readable = found.map((row) => ({ row, content: keptContent(records, row.log_index) }))
-  const { rows, ...next } = page(readable, fitting(readable, limit), ({ row }) => encodeCursor(scope, [row.seq]))
+  const { rows, ...next } = cutPage(readable, fitting(readable, limit), ({ row }) => encodeCursor(scope, [row.seq]))
   return { listed: rows.map(({ row, content }) => toThought(row, content)), ...next }
 }
 
 const MAX_WITH_TASK = 50
 
 /** The thoughts about a task, for the tool that shows the task; thought_record_list goes on where it stopped. */
-export function thoughtsOfTask(records: Records, stores: TrailStores, taskId: string): JsonObject {
+export function thoughtsOfTask(records: RuntimeRecords, stores: TrailStores, taskId: string): JsonObject {
   const first = { filter: { task_id: taskId }, after: -1, limit: MAX_WITH_TASK }
   const { listed, next_cursor: cursor } = listThoughts(records, stores, first)
   return { thoughts: [...listed], ...(cursor === undefined ? {} : { thoughts_cursor: cursor }) }
@@ -118,9 +118,9 @@ function isKnownTask({ state, thoughts }: TrailStores, taskId: string): boolean 
 }
 
 /** `undefined` once it was erased. */
-function keptContent({ ledger }: Records, logIndex: number): string | undefined {
+function keptContent({ ledger }: RuntimeRecords, logIndex: number): string | undefined {
   const state = ledger.body(logIndex)
-  return state.kind === 'kept' ? contentOf(state.body) : undefined
+  return state.kind === 'kept' ? readContent(state.body) : undefined
 }
 
 /** How many of the rows a page takes; always one, so that paging goes on. */
@@ -130,7 +130,13 @@ function fitting(rows: readonly { readonly content: string | undefined }[], limi
   return tooMuch === -1 ? limit : Math.max(1, Math.min(limit, tooMuch))
 }
 
-function verdict({ record_count, broken_count, missing_count, erased_count, first_broken_at }: Tally): JsonObject & {
+function verdict({
+  record_count,
+  broken_count,
+  missing_count,
+  erased_count,
+  first_broken_at,
+}: TrailTally): JsonObject & {
   readonly valid: boolean
 } {
   return {
@@ -143,7 +149,7 @@ function verdict({ record_count, broken_count, missing_count, erased_count, firs
   }
 }
 
-function tasksOf({ byTask }: Report): JsonObject {
+function tasksOf({ byTask }: TrailReport): JsonObject {
   const listed = [...byTask].slice(0, MAX_TASKS_LISTED)
   const omitted = byTask.size - listed.length
   return {

@@ -3,7 +3,7 @@ import { plantTasks } from '../../../test/planted-task.ts'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
-import { atOnce } from '../stride.ts'
+import { runAtOnce } from '../piecewise.ts'
 import { createThoughtStore } from './thought-store.ts'
 import { thoughtHash } from './thought.ts'
 import { walkTrail } from './verify.ts'
@@ -110,7 +110,7 @@ describe('audit_verify_chain', () => {
     }
     const walk = walkTrail(trail, { from: 0, to: rig.ledger.size() })
     await rig.ledger.eraseBody(Number(thought['log_index']))
-    expect(atOnce(walk)).toMatchObject({ broken_count: 0, record_count: 1, erased_count: 1, findings: [] })
+    expect(runAtOnce(walk)).toMatchObject({ broken_count: 0, record_count: 1, erased_count: 1, findings: [] })
   })
 
   it('detects a whole chain deleted', async () => {

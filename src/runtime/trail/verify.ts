@@ -14,14 +14,14 @@ import { canonicalJson } from '../../core/json.ts'
 import { BODY_ERASED } from '../../ledger/group.ts'
 import { decodeEntry } from '../../ledger/entry.ts'
 import { SESSION_START } from '../proofs/session-leaf.ts'
-import { taskOf } from '../tasks/task-entries.ts'
-import { committedContent, contentFlaw, leafFlaws, THOUGHT_EVENT, thoughtLeaf } from './leaf.ts'
-import type { Flaw, StoredBody, StoredLeaf } from './leaf.ts'
+import { readTaskId } from '../tasks/task-entries.ts'
+import { committedContent, findContentFlaw, listLeafFlaws, THOUGHT_EVENT, thoughtLeaf } from './thought-leaf.ts'
+import type { RecordFlaw, StoredBody, StoredLeaf } from './thought-leaf.ts'
 import { GENESIS_HASH } from './thought.ts'
 import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
 
 /** The ledger's tables as the walk reads them. */
-export interface Leaves {
+export interface LedgerRows {
   readonly size: () => number
   readonly entries: (from: number, limit: number) => readonly LeafRow[]
   readonly entry: (seq: number) => LeafRow | undefined
@@ -34,20 +34,20 @@ interface LeafRow {
   readonly bytes: Uint8Array
 }
 
-export interface Trail {
-  readonly leaves: Leaves
+export interface VerifiedTrail {
+  readonly leaves: LedgerRows
   readonly thoughts: Pick<ThoughtStore, 'between' | 'beyond' | 'lastBefore'>
 }
 
 /** `[from, to)` in the ledger; only the records of one task or session, if told. */
-export interface Stretch {
+export interface TrailRange {
   readonly from: number
   readonly to: number
   readonly taskId?: string
   readonly sessionId?: string
 }
 
-export interface Tally {
+export interface TrailTally {
   record_count: number
   broken_count: number
   missing_count: number
@@ -59,14 +59,14 @@ interface Finding {
   readonly id: string
   readonly task_id: string
   readonly log_index: number
-  readonly flaw: Flaw
+  readonly flaw: RecordFlaw
 }
 
-export interface Report extends Tally {
+export interface TrailReport extends TrailTally {
   /** The first of what was found. */
   readonly findings: readonly Finding[]
   /** In order of first appearance. */
-  readonly byTask: ReadonlyMap<string, Tally>
+  readonly byTask: ReadonlyMap<string, TrailTally>
 }
 
 /** Ledger entries per piece: what is in memory at once, and how long a turn of the event loop may take. */
@@ -75,7 +75,7 @@ const PIECE = 1_000
 const MAX_FINDINGS = 20
 
 /** Yields after each piece, so that the caller decides whether to let others have a turn. */
-export function* walkTrail(trail: Trail, stretch: Stretch): Generator<undefined, Report, void> {
+export function* walkTrail(trail: VerifiedTrail, stretch: TrailRange): Generator<undefined, TrailReport, void> {
   const walk = begin(trail, stretch)
   for (let from = stretch.from; from < stretch.to;) {
     const rows = trail.leaves.entries(from, Math.min(PIECE, stretch.to - from))
@@ -94,12 +94,12 @@ export function* walkTrail(trail: Trail, stretch: Stretch): Generator<undefined,
 }
 
 interface Walk {
-  readonly trail: Trail
-  readonly stretch: Stretch
+  readonly trail: VerifiedTrail
+  readonly stretch: TrailRange
   /** How canonical JSON spells what is looked for; `undefined` when everything is. */
   readonly needle: string | undefined
-  readonly total: Tally
-  readonly byTask: Map<string, Tally>
+  readonly total: TrailTally
+  readonly byTask: Map<string, TrailTally>
   readonly findings: Finding[]
   /** Of each task, the record the next one has to continue. */
   readonly lastHash: Map<string, string>
@@ -111,7 +111,7 @@ interface Walk {
   lastSeq: number
 }
 
-function begin(trail: Trail, stretch: Stretch): Walk {
+function begin(trail: VerifiedTrail, stretch: TrailRange): Walk {
   const needle = needleOf(stretch)
   return {
     trail,
@@ -127,7 +127,7 @@ function begin(trail: Trail, stretch: Stretch): Walk {
   }
 }
 
-function needleOf({ taskId, sessionId }: Stretch): string | undefined {
+function needleOf({ taskId, sessionId }: TrailRange): string | undefined {
   if (sessionId !== undefined) return `"session_id":${canonicalJson(sessionId)}`
   return taskId === undefined ? undefined : `"task_id":${canonicalJson(taskId)}`
 }
@@ -169,8 +169,8 @@ function meet(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): voi
   if (flaw !== undefined) found(walk, 'broken_count', { ...record, flaw })
 }
 
-function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): Flaw | undefined {
-  if (leaf === undefined || leafFlaws(record, leaf).length > 0) return 'ledger'
+function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): RecordFlaw | undefined {
+  if (leaf === undefined || listLeafFlaws(record, leaf).length > 0) return 'ledger'
   if (record.seq !== record.log_index || record.seq <= walk.lastSeq) return 'order'
   if (record.prev_hash !== previousHash(walk, record)) return 'link'
   const body = walk.trail.leaves.body(record.log_index)
@@ -179,7 +179,7 @@ function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredLeaf | undefined): F
     return undefined
   }
   const content = committedContent(leaf.entry, body)
-  return content === undefined ? 'content' : contentFlaw(record, content)
+  return content === undefined ? 'content' : findContentFlaw(record, content)
 }
 
 /** Asked of the table where the walk began in the middle of the chain. */
@@ -212,7 +212,7 @@ function isAudited({ trail, stretch }: Walk, seq: number): boolean {
   const row = trail.leaves.entry(seq)
   const entry = row && decodeEntry(row.bytes)
   if (entry?.ok !== true) return false
-  const isOurs = taskOf(entry.value) !== undefined || entry.value.kind === SESSION_START
+  const isOurs = readTaskId(entry.value) !== undefined || entry.value.kind === SESSION_START
   return isOurs && concerns(stretch, ownersOf({ entry: entry.value }))
 }
 
@@ -235,7 +235,7 @@ function found(walk: Walk, count: 'broken_count' | 'missing_count', finding: Fin
   if (walk.findings.length < MAX_FINDINGS) walk.findings.push({ id, task_id, log_index, flaw })
 }
 
-function tallies({ byTask, total }: Walk, taskId: string): readonly Tally[] {
+function tallies({ byTask, total }: Walk, taskId: string): readonly TrailTally[] {
   const known = byTask.get(taskId) ?? emptyTally()
   byTask.set(taskId, known)
   return [total, known]
@@ -246,7 +246,7 @@ interface Owners {
   readonly session_id: string | null
 }
 
-function concerns({ taskId, sessionId }: Stretch, { task_id, session_id }: Owners): boolean {
+function concerns({ taskId, sessionId }: TrailRange, { task_id, session_id }: Owners): boolean {
   return (taskId === undefined || task_id === taskId) && (sessionId === undefined || session_id === sessionId)
 }
 
@@ -260,6 +260,6 @@ function ownersOf({ entry }: Pick<StoredLeaf, 'entry'>): Owners & { readonly id:
   }
 }
 
-function emptyTally(): Tally {
+function emptyTally(): TrailTally {
   return { record_count: 0, broken_count: 0, missing_count: 0, erased_count: 0 }
 }

@@ -10,14 +10,14 @@ import { cameraTools } from './camera.ts'
 import { lampTools } from './lamp.ts'
 import { robotTools } from './robot.ts'
 import { assetsTool, screenTools } from './screen.ts'
-import type { Network } from './screen.ts'
-import type { Tool } from './tool.ts'
+import type { ScreenNetwork } from './screen.ts'
+import type { FirmwareTool } from './tool.ts'
 import { ToolFailed } from './tool.ts'
 
 export type BoardKind = 'speaker' | 'lamp' | 'camera' | 'robot'
 
 /** What a board can reach outside itself. */
-export interface Surroundings extends Network {
+export interface BoardDependencies extends ScreenNetwork {
   readonly firmware: string
   /** Whether it is told where to fetch its pictures and sounds. */
   readonly hasAssets: boolean
@@ -28,9 +28,9 @@ export interface Surroundings extends Network {
 }
 
 /** `state` is for tests and demos: what somebody standing in front of the device would see. */
-export interface Board {
+export interface SimulatedBoard {
   readonly name: string
-  readonly tools: readonly Tool[]
+  readonly tools: readonly FirmwareTool[]
   readonly state: () => JsonObject
 }
 
@@ -42,7 +42,7 @@ const BOARD_NAMES: Readonly<Record<BoardKind, string>> = {
   robot: 'otto-robot',
 }
 
-export function makeBoard(kind: BoardKind, surroundings: Surroundings): Board {
+export function makeBoard(kind: BoardKind, surroundings: BoardDependencies): SimulatedBoard {
   const common = { volume: 70, brightness: 75, theme: 'light' }
   const own = ownTools(kind, surroundings)
   const screen = screenTools(() => common.theme, surroundings)
@@ -60,14 +60,14 @@ export function makeBoard(kind: BoardKind, surroundings: Surroundings): Board {
   }
 }
 
-function ownTools(kind: BoardKind, surroundings: Surroundings) {
+function ownTools(kind: BoardKind, surroundings: BoardDependencies) {
   if (kind === 'lamp') return lampTools()
   if (kind === 'camera') return cameraTools(surroundings.explain)
   if (kind === 'robot') return robotTools()
   return { tools: [], state: () => ({}) }
 }
 
-function commonTools(state: { volume: number; brightness: number; theme: string }): readonly Tool[] {
+function commonTools(state: { volume: number; brightness: number; theme: string }): readonly FirmwareTool[] {
   return [
     {
       name: 'self.get_device_status',
@@ -112,7 +112,7 @@ function commonTools(state: { volume: number; brightness: number; theme: string 
   ]
 }
 
-function userTools({ systemInfo, reboot }: Surroundings): readonly Tool[] {
+function userTools({ systemInfo, reboot }: BoardDependencies): readonly FirmwareTool[] {
   return [
     {
       name: 'self.get_system_info',

@@ -6,20 +6,20 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { Rgb } from '../jpeg.ts'
 import { encodeJpeg } from '../jpeg.ts'
-import type { Tool } from './tool.ts'
+import type { FirmwareTool } from './tool.ts'
 
 /** In blocks of 8 × 8: a picture of 320 × 240. */
 const COLUMNS = 40
 const ROWS = 30
 
 export function cameraTools(explain: (question: string, jpeg: Uint8Array) => Promise<string>): {
-  readonly tools: readonly Tool[]
+  readonly tools: readonly FirmwareTool[]
   readonly state: () => JsonObject
 } {
   let flipped = false
   let photos = 0
   const picture = () => encodeJpeg(COLUMNS, ROWS, (column, row) => room(flipped ? COLUMNS - 1 - column : column, row))
-  const tools: readonly Tool[] = [
+  const tools: readonly FirmwareTool[] = [
     {
       name: 'self.camera.take_photo',
       description: 'Takes a photo and explains it.',

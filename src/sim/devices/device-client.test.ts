@@ -7,12 +7,12 @@ import type { JsonObject } from '../../core/json.ts'
 import { startDeviceSimulator } from './device-client.ts'
 import { numberedIdentity } from './identity.ts'
 import type { SimulatedDevice, SimulatorOptions } from './simulated-device.ts'
-import type { Tool } from './tool.ts'
+import type { FirmwareTool } from './tool.ts'
 import { ToolFailed } from './tool.ts'
 
 const HELLO = '{"type":"hello","transport":"websocket","session_id":"S1"}'
-const SLOW: Tool = { name: 'self.slow', description: '', properties: [], takesMs: 80, run: () => 'slow' }
-const THROWS: Tool = {
+const SLOW: FirmwareTool = { name: 'self.slow', description: '', properties: [], takesMs: 80, run: () => 'slow' }
+const THROWS: FirmwareTool = {
   name: 'self.throws',
   description: '',
   properties: [],

@@ -13,16 +13,22 @@ import { decodeAudioFrame, encodeAudioFrame } from '../../devices/wire/audio-fra
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
 import type { AudioLine } from './audio-client.ts'
 import { openAudio } from './audio-client.ts'
-import type { Identity } from './identity.ts'
+import type { SimulatedIdentity } from './identity.ts'
 import { helloText, upgradeHeaders } from './identity.ts'
-import type { Line, LineEvents } from './line.ts'
+import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
 import { MAX_MESSAGE_BYTES, McpTask } from './mcp-task-client.ts'
 import { dialMqtt } from './mqtt-device-client.ts'
-import { boot } from './ota-client.ts'
-import type { Profile } from './profile.ts'
+import { bootDevice } from './ota-client.ts'
+import type { FirmwareProfile } from './profile.ts'
 import { PROFILES } from './profile.ts'
 import { readServerMessage } from './server-message.ts'
-import type { Faults, SimulatedDevice, SimulatorOptions, Timing, TranscriptLine } from './simulated-device.ts'
+import type {
+  DeviceFaults,
+  SimulatedDevice,
+  SimulatorOptions,
+  FirmwareTiming,
+  TranscriptLine,
+} from './simulated-device.ts'
 import { FIRMWARE_TIMING, NO_FAULTS } from './simulated-device.ts'
 import { VoiceTask } from './voice-task-client.ts'
 import { dialWebSocket } from './websocket-client.ts'
@@ -47,21 +53,21 @@ export async function startDeviceSimulator(options: SimulatorOptions): Promise<S
 }
 
 class DeviceClient implements SimulatedDevice {
-  readonly identity: Identity
-  readonly faults: Faults
+  readonly identity: SimulatedIdentity
+  readonly faults: DeviceFaults
   readonly #options: SimulatorOptions
-  readonly #profile: Profile
-  readonly #timing: Timing
+  readonly #profile: FirmwareProfile
+  readonly #timing: FirmwareTiming
   readonly #task: McpTask
   readonly #voice: VoiceTask
   readonly #stopping = new AbortController()
   readonly #transcript: TranscriptLine[] = []
   readonly #shown: string[] = []
-  readonly #extraLines = new Set<Line>()
+  readonly #extraLines = new Set<DeviceConnection>()
   #websocket: WebSocketSettings | undefined
   #mqtt: MqttSettings | undefined
   #told: JsonObject | undefined
-  #line: Line | undefined
+  #line: DeviceConnection | undefined
   #audio: AudioLine | undefined
   /** Counts connections: what an older one still says is not heard. */
   #epoch = 0
@@ -122,7 +128,7 @@ class DeviceClient implements SimulatedDevice {
   async start(): Promise<void> {
     const { ota, awake } = this.#options
     if (ota !== undefined) {
-      const answer = await boot({
+      const answer = await bootDevice({
         url: ota,
         identity: this.identity,
         profile: this.#profile,
@@ -166,7 +172,7 @@ class DeviceClient implements SimulatedDevice {
 
   readonly duplicate = async (): Promise<void> => {
     const ignore = () => undefined
-    const opened = (line: Line) => {
+    const opened = (line: DeviceConnection) => {
       this.#extraLines.add(line)
       if (this.#mqtt === undefined) line.send(helloText(this.#profile, this.#audioVersion))
     }
@@ -195,7 +201,7 @@ class DeviceClient implements SimulatedDevice {
     if (this.#options.listens !== undefined) this.#voice.wake()
   }
 
-  #connect(events: LineEvents): Promise<void> {
+  #connect(events: DeviceConnectionEvents): Promise<void> {
     const { helloMs: timeoutMs, keepAliveSeconds } = this.#timing
     const profile = this.#profile
     if (this.#mqtt !== undefined)

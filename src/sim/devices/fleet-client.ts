@@ -5,20 +5,20 @@
  */
 import type { BoardKind } from './board.ts'
 import { startDeviceSimulator } from './device-client.ts'
-import type { Identity } from './identity.ts'
+import type { SimulatedIdentity } from './identity.ts'
 import { numberedIdentity } from './identity.ts'
 import type { ProfileName } from './profile.ts'
 import type { SimulatedDevice, SimulatorOptions } from './simulated-device.ts'
 
-export interface FleetOptions extends Omit<Partial<SimulatorOptions>, 'identity'> {
+export interface SimulatedFleetOptions extends Omit<Partial<SimulatorOptions>, 'identity'> {
   readonly count: number
   /** Devices are numbered from here. */
   readonly first?: number
   /** How many boot at the same time. */
   readonly parallel?: number
   /** What is different for each device: where it connects, if not through OTA, or tools of its own. */
-  readonly settings?: (identity: Identity, index: number) => Partial<SimulatorOptions>
-  readonly onDeviceCode?: (identity: Identity, code: string) => void
+  readonly settings?: (identity: SimulatedIdentity, index: number) => Partial<SimulatorOptions>
+  readonly onDeviceCode?: (identity: SimulatedIdentity, code: string) => void
 }
 
 export interface SimulatedFleet {
@@ -30,7 +30,7 @@ export interface SimulatedFleet {
 const KINDS: readonly BoardKind[] = ['speaker', 'lamp', 'camera', 'robot']
 const PROFILE_NAMES: readonly ProfileName[] = ['fw-2.4', 'fw-next', 'fw-1.9', 'py']
 
-export async function startDeviceFleet(options: FleetOptions): Promise<SimulatedFleet> {
+export async function startDeviceFleet(options: SimulatedFleetOptions): Promise<SimulatedFleet> {
   const { count, first = 1, parallel = 50, settings, onDeviceCode, ...shared } = options
   const devices: SimulatedDevice[] = []
   let next = 0

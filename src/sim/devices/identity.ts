@@ -5,9 +5,9 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
-import type { Profile } from './profile.ts'
+import type { FirmwareProfile } from './profile.ts'
 
-export interface Identity {
+export interface SimulatedIdentity {
   readonly deviceId: string
   readonly clientId: string
   /** 32 characters in the eFuse of some chips: these sign their activation. */
@@ -15,7 +15,7 @@ export interface Identity {
 }
 
 /** A MAC of the locally administered range and a UUID, both following from a number, so that a fleet is repeatable. */
-export function numberedIdentity(index: number): Identity {
+export function numberedIdentity(index: number): SimulatedIdentity {
   const digits = index.toString(16).padStart(8, '0')
   const mac = `02:5e:${digits.replaceAll(/(..)(?=.)/g, '$1:')}`
   const uuid = `${digits}-0000-4000-8000-${digits.padStart(12, '0')}`
@@ -26,7 +26,7 @@ export type HeaderLines = readonly (readonly [name: string, value: string])[]
 
 /** Firmware sorts its headers and leaves the port out of `Host`. */
 export function upgradeHeaders(
-  { deviceId, clientId }: Identity,
+  { deviceId, clientId }: SimulatedIdentity,
   { profile, host, port, token, key, audioVersion }: UpgradeFacts,
 ): HeaderLines {
   const py = profile.name === 'py'
@@ -47,7 +47,7 @@ export function upgradeHeaders(
 }
 
 export interface UpgradeFacts {
-  readonly profile: Profile
+  readonly profile: FirmwareProfile
   readonly host: string
   readonly port: number
   readonly token: string
@@ -56,7 +56,7 @@ export interface UpgradeFacts {
 }
 
 /** Over WebSocket the version is that of its binary frames; over MQTT it is 3. */
-export function helloText(profile: Profile, over: AudioVersion | 'udp'): string {
+export function helloText(profile: FirmwareProfile, over: AudioVersion | 'udp'): string {
   return JSON.stringify({
     type: 'hello',
     version: over === 'udp' ? 3 : over,
@@ -67,7 +67,7 @@ export function helloText(profile: Profile, over: AudioVersion | 'udp'): string 
 }
 
 /** Activation version 2 is that of chips with a serial number, which sign. */
-export function otaHeaders(identity: Identity, profile: Profile, board: string): HeaderLines {
+export function otaHeaders(identity: SimulatedIdentity, profile: FirmwareProfile, board: string): HeaderLines {
   const { deviceId, clientId, serialNumber } = identity
   return [
     ['Activation-Version', serialNumber === undefined ? '1' : '2'],
@@ -81,7 +81,7 @@ export function otaHeaders(identity: Identity, profile: Profile, board: string):
 }
 
 /** What the device reports about itself at boot, and again when its owner asks. */
-export function systemInfo(identity: Identity, profile: Profile, board: string): JsonObject {
+export function systemInfo(identity: SimulatedIdentity, profile: FirmwareProfile, board: string): JsonObject {
   const { deviceId, clientId } = identity
   const where = { type: board, name: board, ip: '127.0.0.1', mac: deviceId }
   if (profile.name === 'py') return { application: { version: profile.firmware, elf_sha256: 'py' }, board: where }

@@ -4,23 +4,23 @@
  * Pure, apart from the state it holds.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { Property, Tool } from './tool.ts'
+import type { ToolProperty, FirmwareTool } from './tool.ts'
 
 const CHANNEL = { type: 'integer', min: 0, max: 255 } as const
-const RGB: readonly Property[] = [
+const RGB: readonly ToolProperty[] = [
   { name: 'r', ...CHANNEL },
   { name: 'g', ...CHANNEL },
   { name: 'b', ...CHANNEL },
 ]
 
-export function lampTools(): { readonly tools: readonly Tool[]; readonly state: () => JsonObject } {
+export function lampTools(): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
   let power = false
   let rgb = { r: 255, g: 200, b: 120 }
   const switched = (to: boolean) => () => {
     power = to
     return true
   }
-  const tools: readonly Tool[] = [
+  const tools: readonly FirmwareTool[] = [
     { name: 'self.lamp.turn_on', description: 'Turns the lamp on.', properties: [], run: switched(true) },
     { name: 'self.lamp.turn_off', description: 'Turns the lamp off.', properties: [], run: switched(false) },
     {

@@ -6,14 +6,14 @@
  *
  * Pure, apart from waiting.
  */
-export type Task = () => void | Promise<void>
+export type LoopTask = () => void | Promise<void>
 
 export class MainLoop {
-  readonly #tasks: Task[] = []
+  readonly #tasks: LoopTask[] = []
   #running = false
   #halted = false
 
-  schedule(task: Task): void {
+  schedule(task: LoopTask): void {
     if (this.#halted) return
     this.#tasks.push(task)
     if (this.#running) return

@@ -6,26 +6,26 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../core/json.ts'
-import type { Board } from './board.ts'
+import type { SimulatedBoard } from './board.ts'
 import { makeBoard } from './board.ts'
-import type { Identity } from './identity.ts'
+import type { SimulatedIdentity } from './identity.ts'
 import { systemInfo } from './identity.ts'
-import type { Action } from './intake.ts'
-import { failedReply, intake, returnedReply } from './intake.ts'
+import type { IntakeAction } from './payload-intake.ts'
+import { failedReply, takePayload, returnedReply } from './payload-intake.ts'
 import { MainLoop } from './main-loop.ts'
 import { postPhoto } from './photo-client.ts'
 import { downloadImage, uploadSnapshot } from './screen-client.ts'
-import type { Profile } from './profile.ts'
+import type { FirmwareProfile } from './profile.ts'
 import { PROFILES } from './profile.ts'
-import type { Faults, SimulatorOptions } from './simulated-device.ts'
-import type { Arguments, Tool } from './tool.ts'
+import type { DeviceFaults, SimulatorOptions } from './simulated-device.ts'
+import type { ToolArguments, FirmwareTool } from './tool.ts'
 
 /** Hard limit of the firmware for one WebSocket message. */
 export const MAX_MESSAGE_BYTES = 65_535
 
 export interface McpTaskOptions {
   readonly device: SimulatorOptions
-  readonly faults: Faults
+  readonly faults: DeviceFaults
   /** Takes a JSON-RPC payload, which on real firmware is not always JSON. */
   readonly send: (payload: string) => void
   readonly reboot: () => void
@@ -33,11 +33,11 @@ export interface McpTaskOptions {
 }
 
 export class McpTask {
-  readonly board: Board
+  readonly board: SimulatedBoard
   readonly loop = new MainLoop()
   readonly #options: McpTaskOptions
-  readonly #profile: Profile
-  readonly #identity: Identity
+  readonly #profile: FirmwareProfile
+  readonly #identity: SimulatedIdentity
   #vision: { readonly url: string; readonly token: string } | undefined
 
   constructor(options: McpTaskOptions) {
@@ -60,7 +60,7 @@ export class McpTask {
   hear(payload: Json | undefined): void {
     const { faults, drop } = this.#options
     if (faults.silent) return
-    const action = intake({ profile: this.#profile, board: this.board.name, tools: this.#tools() }, payload)
+    const action = takePayload({ profile: this.#profile, board: this.board.name, tools: this.#tools() }, payload)
     if (action.kind === 'run' && faults.dropOnCall) drop()
     else if (action.kind === 'run' && this.#profile.calls === 'threads') void this.#run(action)
     else if (action.kind === 'run') this.loop.schedule(() => this.#run(action))
@@ -75,7 +75,7 @@ export class McpTask {
     this.loop.schedule(() => send(JSON.stringify({ jsonrpc: '2.0', method, params })))
   }
 
-  async #run({ id, tool, arguments: args }: Extract<Action, { kind: 'run' }>): Promise<void> {
+  async #run({ id, tool, arguments: args }: Extract<IntakeAction, { kind: 'run' }>): Promise<void> {
     this.#reply(await this.#outcome(id, tool, args))
   }
 
@@ -89,7 +89,7 @@ export class McpTask {
     })
   }
 
-  async #outcome(id: number, tool: Tool, args: Arguments): Promise<string> {
+  async #outcome(id: number, tool: FirmwareTool, args: ToolArguments): Promise<string> {
     if (tool.takesMs !== undefined) await delay(tool.takesMs)
     try {
       const returned = await tool.run(args)
@@ -99,8 +99,8 @@ export class McpTask {
     }
   }
 
-  #tools(): readonly Tool[] {
-    const huge: Tool = { name: 'self.huge', description: 'x'.repeat(9_000), properties: [], run: () => true }
+  #tools(): readonly FirmwareTool[] {
+    const huge: FirmwareTool = { name: 'self.huge', description: 'x'.repeat(9_000), properties: [], run: () => true }
     const tools = [
       ...this.board.tools,
       ...(this.#options.device.tools ?? []),

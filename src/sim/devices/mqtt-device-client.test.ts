@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { concat, fromHex, hex, utf8 } from '../../core/bytes.ts'
+import { concatBytes, fromHex, toHex, toUtf8 } from '../../core/bytes.ts'
 import { encodePublish } from '../../devices/wire/mqtt-packet.ts'
 import { decodeUdpAudio } from '../../devices/wire/udp-audio.ts'
 import { startDeviceSimulator } from './device-client.ts'
@@ -24,7 +24,7 @@ describe('a simulated MQTT device', () => {
     connection.on('error', () => undefined)
     connection.once('data', () => connection.write(fromHex(code)))
     connection.on('data', (chunk) => {
-      heard = concat(heard, chunk)
+      heard = concatBytes(heard, chunk)
     })
   })
   beforeAll(() => new Promise<void>((resolve) => void broker.listen(0, '127.0.0.1', resolve)))
@@ -32,7 +32,7 @@ describe('a simulated MQTT device', () => {
     for (const device of devices) device.stop()
     broker.close()
   })
-  const push = (message: object) => socket?.write(encodePublish('any/topic', utf8(JSON.stringify(message))))
+  const push = (message: object) => socket?.write(encodePublish('any/topic', toUtf8(JSON.stringify(message))))
   const start = async (profile: ProfileName) => {
     heard = new Uint8Array(0)
     const device = await startDeviceSimulator({
@@ -56,14 +56,14 @@ describe('a simulated MQTT device', () => {
     await start('fw-2.4')
     push({ type: 'mcp', payload: { jsonrpc: '2.0', method: 'ping', id: 1 } })
     await expect.poll(() => Buffer.from(heard).toString()).toContain('Method not implemented: ping')
-    expect(hex(heard.subarray(0, 21))).toBe('101300044d51545404c200f0000163000175000170')
-    expect(hex(heard.subarray(21, 22))).toBe('30')
-    expect(hex(heard)).not.toContain('8206')
+    expect(toHex(heard.subarray(0, 21))).toBe('101300044d51545404c200f0000163000175000170')
+    expect(toHex(heard.subarray(21, 22))).toBe('30')
+    expect(toHex(heard)).not.toContain('8206')
   })
 
   it('subscribes with QoS 1 when it is py-xiaozhi', async () => {
     await start('py')
-    await expect.poll(() => hex(heard.subarray(21))).toBe('8206000100017301')
+    await expect.poll(() => toHex(heard.subarray(21))).toBe('8206000100017301')
   })
 
   it('says which code it was refused with', async () => {

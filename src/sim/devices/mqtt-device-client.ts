@@ -4,7 +4,7 @@
  * Does I/O.
  */
 import { connect } from 'node:net'
-import { concat, fromUtf8, utf8 } from '../../core/bytes.ts'
+import { concatBytes, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import type { MqttPacket } from '../../devices/wire/mqtt-packet.ts'
 import {
   decodeMqttPacket,
@@ -14,7 +14,7 @@ import {
   PINGREQ,
 } from '../../devices/wire/mqtt-packet.ts'
 import type { MqttSettings } from '../../devices/wire/ota.ts'
-import type { Line, LineEvents } from './line.ts'
+import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
 
 export interface MqttDialOptions {
   readonly settings: MqttSettings
@@ -22,7 +22,7 @@ export interface MqttDialOptions {
   readonly subscribes: boolean
   readonly timeoutMs: number
   readonly keepAliveSeconds: number
-  readonly events: LineEvents
+  readonly events: DeviceConnectionEvents
 }
 
 /** Rejects with the CONNACK return code when the broker does not let the device in. */
@@ -47,8 +47,8 @@ export function dialMqtt(options: MqttDialOptions): Promise<void> {
       else reject(new Error(reason))
     }
     const timer = setTimeout(() => end('no CONNACK'), options.timeoutMs)
-    const line: Line = {
-      send: (text) => write(encodePublish(settings.publishTopic, utf8(text))),
+    const line: DeviceConnection = {
+      send: (text) => write(encodePublish(settings.publishTopic, toUtf8(text))),
       sendAudio: () => undefined,
       destroy: () => socket.destroy(),
     }
@@ -79,7 +79,7 @@ export function dialMqtt(options: MqttDialOptions): Promise<void> {
       write(encodeConnect({ clientId, username, password, keepAliveSeconds }))
     })
     socket.on('data', (chunk) => {
-      buffer = buffer.length === 0 ? chunk : concat(buffer, chunk)
+      buffer = buffer.length === 0 ? chunk : concatBytes(buffer, chunk)
       for (;;) {
         const decoded = decodeMqttPacket(buffer)
         if (decoded === undefined) return

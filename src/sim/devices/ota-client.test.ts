@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { numberedIdentity } from './identity.ts'
-import { boot } from './ota-client.ts'
+import { bootDevice } from './ota-client.ts'
 import { PROFILES } from './profile.ts'
 
 const servers: Server[] = []
@@ -33,8 +33,8 @@ async function backend(answers: readonly [number, object][], port = 0): Promise<
 const ACTIVATION: [number, object] = [200, { activation: { code: '123456', challenge: 'c' } }]
 const CONNECT: [number, object] = [200, { websocket: { url: 'ws://here/', token: 't' } }]
 
-function booting(port: number, onCode: (code: string) => void = () => undefined): ReturnType<typeof boot> {
-  return boot({
+function booting(port: number, onCode: (code: string) => void = () => undefined): ReturnType<typeof bootDevice> {
+  return bootDevice({
     url: `http://127.0.0.1:${port}/ota/`,
     identity: numberedIdentity(1),
     profile: PROFILES['fw-2.4'],

@@ -9,17 +9,17 @@ import { createHmac } from 'node:crypto'
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isJsonObject, jsonIn } from '../../core/json.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
-import type { HeaderLines, Identity } from './identity.ts'
+import type { HeaderLines, SimulatedIdentity } from './identity.ts'
 import { otaHeaders, systemInfo } from './identity.ts'
-import type { Profile } from './profile.ts'
+import type { FirmwareProfile } from './profile.ts'
 
 export interface BootOptions {
   readonly url: string
-  readonly identity: Identity
-  readonly profile: Profile
+  readonly identity: SimulatedIdentity
+  readonly profile: FirmwareProfile
   readonly board: string
   readonly timing: { readonly activateMs: number; readonly activateErrorMs: number }
   readonly signal: AbortSignal
@@ -40,7 +40,7 @@ const ROUNDS = 10
  * Resolves with where to connect; rejects when the endpoint does not answer 200 with JSON, or the signal aborts. A
  * device that shows its code already waits for a backend that is away for a moment.
  */
-export async function boot(options: BootOptions): Promise<BootAnswer> {
+export async function bootDevice(options: BootOptions): Promise<BootAnswer> {
   for (let raw = await askOta(options); ; raw = await askAgain(options)) {
     const { activation } = raw
     // While there is an activation, nothing else in the answer counts.
@@ -56,8 +56,8 @@ export async function boot(options: BootOptions): Promise<BootAnswer> {
 
 async function askOta({ url, identity, profile, board }: BootOptions): Promise<JsonObject> {
   const body = JSON.stringify(systemInfo(identity, profile, board))
-  const answer = await post(url, otaHeaders(identity, profile, board), body)
-  const value = answer.status === 200 ? jsonIn(answer.body) : undefined
+  const answer = await postBody(url, otaHeaders(identity, profile, board), body)
+  const value = answer.status === 200 ? parseJsonOrUndefined(answer.body) : undefined
   if (!isJsonObject(value)) throw new Error(`the OTA endpoint answered ${answer.status}`)
   return value
 }
@@ -81,7 +81,7 @@ async function activate(options: BootOptions, challenge: string): Promise<void> 
   for (let round = 0; round < ROUNDS; round++) {
     const address = `${url.endsWith('/') ? url : `${url}/`}activate`
     const headers = otaHeaders(identity, profile, board)
-    const status = await post(address, headers, body).then(
+    const status = await postBody(address, headers, body).then(
       (answer) => answer.status,
       () => undefined,
     )
@@ -90,7 +90,7 @@ async function activate(options: BootOptions, challenge: string): Promise<void> 
   }
 }
 
-function activateBody({ serialNumber }: Identity, profile: Profile, challenge: string): JsonObject {
+function activateBody({ serialNumber }: SimulatedIdentity, profile: FirmwareProfile, challenge: string): JsonObject {
   if (serialNumber === undefined) return {}
   const hmac = createHmac('sha256', 'key in the eFuse').update(challenge).digest('hex')
   const body = { algorithm: 'hmac-sha256', serial_number: serialNumber, challenge, hmac }
@@ -119,13 +119,13 @@ function text(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-export interface HttpAnswer {
+export interface PostAnswer {
   readonly status: number
   readonly body: string
 }
 
 /** Streams the pieces of `body` as chunks when there are several, as a camera does. */
-export function post(url: string, headers: HeaderLines, body: string | readonly Uint8Array[]): Promise<HttpAnswer> {
+export function postBody(url: string, headers: HeaderLines, body: string | readonly Uint8Array[]): Promise<PostAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
       url,

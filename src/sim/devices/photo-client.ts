@@ -3,11 +3,11 @@
  *
  * Does I/O.
  */
-import { utf8 } from '../../core/bytes.ts'
+import { toUtf8 } from '../../core/bytes.ts'
 import { encodeMultipart } from '../../devices/wire/multipart.ts'
-import type { Identity } from './identity.ts'
-import { post } from './ota-client.ts'
-import type { Profile } from './profile.ts'
+import type { SimulatedIdentity } from './identity.ts'
+import { postBody } from './ota-client.ts'
+import type { FirmwareProfile } from './profile.ts'
 import { ToolFailed } from './tool.ts'
 
 const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
@@ -16,8 +16,8 @@ const CHUNK = 1_024
 
 export interface Photo {
   readonly vision: { readonly url: string; readonly token: string } | undefined
-  readonly identity: Identity
-  readonly profile: Profile
+  readonly identity: SimulatedIdentity
+  readonly profile: FirmwareProfile
   readonly question: string
   readonly jpeg: Uint8Array
 }
@@ -26,12 +26,12 @@ export interface Photo {
 export async function postPhoto({ vision, identity, profile, question, jpeg }: Photo): Promise<string> {
   if (vision === undefined || vision.url === '') throw new ToolFailed('Image explain URL is not set')
   const form = encodeMultipart(BOUNDARY, [
-    { name: 'question', filename: undefined, contentType: undefined, bytes: utf8(question) },
+    { name: 'question', filename: undefined, contentType: undefined, bytes: toUtf8(question) },
     { name: 'file', filename: 'camera.jpg', contentType: 'image/jpeg', bytes: jpeg },
   ])
   const chunks: Uint8Array[] = []
   for (let at = 0; at < form.length; at += CHUNK) chunks.push(form.subarray(at, at + CHUNK))
-  const answer = await post(
+  const answer = await postBody(
     vision.url,
     [
       ['Device-Id', identity.deviceId],

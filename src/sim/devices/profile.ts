@@ -6,7 +6,7 @@
 /** Two generations in the field, the next one, and the Python client that many people run on a computer. */
 export type ProfileName = 'fw-1.9' | 'fw-2.4' | 'fw-next' | 'py'
 
-export interface Profile {
+export interface FirmwareProfile {
   readonly name: ProfileName
   readonly firmware: string
   /** Before 2.0 each call ran in a thread of its own; since then everything waits for one main loop. */
@@ -38,7 +38,7 @@ const FIRMWARE = {
   frameMs: 60,
 } as const
 
-export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
+export const PROFILES: Readonly<Record<ProfileName, FirmwareProfile>> = {
   'fw-1.9': { ...FIRMWARE, name: 'fw-1.9', firmware: '1.9.4', calls: 'threads', userTools: false },
   'fw-2.4': { ...FIRMWARE, name: 'fw-2.4', firmware: '2.4.2', calls: 'main-loop', userTools: true, glyphPush: true },
   'fw-next': {

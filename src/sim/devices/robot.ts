@@ -4,11 +4,11 @@
  * Pure, apart from the state it holds.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { Property, Tool } from './tool.ts'
+import type { ToolProperty, FirmwareTool } from './tool.ts'
 import { ToolFailed } from './tool.ts'
 
 /** The Otto robot's own arguments and bounds. */
-const GAIT: readonly Property[] = [
+const GAIT: readonly ToolProperty[] = [
   { name: 'steps', type: 'integer', default: 3, min: 1, max: 100 },
   { name: 'speed', type: 'integer', default: 1000, min: 500, max: 1500 },
   { name: 'direction', type: 'integer', default: 1, min: -1, max: 1 },
@@ -40,10 +40,10 @@ const GESTURES = [
   'fitness',
 ] as const
 
-export function robotTools(): { readonly tools: readonly Tool[]; readonly state: () => JsonObject } {
+export function robotTools(): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
   const done: string[] = []
   const trims: Record<string, number> = { left_leg: 0, right_leg: 0, left_foot: 0, right_foot: 0 }
-  const gesture = (name: string): Tool => ({
+  const gesture = (name: string): FirmwareTool => ({
     name: `self.otto.${name}`,
     description:
       `Makes the robot do "${name.replaceAll('_', ' ')}". steps is how often, speed is the time of one step in ` +
@@ -56,7 +56,7 @@ export function robotTools(): { readonly tools: readonly Tool[]; readonly state:
       return true
     },
   })
-  const trim: Tool = {
+  const trim: FirmwareTool = {
     name: 'self.otto.set_trim',
     description: 'Adjusts one servo by some degrees, so that the robot stands straight.',
     properties: [
@@ -70,7 +70,7 @@ export function robotTools(): { readonly tools: readonly Tool[]; readonly state:
       return JSON.stringify(trims)
     },
   }
-  const status: Tool = {
+  const status: FirmwareTool = {
     name: 'self.otto.get_status',
     description: 'Tells whether the robot is moving.',
     properties: [],

@@ -7,11 +7,11 @@
 import type { JsonObject } from '../../core/json.ts'
 import { encodeJpeg } from '../jpeg.ts'
 import type { Rgb } from '../jpeg.ts'
-import type { Tool } from './tool.ts'
+import type { FirmwareTool } from './tool.ts'
 import { ToolFailed } from './tool.ts'
 
 /** Goes to the address that it is given, whatever that is. */
-export interface Network {
+export interface ScreenNetwork {
   /** Whether it was taken. */
   readonly upload: (url: string, jpeg: Uint8Array) => Promise<boolean>
   /** How many bytes came; `undefined` if nothing of use did. */
@@ -26,10 +26,10 @@ const DARK: Rgb = [20, 20, 30]
 
 export function screenTools(
   theme: () => string,
-  { upload, download }: Network,
-): { readonly tools: readonly Tool[]; readonly state: () => JsonObject } {
+  { upload, download }: ScreenNetwork,
+): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
   let previewBytes = 0
-  const tools: readonly Tool[] = [
+  const tools: readonly FirmwareTool[] = [
     {
       name: 'self.screen.get_info',
       description: 'Tells the size of the screen and whether it has colours.',
@@ -68,9 +68,9 @@ export function screenTools(
 }
 
 /** Since 2026-05 a device takes its pictures and sounds from wherever it was told, at the next boot. */
-export function assetsTool(): { readonly tool: Tool; readonly state: () => JsonObject } {
+export function assetsTool(): { readonly tool: FirmwareTool; readonly state: () => JsonObject } {
   let assetsUrl = ''
-  const tool: Tool = {
+  const tool: FirmwareTool = {
     name: 'self.assets.set_download_url',
     description: 'Sets the address of the assets for the next boot.',
     properties: [{ name: 'url', type: 'string' }],

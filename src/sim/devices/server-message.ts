@@ -5,8 +5,8 @@
  * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isJsonObject, jsonIn } from '../../core/json.ts'
-import { field } from '../../devices/wire/json-field.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
+import { findField } from '../../devices/wire/json-field.ts'
 import type { UdpTarget } from './audio-client.ts'
 
 export type ServerMessage =
@@ -22,24 +22,24 @@ export type ServerMessage =
 const IGNORED: ServerMessage = { kind: 'ignored' }
 
 export function readServerMessage(text: string, transport: 'websocket' | 'udp'): ServerMessage {
-  const message = jsonIn(text)
+  const message = parseJsonOrUndefined(text)
   if (!isJsonObject(message)) return IGNORED
-  switch (field(message, 'type')) {
+  switch (findField(message, 'type')) {
     case 'hello':
       return readHello(message, transport)
     case 'mcp':
-      return { kind: 'mcp', payload: field(message, 'payload') }
+      return { kind: 'mcp', payload: findField(message, 'payload') }
     case 'alert': {
-      const texts = ['status', 'message', 'emotion'].map((name) => field(message, name))
+      const texts = ['status', 'message', 'emotion'].map((name) => findField(message, name))
       if (!texts.every((each) => typeof each === 'string')) return IGNORED
       return { kind: 'show', text: texts.join(' / '), since25: false }
     }
     case 'notify':
       return { kind: 'show', text: `notify ${textOf(message, 'audio_url')}`, since25: true }
     case 'system':
-      return field(message, 'command') === 'reboot' ? { kind: 'reboot' } : IGNORED
+      return findField(message, 'command') === 'reboot' ? { kind: 'reboot' } : IGNORED
     case 'tts': {
-      const state = field(message, 'state')
+      const state = findField(message, 'state')
       return state === 'start' || state === 'stop' ? { kind: 'speech', state } : IGNORED
     }
     case 'goodbye':
@@ -51,12 +51,12 @@ export function readServerMessage(text: string, transport: 'websocket' | 'udp'):
 
 /** Without its transport, or over MQTT without a whole UDP section, there was no hello. */
 function readHello(message: JsonObject, transport: 'websocket' | 'udp'): ServerMessage {
-  if (field(message, 'transport') !== transport) return IGNORED
+  if (findField(message, 'transport') !== transport) return IGNORED
   const sessionId = textOf(message, 'session_id')
   if (transport === 'websocket') return { kind: 'hello', sessionId, udp: undefined }
-  const section = field(message, 'udp')
+  const section = findField(message, 'udp')
   if (!isJsonObject(section)) return IGNORED
-  const port = Number(field(section, 'port'))
+  const port = Number(findField(section, 'port'))
   const udp = {
     server: textOf(section, 'server'),
     port,
@@ -69,6 +69,6 @@ function readHello(message: JsonObject, transport: 'websocket' | 'udp'): ServerM
 }
 
 function textOf(message: JsonObject, name: string): string {
-  const value = field(message, name)
+  const value = findField(message, name)
   return typeof value === 'string' ? value : ''
 }

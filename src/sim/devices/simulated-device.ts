@@ -8,15 +8,15 @@ import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
 import type { ListenMode } from '../../devices/wire/envelope.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
 import type { BoardKind } from './board.ts'
-import type { Identity } from './identity.ts'
+import type { SimulatedIdentity } from './identity.ts'
 import type { ProfileName } from './profile.ts'
-import type { Tool } from './tool.ts'
+import type { FirmwareTool } from './tool.ts'
 import type { VoiceState } from './voice-task-client.ts'
 
 export interface SimulatorOptions {
   readonly profile: ProfileName
   readonly kind: BoardKind
-  readonly identity: Identity
+  readonly identity: SimulatedIdentity
   /** Where it learns its backend at boot. Without it, one of the settings below. */
   readonly ota?: string
   readonly websocket?: WebSocketSettings
@@ -30,17 +30,17 @@ export interface SimulatorOptions {
   readonly listens?: ListenMode
   /** Layout of its binary frames, unless the OTA answer says another. */
   readonly audioVersion?: AudioVersion
-  readonly timing?: Partial<Timing>
-  readonly faults?: Partial<Faults>
+  readonly timing?: Partial<FirmwareTiming>
+  readonly faults?: Partial<DeviceFaults>
   /** Tools beyond those of its kind. */
-  readonly tools?: readonly Tool[]
+  readonly tools?: readonly FirmwareTool[]
   readonly onCode?: (code: string) => void
   /** Switches it off, also while it still waits to be let in. */
   readonly signal?: AbortSignal
 }
 
 /** The firmware's own times; shorter ones make for shorter tests. */
-export interface Timing {
+export interface FirmwareTiming {
   readonly helloMs: number
   readonly channelMs: number
   readonly activateMs: number
@@ -50,7 +50,7 @@ export interface Timing {
   readonly keepAliveSeconds: number
 }
 
-export const FIRMWARE_TIMING: Timing = {
+export const FIRMWARE_TIMING: FirmwareTiming = {
   helloMs: 10_000,
   channelMs: 120_000,
   activateMs: 3_000,
@@ -61,7 +61,7 @@ export const FIRMWARE_TIMING: Timing = {
 }
 
 /** What can be wrong with a device; read at every step, so it can be changed while the device runs. */
-export interface Faults {
+export interface DeviceFaults {
   /** Every answer leaves this much later than it could. */
   lateMs: number
   noPong: boolean
@@ -79,7 +79,7 @@ export interface Faults {
   oversizedReply: boolean
 }
 
-export const NO_FAULTS: Faults = {
+export const NO_FAULTS: DeviceFaults = {
   lateMs: 0,
   noPong: false,
   dropOnCall: false,
@@ -96,8 +96,8 @@ export interface TranscriptLine {
 }
 
 export interface SimulatedDevice {
-  readonly identity: Identity
-  readonly faults: Faults
+  readonly identity: SimulatedIdentity
+  readonly faults: DeviceFaults
   /** What the last answer of the OTA endpoint was. */
   readonly told: () => JsonObject | undefined
   readonly state: () => JsonObject

@@ -5,7 +5,7 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { Tool } from './tool.ts'
+import type { FirmwareTool } from './tool.ts'
 import { toolJson } from './tool.ts'
 
 /** The firmware's own bound for one answer. */
@@ -15,7 +15,11 @@ const RESERVE = 30
 const OPENING = '{"tools":['
 
 /** The text of the result, or the error message: an unknown cursor and a tool too large give the same one. */
-export function toolPage(tools: readonly Tool[], cursor: string, withUserTools: boolean): Result<string, string> {
+export function toolPage(
+  tools: readonly FirmwareTool[],
+  cursor: string,
+  withUserTools: boolean,
+): Result<string, string> {
   let json = OPENING
   let nextCursor = ''
   let started = cursor === ''

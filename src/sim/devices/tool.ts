@@ -7,7 +7,7 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 
-export interface Property {
+export interface ToolProperty {
   readonly name: string
   readonly type: 'boolean' | 'integer' | 'string'
   readonly default?: boolean | number | string
@@ -15,26 +15,26 @@ export interface Property {
   readonly max?: number
 }
 
-export type Arguments = Readonly<Record<string, boolean | number | string>>
+export type ToolArguments = Readonly<Record<string, boolean | number | string>>
 
 /** What a tool's body returns in C++. */
-export type Returned = boolean | number | string | JsonObject | { readonly jpeg: Uint8Array }
+export type ToolReturn = boolean | number | string | JsonObject | { readonly jpeg: Uint8Array }
 
 /** What a C++ tool throws; its text goes to the backend as it is. */
 export class ToolFailed extends Error {}
 
-export interface Tool {
+export interface FirmwareTool {
   readonly name: string
   readonly description: string
-  readonly properties: readonly Property[]
+  readonly properties: readonly ToolProperty[]
   readonly userOnly?: boolean
   /** How long the main loop stands still. */
   readonly takesMs?: number
-  readonly run: (args: Arguments) => Returned | Promise<Returned>
+  readonly run: (args: ToolArguments) => ToolReturn | Promise<ToolReturn>
 }
 
 /** Member order as the firmware prints it. */
-export function toolJson(tool: Tool): JsonObject {
+export function toolJson(tool: FirmwareTool): JsonObject {
   const properties = Object.fromEntries(tool.properties.map((property) => [property.name, propertyJson(property)]))
   const required = tool.properties.filter((property) => property.default === undefined).map(({ name }) => name)
   return {
@@ -45,7 +45,7 @@ export function toolJson(tool: Tool): JsonObject {
   }
 }
 
-function propertyJson({ type, default: value, min, max }: Property): JsonObject {
+function propertyJson({ type, default: value, min, max }: ToolProperty): JsonObject {
   return {
     type,
     ...(value === undefined ? {} : { default: value }),

@@ -9,18 +9,18 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
-import { concat, fromUtf8, utf8 } from '../../core/bytes.ts'
+import { concatBytes, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import type { HeaderLines } from './identity.ts'
-import type { Line, LineEvents } from './line.ts'
-import type { Opcode } from './websocket-frame.ts'
-import { decodeFrame, encodeFrame } from './websocket-frame.ts'
+import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
+import type { WebSocketOpcode } from './websocket-frame.ts'
+import { decodeWebSocketFrame, encodeWebSocketFrame } from './websocket-frame.ts'
 
 export interface DialOptions {
   readonly url: string
   readonly headers: (host: string, port: number, key: string) => HeaderLines
   readonly timeoutMs: number
   readonly answersClose: boolean
-  readonly events: LineEvents
+  readonly events: DeviceConnectionEvents
 }
 
 const END_OF_HEAD = '\r\n\r\n'
@@ -64,20 +64,20 @@ export function dialWebSocket(options: DialOptions): Promise<void> {
 function speak(socket: Socket, { events, answersClose }: DialOptions, rest: Uint8Array): void {
   let buffer: Uint8Array = new Uint8Array(0)
   let fragments: Uint8Array[] = []
-  let fragmentOf: Opcode | undefined
-  const write = (opcode: Opcode, payload: Uint8Array) => {
-    if (!socket.destroyed) socket.write(encodeFrame(opcode, payload, randomBytes(4)))
+  let fragmentOf: WebSocketOpcode | undefined
+  const write = (opcode: WebSocketOpcode, payload: Uint8Array) => {
+    if (!socket.destroyed) socket.write(encodeWebSocketFrame(opcode, payload, randomBytes(4)))
   }
-  const message = (opcode: Opcode, payload: Uint8Array) => {
+  const message = (opcode: WebSocketOpcode, payload: Uint8Array) => {
     events.data()
     const text = opcode === 'text' ? fromUtf8(payload) : undefined
     if (text !== undefined) events.text(text)
     if (opcode === 'binary') events.audio(payload)
   }
   const take = (chunk: Uint8Array) => {
-    buffer = buffer.length === 0 ? chunk : concat(buffer, chunk)
+    buffer = buffer.length === 0 ? chunk : concatBytes(buffer, chunk)
     for (;;) {
-      const decoded = decodeFrame(buffer)
+      const decoded = decodeWebSocketFrame(buffer)
       if (decoded === undefined) return
       if (decoded === 'malformed') {
         socket.destroy()
@@ -96,7 +96,7 @@ function speak(socket: Socket, { events, answersClose }: DialOptions, rest: Uint
       } else if (opcode === 'continuation') {
         fragments.push(payload)
         if (final && fragmentOf !== undefined) {
-          message(fragmentOf, concat(...fragments))
+          message(fragmentOf, concatBytes(...fragments))
           fragments = []
           fragmentOf = undefined
         }
@@ -113,8 +113,8 @@ function speak(socket: Socket, { events, answersClose }: DialOptions, rest: Uint
   socket.on('data', take)
   socket.on('error', () => socket.destroy())
   socket.on('close', () => events.closed('the connection is gone'))
-  const line: Line = {
-    send: (text) => write('text', utf8(text)),
+  const line: DeviceConnection = {
+    send: (text) => write('text', toUtf8(text)),
     sendAudio: (bytes) => write('binary', bytes),
     destroy: () => socket.destroy(),
   }

@@ -1,44 +1,44 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromHex, hex, utf8 } from '../../core/bytes.ts'
-import { decodeFrame, encodeFrame } from './websocket-frame.ts'
+import { fromHex, toHex, toUtf8 } from '../../core/bytes.ts'
+import { decodeWebSocketFrame, encodeWebSocketFrame } from './websocket-frame.ts'
 
 describe('WebSocket frame', () => {
   it('masks as in RFC 6455 § 5.7', () => {
-    expect(hex(encodeFrame('text', utf8('Hello'), fromHex('37fa213d')))).toBe('818537fa213d7f9f4d5158')
+    expect(toHex(encodeWebSocketFrame('text', toUtf8('Hello'), fromHex('37fa213d')))).toBe('818537fa213d7f9f4d5158')
   })
 
   it('reads what servers send', () => {
-    expect(decodeFrame(fromHex('810548656c6c6f ff'))).toEqual({
-      frame: { opcode: 'text', final: true, payload: utf8('Hello') },
+    expect(decodeWebSocketFrame(fromHex('810548656c6c6f ff'))).toEqual({
+      frame: { opcode: 'text', final: true, payload: toUtf8('Hello') },
       size: 7,
     })
-    expect(decodeFrame(fromHex('010348656c'))).toMatchObject({ frame: { opcode: 'text', final: false } })
-    expect(decodeFrame(fromHex('8900'))).toMatchObject({ frame: { opcode: 'ping' } })
+    expect(decodeWebSocketFrame(fromHex('010348656c'))).toMatchObject({ frame: { opcode: 'text', final: false } })
+    expect(decodeWebSocketFrame(fromHex('8900'))).toMatchObject({ frame: { opcode: 'ping' } })
   })
 
   it('waits for the rest and refuses what servers never send', () => {
-    expect(decodeFrame(fromHex('81'))).toBeUndefined()
-    expect(decodeFrame(fromHex('817e01'))).toBeUndefined()
-    expect(decodeFrame(fromHex('8185'))).toBe('malformed')
-    expect(decodeFrame(fromHex('c100'))).toBe('malformed')
+    expect(decodeWebSocketFrame(fromHex('81'))).toBeUndefined()
+    expect(decodeWebSocketFrame(fromHex('817e01'))).toBeUndefined()
+    expect(decodeWebSocketFrame(fromHex('8185'))).toBe('malformed')
+    expect(decodeWebSocketFrame(fromHex('c100'))).toBe('malformed')
   })
 
   it('writes every length so that unmasked it reads back', () => {
     for (const size of [0, 125, 126, 65_535, 65_536]) {
-      const bytes = encodeFrame('binary', new Uint8Array(size).fill(7), new Uint8Array(4))
+      const bytes = encodeWebSocketFrame('binary', new Uint8Array(size).fill(7), new Uint8Array(4))
       const unmasked = Uint8Array.from(bytes)
       unmasked[1] = (unmasked[1] ?? 0) & 0x7f
       const header = bytes.length - size - 4
       const server = new Uint8Array([...unmasked.subarray(0, header), ...unmasked.subarray(header + 4)])
-      expect(decodeFrame(server)).toMatchObject({ size: size + header, frame: { opcode: 'binary' } })
+      expect(decodeWebSocketFrame(server)).toMatchObject({ size: size + header, frame: { opcode: 'binary' } })
     }
   })
 
   it('never throws', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
-        expect(['object', 'string', 'undefined']).toContain(typeof decodeFrame(bytes))
+        expect(['object', 'string', 'undefined']).toContain(typeof decodeWebSocketFrame(bytes))
       }),
     )
   })

@@ -5,11 +5,11 @@
  *
  * Pure, given its mask.
  */
-import { concat } from '../../core/bytes.ts'
+import { concatBytes } from '../../core/bytes.ts'
 
-export type Opcode = 'text' | 'binary' | 'close' | 'ping' | 'pong' | 'continuation'
+export type WebSocketOpcode = 'text' | 'binary' | 'close' | 'ping' | 'pong' | 'continuation'
 
-const OPCODES: Readonly<Record<Opcode, number>> = {
+const OPCODES: Readonly<Record<WebSocketOpcode, number>> = {
   continuation: 0x0,
   text: 0x1,
   binary: 0x2,
@@ -17,15 +17,15 @@ const OPCODES: Readonly<Record<Opcode, number>> = {
   ping: 0x9,
   pong: 0xa,
 }
-const NAMES = new Map(Object.entries(OPCODES).map(([name, code]) => [code, name as Opcode]))
+const NAMES = new Map(Object.entries(OPCODES).map(([name, code]) => [code, name as WebSocketOpcode]))
 
-export interface Frame {
-  readonly opcode: Opcode
+export interface WebSocketFrame {
+  readonly opcode: WebSocketOpcode
   readonly final: boolean
   readonly payload: Uint8Array
 }
 
-export function encodeFrame(opcode: Opcode, payload: Uint8Array, mask: Uint8Array): Uint8Array {
+export function encodeWebSocketFrame(opcode: WebSocketOpcode, payload: Uint8Array, mask: Uint8Array): Uint8Array {
   const size = payload.length
   const length =
     size < 126
@@ -34,13 +34,13 @@ export function encodeFrame(opcode: Opcode, payload: Uint8Array, mask: Uint8Arra
         ? [0xfe, size >> 8, size & 0xff]
         : [0xff, 0, 0, 0, 0, (size >>> 24) & 0xff, (size >>> 16) & 0xff, (size >>> 8) & 0xff, size & 0xff]
   const masked = payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0))
-  return concat(Uint8Array.of(0x80 | OPCODES[opcode], ...length), mask, masked)
+  return concatBytes(Uint8Array.of(0x80 | OPCODES[opcode], ...length), mask, masked)
 }
 
 /** The first whole frame of `bytes`; `undefined` while there is none, `'malformed'` for what no server sends. */
-export function decodeFrame(
+export function decodeWebSocketFrame(
   bytes: Uint8Array,
-): { readonly frame: Frame; readonly size: number } | 'malformed' | undefined {
+): { readonly frame: WebSocketFrame; readonly size: number } | 'malformed' | undefined {
   const [first, second] = bytes
   if (first === undefined || second === undefined) return undefined
   const opcode = NAMES.get(first & 0x0f)

@@ -10,12 +10,17 @@
  */
 import { isInitiator } from '../../ebus/wire/address.ts'
 import { LOCK_AFTER_SEND, lockAfterLoss } from '../../ebus/wire/arbitration.ts'
-import type { Contest, ContestNews } from '../../ebus/wire/contest.ts'
-import { abandon, compete, follow, newContest } from '../../ebus/wire/contest.ts'
+import type { ArbitrationContest, ContestNews } from '../../ebus/wire/arbitration-contest.ts'
+import {
+  abandonContest,
+  startContest,
+  stepContest,
+  newArbitrationContest,
+} from '../../ebus/wire/arbitration-contest.ts'
 import type { AdapterMessage, HostMessage } from '../../ebus/wire/enhanced.ts'
 import { ERROR_FRAMING, FEATURE_INFO, START_CANCEL } from '../../ebus/wire/enhanced.ts'
 import { SYN } from '../../ebus/wire/symbol.ts'
-import type { Intent, Participant } from './virtual-bus.ts'
+import type { SendIntent, BusParticipant } from './virtual-bus.ts'
 
 export interface HeadOptions {
   /** To the client, in order. */
@@ -29,9 +34,9 @@ export interface HeadOptions {
 /** Into the window of 133 to 289 µs behind a SYN, as the stations do: a head must win and lose like any of them. */
 const ARBITRATION_MS = 0.2
 
-export class AdapterHead implements Participant {
+export class AdapterHead implements BusParticipant {
   readonly #options: HeadOptions
-  readonly #contest: Contest = newContest()
+  readonly #contest: ArbitrationContest = newArbitrationContest()
   /** How many others speak decides how many SYN a loser lets pass; at most the 25 initiator addresses there are. */
   readonly #initiatorsHeard = new Set<number>()
   #owner = false
@@ -51,7 +56,7 @@ export class AdapterHead implements Participant {
         this.reset(data & FEATURE_INFO)
         break
       case 'start':
-        if (data === START_CANCEL || !isInitiator(data)) abandon(this.#contest)
+        if (data === START_CANCEL || !isInitiator(data)) abandonContest(this.#contest)
         else this.#contest.wanted = data
         break
       case 'send':
@@ -66,7 +71,7 @@ export class AdapterHead implements Participant {
 
   /** As after a restart of the adapter: nothing is remembered, and the client is told. */
   reset(features: number): void {
-    abandon(this.#contest)
+    abandonContest(this.#contest)
     this.#owner = false
     this.#options.tell({ event: 'resetted', data: features })
   }
@@ -75,10 +80,10 @@ export class AdapterHead implements Participant {
     this.#options.tell({ event: 'error-ebus', data: ERROR_FRAMING })
   }
 
-  heard(symbol: number): Intent | undefined {
+  heard(symbol: number): SendIntent | undefined {
     const { wanted, position } = this.#contest
     if (position === 0 && isInitiator(symbol)) this.#initiatorsHeard.add(symbol)
-    const news = follow(this.#contest, symbol)
+    const news = stepContest(this.#contest, symbol)
     if (symbol === SYN && this.#owner) {
       this.#owner = false
       // One more than a station: this very SYN is counted below.
@@ -97,11 +102,11 @@ export class AdapterHead implements Participant {
     return symbol === SYN ? this.#onSyn(news, position === 1) : undefined
   }
 
-  #onSyn({ mayCompete, mustCompete }: ContestNews, loneAddress: boolean): Intent | undefined {
+  #onSyn({ mayCompete, mustCompete }: ContestNews, loneAddress: boolean): SendIntent | undefined {
     if (this.#lock > 0 && !loneAddress) this.#lock--
     const { wanted } = this.#contest
     if (wanted === undefined || !(mustCompete || (mayCompete && this.#lock === 0))) return undefined
-    compete(this.#contest)
+    startContest(this.#contest)
     return { symbol: wanted, afterMs: ARBITRATION_MS }
   }
 }

@@ -6,7 +6,7 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
-import { listen } from '../../core/listen-server.ts'
+import { listenOn } from '../../core/listen-server.ts'
 import type { AdapterMessage } from '../../ebus/wire/enhanced.ts'
 import { FEATURE_INFO, encodeAdapterMessage, newEnhancedParser, parseHostBytes } from '../../ebus/wire/enhanced.ts'
 import { AdapterHead } from './adapter-head.ts'
@@ -43,7 +43,7 @@ export class AdapterServer {
 
   static async open(options: AdapterServerOptions): Promise<AdapterServer> {
     const server = new AdapterServer(options)
-    await listen(server.#server, options)
+    await listenOn(server.#server, options)
     return server
   }
 

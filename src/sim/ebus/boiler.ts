@@ -5,17 +5,22 @@
  *
  * Pure, but for the plant it is given.
  */
-import { numeric } from '../../ebus/wire/datatypes.ts'
+import { numberDatatype } from '../../ebus/wire/datatypes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import type { House } from '../house-state.ts'
+import type { SimulatedHouse } from '../house-state.ts'
 import { clockBytes } from './clock-bytes.ts'
-import type { Identity } from './identity.ts'
+import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
-import type { Plant } from './plant.ts'
-import type { Answer } from './station.ts'
+import type { SimulatedPlant } from './plant.ts'
+import type { StationAnswer } from './station.ts'
 import { unusedBoilerValue } from './unused-registers.ts'
 
-const IDENTITY: Identity = { id: 'BAI00', software: 0x0603, hardware: 0x9602, serial: '21160900100219610001005167N4' }
+const IDENTITY: SimulatedBusIdentity = {
+  id: 'BAI00',
+  software: 0x0603,
+  hardware: 0x9602,
+  serial: '21160900100219610001005167N4',
+}
 
 const EMPTY = new Uint8Array()
 const SENSOR_OK = 0x00
@@ -26,15 +31,15 @@ const ON_OFF = [0xf0, 0x0f] as const
 /** One byte 00: no value. */
 const NO_VALUE = Uint8Array.of(0x00)
 
-const d2c = numeric('D2C')
-const d2b = numeric('D2B')
-const d1c = numeric('D1C')
-const thousandths = numeric('FLT')
-const uin = numeric('UIN')
+const d2c = numberDatatype('D2C')
+const d2b = numberDatatype('D2B')
+const d1c = numberDatatype('D1C')
+const thousandths = numberDatatype('FLT')
+const uin = numberDatatype('UIN')
 /** Real counters have two bytes as well, and start again. */
 const counter = (value: number): Uint8Array => uin.encode(Math.floor(value) % 65_000)
-const hundredths = numeric('UIN,100')
-const tenths = numeric('SIN,10')
+const hundredths = numberDatatype('UIN,100')
+const tenths = numberDatatype('SIN,10')
 const byte = (value: number): Uint8Array => Uint8Array.of(Math.round(value) & 0xff)
 const flag = (value: boolean): Uint8Array => Uint8Array.of(Number(value))
 const lamp = (value: boolean): Uint8Array => Uint8Array.of(ON_OFF[Number(value)] ?? 0)
@@ -46,7 +51,7 @@ const mirrored = (celsius: number): Uint8Array => {
 const sensed = (bytes: Uint8Array): Uint8Array => Uint8Array.from([...bytes, SENSOR_OK])
 
 /** By the two register bytes as they stand in the telegram. */
-const REGISTERS = new Map<number, (house: House) => Uint8Array>([
+const REGISTERS = new Map<number, (house: SimulatedHouse) => Uint8Array>([
   [0x1800, ({ boiler }) => sensed(d2c.encode(boiler.flowCelsius))],
   [0x9800, ({ boiler }) => mirrored(boiler.returnCelsius)],
   [0x4400, ({ boiler }) => flag(boiler.pumpOn)],
@@ -89,13 +94,16 @@ const REGISTERS = new Map<number, (house: House) => Uint8Array>([
 ])
 
 /** 0 standby, 7 flame, 8 modulating, 11 post-purge. */
-function stateNumber({ flame, fanRpm, modulationPct, minPct }: House['boiler']): number {
+function stateNumber({ flame, fanRpm, modulationPct, minPct }: SimulatedHouse['boiler']): number {
   if (!flame) return fanRpm > 0 ? 11 : 0
   return modulationPct > minPct ? 8 : 7
 }
 
 /** Only the flow limit can be set here: enough to see a write kept, and one out of range refused. */
-const WRITABLE = new Map<number, readonly [min: number, max: number, set: (plant: Plant, value: number) => void]>([
+const WRITABLE = new Map<
+  number,
+  readonly [min: number, max: number, set: (plant: SimulatedPlant, value: number) => void]
+>([
   [
     0x0e04,
     [
@@ -106,7 +114,7 @@ const WRITABLE = new Map<number, readonly [min: number, max: number, set: (plant
   ],
 ])
 
-export function answerBoiler(plant: Plant, telegram: Telegram): Answer {
+export function answerBoiler(plant: SimulatedPlant, telegram: Telegram): StationAnswer {
   const { primary, secondary, data } = telegram
   const identity = answerIdentity(IDENTITY, telegram)
   if (identity !== undefined) return identity
@@ -141,7 +149,7 @@ const NO_PAST_ERROR = Uint8Array.of(0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x
 const HISTORY_LENGTH = 10
 
 /** Five numbers of what is wrong now; one thing was wrong before, and nothing wants service. */
-function errorMemory({ boiler }: House, [when, kind, index = HISTORY_LENGTH]: Uint8Array): Answer {
+function errorMemory({ boiler }: SimulatedHouse, [when, kind, index = HISTORY_LENGTH]: Uint8Array): StationAnswer {
   if (kind !== 0x01 && kind !== 0x02) return EMPTY
   if (when === 0x01 && index < HISTORY_LENGTH) return kind === 0x01 && index === 0 ? PAST_ERROR : NO_PAST_ERROR
   if (when !== 0x00) return EMPTY
@@ -149,7 +157,7 @@ function errorMemory({ boiler }: House, [when, kind, index = HISTORY_LENGTH]: Ui
   return Uint8Array.from([0, 1, 2, 3, 4].flatMap((place) => [...uin.encode(codes[place])]))
 }
 
-function answerRegister(plant: Plant, data: Uint8Array): Answer {
+function answerRegister(plant: SimulatedPlant, data: Uint8Array): StationAnswer {
   const [verb = 0, high = 0, low = 0] = data
   const register = (high << 8) | low
   if (data.length < 3) return 'refuse'
@@ -164,12 +172,12 @@ function answerRegister(plant: Plant, data: Uint8Array): Answer {
 }
 
 /** The receiver's state, the time and the outside temperature. */
-function dateTime(house: House): Uint8Array {
+function dateTime(house: SimulatedHouse): Uint8Array {
   return Uint8Array.from([0x03, ...clockBytes(house), ...d2b.encode(house.weather.outsideCelsius)])
 }
 
 /** B511 blocks 0 to 2 as the regulator reads them every ten seconds; temperatures in half degrees. */
-function statusBlock({ boiler, dhw, weather }: House, block: number): Uint8Array {
+function statusBlock({ boiler, dhw, weather }: SimulatedHouse, block: number): Uint8Array {
   const half = (celsius: number): number => d1c.encode(Math.max(0, Math.min(100, celsius)))[0] ?? 0xff
   if (block === 0x00)
     return Uint8Array.from([

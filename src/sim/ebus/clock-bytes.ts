@@ -6,10 +6,10 @@
  * Pure.
  */
 import { toBcd } from '../../ebus/wire/digit-type.ts'
-import { weekdayOf } from '../house-control.ts'
-import type { House } from '../house-state.ts'
+import { readWeekday } from '../house-control.ts'
+import type { SimulatedHouse } from '../house-state.ts'
 
-export function clockBytes({ timeMs }: House): readonly number[] {
+export function clockBytes({ timeMs }: SimulatedHouse): readonly number[] {
   const date = new Date(timeMs)
   const parts = [
     date.getUTCSeconds(),
@@ -18,5 +18,5 @@ export function clockBytes({ timeMs }: House): readonly number[] {
     date.getUTCDate(),
     date.getUTCMonth() + 1,
   ]
-  return [...parts.map(toBcd), weekdayOf(timeMs), toBcd(date.getUTCFullYear() % 100)]
+  return [...parts.map(toBcd), readWeekday(timeMs), toBcd(date.getUTCFullYear() % 100)]
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import { newHouse } from '../house-start.ts'
-import { control } from './control.ts'
+import { obeyEbusCommand } from './control.ts'
 
 /** Writes down what it is told to do. */
 function recorder() {
@@ -26,12 +26,13 @@ describe('control', () => {
   it('does what it is told', () => {
     const { told, simulator } = recorder()
     const lines = ['corrupt-crc 3', 'drop-byte', 'stick-bus 2000', 'slow-response 60 2', 'arbitration-storm 20']
-    for (const line of [...lines, 'TCP-DROP 500', ' adapter-reset ']) expect(control(simulator, line)).toBe('done')
+    for (const line of [...lines, 'TCP-DROP 500', ' adapter-reset '])
+      expect(obeyEbusCommand(simulator, line)).toBe('done')
     expect(told).toEqual(['corrupt 3', 'drop', 'stick 2000', 'slow 60 2', 'storm 20', 'tcp 500', 'reset'])
   })
 
   it('shows the house', () => {
-    expect(JSON.parse(control(recorder().simulator, 'house'))).toMatchObject({
+    expect(JSON.parse(obeyEbusCommand(recorder().simulator, 'house'))).toMatchObject({
       symbols: 7,
       zones: [{ name: 'Living' }, {}],
     })
@@ -43,10 +44,10 @@ describe('control', () => {
     ['stick-bus -1', 'usage: stick-bus <ms>'],
     ['drop-byte 1 2', 'usage: drop-byte [symbols]'],
   ])('says how %j would be right', (line, answer) => {
-    expect(control(recorder().simulator, line)).toBe(answer)
+    expect(obeyEbusCommand(recorder().simulator, line)).toBe(answer)
   })
 
   it.each(['', 'help', 'constructor', 'what?'])('lists what it knows when it hears %j', (line) => {
-    expect(control(recorder().simulator, line)).toMatch(/^commands: corrupt-crc/)
+    expect(obeyEbusCommand(recorder().simulator, line)).toMatch(/^commands: corrupt-crc/)
   })
 })

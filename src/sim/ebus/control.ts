@@ -64,7 +64,7 @@ const HELP = `commands: ${Object.values(VERBS)
   .join(' | ')}`
 
 /** What to print back. Never throws: a typing error is answered with how it would be right. */
-export function control(simulator: Controlled, line: string): string {
+export function obeyEbusCommand(simulator: Controlled, line: string): string {
   const [word = '', ...rest] = line.trim().toLowerCase().split(/\s+/)
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined
   if (verb === undefined) return HELP

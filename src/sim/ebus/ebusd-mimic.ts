@@ -5,13 +5,13 @@
  *
  * Pure, but for the mimic it is given.
  */
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import { addressKind, isInitiator } from '../../ebus/wire/address.ts'
-import type { Outcome } from '../../ebus/wire/conversation.ts'
-import type { Exchange, Telegram } from '../../ebus/wire/telegram.ts'
+import type { ConversationOutcome } from '../../ebus/wire/conversation.ts'
+import type { TelegramExchange, Telegram } from '../../ebus/wire/telegram.ts'
 import { commandBytes, telegramForm } from '../../ebus/wire/telegram.ts'
 
-export type Command =
+export type EbusdCommand =
   | { readonly kind: 'send'; readonly telegram: Omit<Telegram, 'source'> }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'grab-result' }
@@ -19,10 +19,10 @@ export type Command =
   | { readonly kind: 'direct'; readonly on: boolean }
   | { readonly kind: 'quit' }
 
-const text = (answer: string): Command => ({ kind: 'text', text: answer })
+const text = (answer: string): EbusdCommand => ({ kind: 'text', text: answer })
 
 /** One line of a client. In direct mode a line is a telegram, unless it is `stop`. */
-export function readCommand(line: string, direct: boolean): Command {
+export function readCommand(line: string, direct: boolean): EbusdCommand {
   const words = line.trim().split(/\s+/)
   const [verb = '', ...rest] = words
   if (direct) return verb.toLowerCase() === 'stop' ? { kind: 'direct', on: false } : readHex(words)
@@ -47,7 +47,7 @@ export function readCommand(line: string, direct: boolean): Command {
   }
 }
 
-function readHex(words: readonly string[]): Command {
+function readHex(words: readonly string[]): EbusdCommand {
   const rest = [...words]
   // Without -n the data begins with its own length, as on the wire.
   let counted = true
@@ -66,7 +66,7 @@ function readHex(words: readonly string[]): Command {
   return { kind: 'send', telegram: { target, primary, secondary, data: Uint8Array.from(data) } }
 }
 
-export function printOutcome(outcome: Outcome, target: number): string {
+export function printOutcome(outcome: ConversationOutcome, target: number): string {
   if (outcome.kind === 'fault') {
     // ebusd's own words: clients tell by them whether to try again.
     const words = {
@@ -79,12 +79,14 @@ export function printOutcome(outcome: Outcome, target: number): string {
     return `ERR: ${words[outcome.fault]}`
   }
   const { response } = outcome.exchange
-  if (response !== undefined) return hex(Uint8Array.of(response.length, ...response))
+  if (response !== undefined) return toHex(Uint8Array.of(response.length, ...response))
   return telegramForm(target) === 'broadcast' ? 'done broadcast' : 'done'
 }
 
 /** `QQZZPBSBNN… NN…` in direct mode, with a slash between in a grab. */
-export function printExchange({ telegram, response }: Exchange, separator: string): string {
-  const command = hex(commandBytes(telegram))
-  return response === undefined ? command : `${command}${separator}${hex(Uint8Array.of(response.length, ...response))}`
+export function printExchange({ telegram, response }: TelegramExchange, separator: string): string {
+  const command = toHex(commandBytes(telegram))
+  return response === undefined
+    ? command
+    : `${command}${separator}${toHex(Uint8Array.of(response.length, ...response))}`
 }

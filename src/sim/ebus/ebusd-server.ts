@@ -6,11 +6,11 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
-import { listen } from '../../core/listen-server.ts'
-import type { Exchange } from '../../ebus/wire/telegram.ts'
+import { listenOn } from '../../core/listen-server.ts'
+import type { TelegramExchange } from '../../ebus/wire/telegram.ts'
 import { printExchange, printOutcome, readCommand } from './ebusd-mimic.ts'
 import type { HeatingSystem } from './heating-system.ts'
-import { Station } from './station.ts'
+import { BusStation } from './station.ts'
 import type { VirtualClock } from './virtual-clock-server.ts'
 
 export interface EbusdServerOptions {
@@ -36,14 +36,14 @@ export class EbusdServer {
   readonly #options: EbusdServerOptions
   readonly #server: Server
   readonly #clients = new Set<Client>()
-  readonly #station: Station
+  readonly #station: BusStation
   /** Grabbing is on from the start, as it is in ebusd. */
   #grabbing = true
   readonly #grabbed = new Map<string, number>()
 
   private constructor(options: EbusdServerOptions) {
     this.#options = options
-    this.#station = new Station({
+    this.#station = new BusStation({
       initiator: OWN_ADDRESS,
       targets: [],
       answer: () => undefined,
@@ -55,7 +55,7 @@ export class EbusdServer {
 
   static async open(options: EbusdServerOptions): Promise<EbusdServer> {
     const server = new EbusdServer(options)
-    await listen(server.#server, options)
+    await listenOn(server.#server, options)
     return server
   }
 
@@ -124,7 +124,7 @@ export class EbusdServer {
     else client.socket.write(client.direct ? `${answer}\n` : `${answer}\n\n`)
   }
 
-  #overhear(exchange: Exchange): void {
+  #overhear(exchange: TelegramExchange): void {
     const own = exchange.telegram.source === OWN_ADDRESS
     if (this.#grabbing && !own) {
       const telegram = printExchange(exchange, ' / ')

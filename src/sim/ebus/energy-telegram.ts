@@ -9,14 +9,14 @@
  *
  * Pure.
  */
-import { numeric } from '../../ebus/wire/datatypes.ts'
-import type { EnergyMeter, House } from '../house-state.ts'
+import { numberDatatype } from '../../ebus/wire/datatypes.ts'
+import type { EnergyMeter, SimulatedHouse } from '../house-state.ts'
 
 const SELECTOR_LENGTH = 8
-const WH = numeric('EXP')
+const WH = numberDatatype('EXP')
 
 /** Every series the regulator tells, in the order it tells them. */
-export function energySelectors(timeMs: number): readonly Uint8Array[] {
+export function listSimulatedSelectors(timeMs: number): readonly Uint8Array[] {
   // Day, year, all time; gas before electricity, heating before hot water.
   const periods = [1, 3, 0]
   const sources = [4, 3]
@@ -29,7 +29,7 @@ export function energySelectors(timeMs: number): readonly Uint8Array[] {
 }
 
 /** `undefined` for a series nobody counts. */
-export function answerEnergy(house: House, selector: Uint8Array): Uint8Array | undefined {
+export function answerEnergy(house: SimulatedHouse, selector: Uint8Array): Uint8Array | undefined {
   const value = readSeries(house, selector)
   if (value === undefined) return undefined
   const [, period = 0, , , source = 0, use = 0, low = 0, high = 0] = selector
@@ -38,11 +38,11 @@ export function answerEnergy(house: House, selector: Uint8Array): Uint8Array | u
 }
 
 /** With the pattern for "nothing" where nobody counts. */
-export function broadcastEnergy(house: House, selector: Uint8Array): Uint8Array {
+export function broadcastEnergy(house: SimulatedHouse, selector: Uint8Array): Uint8Array {
   return Uint8Array.from([...selector, ...WH.encode(readSeries(house, selector))])
 }
 
-function readSeries(house: House, selector: Uint8Array): number | undefined {
+function readSeries(house: SimulatedHouse, selector: Uint8Array): number | undefined {
   if (selector.length !== SELECTOR_LENGTH || selector[0] !== 0x10) return undefined
   const [, period = 0, , , source = 0, use = 0, low = 0, high = 0] = selector
   const { gasHeating, gasDhw, electricHeating, electricDhw } = house.energy

@@ -3,19 +3,19 @@
  *
  * Pure, but for the faults it is given.
  */
-import type { Line } from '../../ebus/wire/line.ts'
-import { newLine, step } from '../../ebus/wire/line.ts'
+import type { BusLine } from '../../ebus/wire/line.ts'
+import { newBusLine, stepLine } from '../../ebus/wire/line.ts'
 import { ESC, SYN } from '../../ebus/wire/symbol.ts'
-import type { Chance } from './chance.ts'
-import { Station } from './station.ts'
-import type { Disturbance } from './virtual-bus.ts'
+import type { RandomState } from './random-state.ts'
+import { BusStation } from './station.ts'
+import type { WireDisturbance } from './virtual-bus.ts'
 
 /** More important than anybody else, so that it wins whenever it wants. */
 const RIVAL = 0x00
 
-export class Faults implements Disturbance {
-  readonly #chance: Chance
-  readonly #line: Line = newLine()
+export class BusFaults implements WireDisturbance {
+  readonly #chance: RandomState
+  readonly #line: BusLine = newBusLine()
   #corruptCrcs = 0
   #dropSymbols = 0
   #stuckUntilMs = 0
@@ -23,11 +23,11 @@ export class Faults implements Disturbance {
   #delayedAnswers = 0
   #nowMs = 0
   /** Silent until there is a storm. */
-  readonly rival: Station
+  readonly rival: BusStation
 
-  constructor(chance: Chance) {
+  constructor(chance: RandomState) {
     this.#chance = chance
-    this.rival = new Station({ initiator: RIVAL, targets: [], answer: () => undefined })
+    this.rival = new BusStation({ initiator: RIVAL, targets: [], answer: () => undefined })
   }
 
   /** The next so many answers carry a wrong checksum. Of a command its own sender would notice before anybody else. */
@@ -76,7 +76,7 @@ export class Faults implements Disturbance {
       return undefined
     }
     const before = this.#line.phase
-    step(this.#line, symbol)
+    stepLine(this.#line, symbol)
     // The symbol that completes an answer is its checksum.
     if (before !== 'response' || this.#line.phase !== 'response-ack' || this.#corruptCrcs <= 0) return symbol
     this.#corruptCrcs--

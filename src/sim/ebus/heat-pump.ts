@@ -5,44 +5,54 @@
  *
  * Pure, but for the plant it is given.
  */
-import { numeric } from '../../ebus/wire/datatypes.ts'
+import { numberDatatype } from '../../ebus/wire/datatypes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import type { House } from '../house-state.ts'
+import type { SimulatedHouse } from '../house-state.ts'
 import { clockBytes } from './clock-bytes.ts'
-import type { Identity } from './identity.ts'
+import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
-import type { Plant } from './plant.ts'
-import type { Answer } from './station.ts'
+import type { SimulatedPlant } from './plant.ts'
+import type { StationAnswer } from './station.ts'
 
-const UNIT: Identity = { id: 'HMU00', software: 0x0902, hardware: 0x5103, serial: '21223400100230970001005678N2' }
-const MODULE: Identity = { id: 'VWZ00', software: 0x0509, hardware: 0x1104, serial: '21223400100230980001005679N5' }
+const UNIT: SimulatedBusIdentity = {
+  id: 'HMU00',
+  software: 0x0902,
+  hardware: 0x5103,
+  serial: '21223400100230970001005678N2',
+}
+const MODULE: SimulatedBusIdentity = {
+  id: 'VWZ00',
+  software: 0x0509,
+  hardware: 0x1104,
+  serial: '21223400100230980001005679N5',
+}
 
 const EMPTY = new Uint8Array()
-const d2c = numeric('D2C')
-const d2b = numeric('D2B')
-const d1c = numeric('D1C')
-const uin = numeric('UIN')
-const ulg = numeric('ULG')
-const tenthsOfKw = numeric('SCH,10')
-const tenths = numeric('UIN,10')
-const signed = numeric('SCH')
+const d2c = numberDatatype('D2C')
+const d2b = numberDatatype('D2B')
+const d1c = numberDatatype('D1C')
+const uin = numberDatatype('UIN')
+const ulg = numberDatatype('ULG')
+const tenthsOfKw = numberDatatype('SCH,10')
+const tenths = numberDatatype('UIN,10')
+const signed = numberDatatype('SCH')
 /** A word has room for 65,534. */
 const word = (value: number): Uint8Array => uin.encode(Math.floor(Math.max(0, value)) % 65_000)
 const kwhTenths = (wattHours: number): Uint8Array => tenths.encode(Math.min(6_500, Math.floor(wattHours / 100) / 10))
 
 /** Heat per electricity: less the colder it is outside. */
-function cop({ weather }: House): number {
+function cop({ weather }: SimulatedHouse): number {
   return Math.max(1.8, Math.min(5, 3.6 + weather.outsideCelsius * 0.07))
 }
 
 /** What the boiler of this house gives is what the heat pump gives instead of it. */
-function heatKw({ boiler }: House): number {
+function heatKw({ boiler }: SimulatedHouse): number {
   return boiler.flame ? (boiler.maxKw * boiler.modulationPct) / 100 : 0
 }
 
-const electricKw = (house: House): number => heatKw(house) / cop(house)
+const electricKw = (house: SimulatedHouse): number => heatKw(house) / cop(house)
 
-const VALUES = new Map<number, (house: House) => Uint8Array>([
+const VALUES = new Map<number, (house: SimulatedHouse) => Uint8Array>([
   [0x3200, (house) => kwhTenths(house.energy.gasHeating.todayWh)],
   [0x3201, () => kwhTenths(0)],
   [0x3202, (house) => kwhTenths(house.energy.gasDhw.todayWh)],
@@ -57,15 +67,15 @@ const VALUES = new Map<number, (house: House) => Uint8Array>([
   [0x321c, ({ boiler }) => d2c.encode(boiler.flowSetCelsius)],
   [0x321f, ({ boiler }) => d2c.encode(boiler.flowSetCelsius)],
   [0x3220, ({ boiler }) => d2c.encode(boiler.flowCelsius)],
-  [0x3221, ({ boiler }) => numeric('SIN').encode(boiler.flame ? -60 : 0)],
+  [0x3221, ({ boiler }) => numberDatatype('SIN').encode(boiler.flame ? -60 : 0)],
   [0x3223, (house) => tenthsOfKw.encode(Math.min(12, heatKw(house) - electricKw(house)))],
   [0x3224, (house) => tenthsOfKw.encode(Math.min(12, electricKw(house)))],
   [0x3225, ({ boiler }) => signed.encode(boiler.flame ? Math.round(boiler.modulationPct) : 0)],
   [0x3226, ({ weather }) => d2c.encode(weather.outsideCelsius)],
   [0x3227, ({ weather, boiler }) => d2c.encode(weather.outsideCelsius - (boiler.flame ? 4 : 0))],
   [0x323c, ({ boiler }) => word(boiler.pumpOn ? 1_100 : 0)],
-  [0x323d, ({ boiler }) => numeric('D2C,4').encode(boiler.pressureBar)],
-  [0x323e, () => numeric('D2C,4').encode(1.5)],
+  [0x323d, ({ boiler }) => numberDatatype('D2C,4').encode(boiler.pressureBar)],
+  [0x323e, () => numberDatatype('D2C,4').encode(1.5)],
   [0x3240, ({ boiler }) => ulg.encode(Math.floor(boiler.heatingHours + boiler.dhwHours))],
   [0x3241, ({ boiler }) => ulg.encode(Math.floor(boiler.heatingHours))],
   [0x3243, () => ulg.encode(0)],
@@ -77,18 +87,18 @@ const VALUES = new Map<number, (house: House) => Uint8Array>([
   [0x3407, ({ boiler }) => word(boiler.dhwStarts * 2)],
 ])
 
-function consumedKwh(house: House): number {
+function consumedKwh(house: SimulatedHouse): number {
   const { gasHeating, gasDhw } = house.energy
   return (gasHeating.totalWh + gasDhw.totalWh) / 1_000 / cop(house)
 }
 
 /** B511 07, fifth byte: 1 ready, 9 heating, 129 hot water. */
-function activity({ boiler }: House): number {
+function activity({ boiler }: SimulatedHouse): number {
   if (!boiler.flame) return 1
   return boiler.mode === 'dhw' ? 129 : 9
 }
 
-export function answerHeatPump({ house }: Plant, telegram: Telegram): Answer {
+export function answerHeatPump({ house }: SimulatedPlant, telegram: Telegram): StationAnswer {
   const { primary, secondary, data } = telegram
   const identity = answerIdentity(UNIT, telegram)
   if (identity !== undefined) return identity
@@ -126,7 +136,7 @@ export function answerHeatPump({ house }: Plant, telegram: Telegram): Answer {
 }
 
 /** The module measures what is inside the house. */
-export function answerHeatPumpModule({ house }: Plant, telegram: Telegram): Answer {
+export function answerHeatPumpModule({ house }: SimulatedPlant, telegram: Telegram): StationAnswer {
   const identity = answerIdentity(MODULE, telegram)
   if (identity !== undefined) return identity
   if (telegram.primary !== 0xb5) return undefined
@@ -134,7 +144,7 @@ export function answerHeatPumpModule({ house }: Plant, telegram: Telegram): Answ
 }
 
 /** B511 01 with half degrees, as a recorded module answers: 1076b5110101/09ff28c00aff6d0000ff. */
-function statusBlock({ boiler, dhw, weather }: House, block: number): Uint8Array {
+function statusBlock({ boiler, dhw, weather }: SimulatedHouse, block: number): Uint8Array {
   if (block !== 0x01) return EMPTY
   const half = (celsius: number): number => d1c.encode(Math.max(0, Math.min(100, celsius)))[0] ?? 0xff
   return Uint8Array.from([

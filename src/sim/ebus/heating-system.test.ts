@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
 
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
-import { datatype } from '../../ebus/wire/datatypes.ts'
-import type { Heard } from '../../ebus/wire/line.ts'
-import { newLine, step } from '../../ebus/wire/line.ts'
+import { parseDatatype } from '../../ebus/wire/datatypes.ts'
+import type { LineEvent } from '../../ebus/wire/line.ts'
+import { newBusLine, stepLine } from '../../ebus/wire/line.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import { newHouse } from '../house-start.ts'
 import { stepHouse } from '../house.ts'
 import { answerBoiler } from './boiler.ts'
-import { seededChance } from './chance.ts'
+import { seedRandom } from './random-state.ts'
 import { answerGateway } from './internet-gateway.ts'
 import { answerMixer } from './mixer.ts'
 import { answerRegulator } from './regulator.ts'
 import type { HeatingSystemOptions } from './heating-system.ts'
 import { HeatingSystem } from './heating-system.ts'
-import { Station } from './station.ts'
+import { BusStation } from './station.ts'
 
 const OPTIONS: HeatingSystemOptions = {
   seed: 11,
@@ -29,17 +29,17 @@ const OPTIONS: HeatingSystemOptions = {
 
 class Visitor {
   readonly system: HeatingSystem
-  readonly heard: Heard[] = []
-  readonly #station = new Station({ initiator: 0x31, targets: [], answer: () => undefined })
+  readonly heard: LineEvent[] = []
+  readonly #station = new BusStation({ initiator: 0x31, targets: [], answer: () => undefined })
   #nowMs = 0
 
   constructor(options: Partial<HeatingSystemOptions> = {}) {
     this.system = new HeatingSystem({ ...OPTIONS, ...options })
     this.system.bus.join(this.#station)
-    const line = newLine()
+    const line = newBusLine()
     this.system.bus.join({
       heard: (symbol) => {
-        const event = step(line, symbol)
+        const event = stepLine(line, symbol)
         if (event !== undefined) this.heard.push(event)
         return undefined
       },
@@ -56,7 +56,7 @@ class Visitor {
     const [target = 0, primary = 0, secondary = 0, ...data] = fromHex(text)
     const answers: string[] = []
     this.#station.say({ target, primary, secondary, data: Uint8Array.from(data) }, (outcome) => {
-      answers.push(outcome.kind === 'fault' ? outcome.fault : hex(outcome.exchange.response ?? new Uint8Array()))
+      answers.push(outcome.kind === 'fault' ? outcome.fault : toHex(outcome.exchange.response ?? new Uint8Array()))
     })
     while (answers.length === 0) this.wait(50)
     return answers.join()
@@ -64,7 +64,7 @@ class Visitor {
 
   /** A B524 register's value behind its four header bytes. */
   register(request: string, spec: string): FieldValue | undefined {
-    const decoded = datatype(spec)?.decode(fromHex(this.ask(`15 b524 ${request}`)).subarray(4))
+    const decoded = parseDatatype(spec)?.decode(fromHex(this.ask(`15 b524 ${request}`)).subarray(4))
     if (decoded?.ok !== true) throw new Error(request)
     return decoded.value
   }
@@ -107,7 +107,7 @@ describe('heating system', () => {
 
   it('shows the boiler’s flow temperature with its sensor byte, and its pressure in thousandths', () => {
     const visitor = new Visitor()
-    const flow = datatype('D2C')?.decode(fromHex(visitor.ask('08 b509 0d 18 00')))
+    const flow = parseDatatype('D2C')?.decode(fromHex(visitor.ask('08 b509 0d 18 00')))
     expect(flow?.ok === true ? flow.value : undefined).toBeCloseTo(visitor.system.house.boiler.flowCelsius, 0)
     expect(visitor.ask('08 b509 0d 02 00')).toMatch(/^....00$/)
   })
@@ -187,7 +187,7 @@ describe('heating system', () => {
     const visitor = new Visitor()
     const wattHours = (selector: string): number | undefined => {
       const answer = fromHex(visitor.ask(`15 b516 ${selector}`))
-      const wh = answer.length === 11 ? datatype('EXP')?.decode(answer.subarray(7)) : undefined
+      const wh = answer.length === 11 ? parseDatatype('EXP')?.decode(answer.subarray(7)) : undefined
       return wh?.ok === true && typeof wh.value === 'number' ? wh.value : undefined
     }
     const { gasHeating } = visitor.system.house.energy
@@ -195,7 +195,7 @@ describe('heating system', () => {
     expect(wattHours('10 03 ff ff 04 03 00 34')).toBeCloseTo(gasHeating.yearWh, -3)
     expect(wattHours('10 03 ff ff 04 03 00 32')).toBeCloseTo(gasHeating.lastYearWh, -3)
     expect(wattHours('10 03 ff ff 04 03 00 2e')).toBeUndefined()
-    expect(hex(fromHex(visitor.ask('15 b516 10 03 ff ff 04 03 00 34')).subarray(0, 7))).toBe('03000304030034')
+    expect(toHex(fromHex(visitor.ask('15 b516 10 03 ff ff 04 03 00 34')).subarray(0, 7))).toBe('03000304030034')
   })
 
   it('is busy with itself as a real one is, and nothing it says is garbled', () => {
@@ -206,7 +206,7 @@ describe('heating system', () => {
     for (const event of visitor.heard) {
       if (event.kind !== 'exchange') continue
       const { source, target, primary, secondary } = event.exchange.telegram
-      services.add(hex(Uint8Array.of(source, target, primary, secondary)))
+      services.add(toHex(Uint8Array.of(source, target, primary, secondary)))
     }
     expect(broken).toEqual([])
     expect([...services].toSorted()).toEqual(
@@ -216,7 +216,7 @@ describe('heating system', () => {
 
   it('survives whatever it is asked', () => {
     const plant = { house: newHouse(1, OPTIONS.startMs) }
-    const chance = seededChance(5)
+    const chance = seedRandom(5)
     const anything = (): number => Math.floor(chance() * 256)
     const ask = (secondary: number, data: Uint8Array): void => {
       for (const target of [0x15, 0x08, 0x26, 0xf6]) {

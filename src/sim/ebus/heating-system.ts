@@ -5,19 +5,19 @@
  */
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import { newHouse } from '../house-start.ts'
-import type { House } from '../house-state.ts'
+import type { SimulatedHouse } from '../house-state.ts'
 import { stepHouse } from '../house.ts'
 import { answerBoiler } from './boiler.ts'
-import { seededChance } from './chance.ts'
-import { Faults } from './faults.ts'
+import { seedRandom } from './random-state.ts'
+import { BusFaults } from './faults.ts'
 import { answerHeatPump, answerHeatPumpModule } from './heat-pump.ts'
 import { GATEWAY_ROUND, answerGateway } from './internet-gateway.ts'
 import { answerMixer } from './mixer.ts'
-import type { Plant } from './plant.ts'
+import type { SimulatedPlant } from './plant.ts'
 import type { RegulatorFamily } from './regulator-registers.ts'
 import { REGULATOR_ROUND, answerRegulator } from './regulator.ts'
-import type { Answer } from './station.ts'
-import { Station } from './station.ts'
+import type { StationAnswer } from './station.ts'
+import { BusStation } from './station.ts'
 import { Timeline } from './timeline.ts'
 import { VirtualBus } from './virtual-bus.ts'
 
@@ -27,7 +27,7 @@ export interface HeatingSystemOptions {
   readonly startMs: number
   readonly regulator: RegulatorFamily
   /** What makes the heat: a gas boiler, or a heat pump with its module. */
-  readonly heatSource?: HeatSource
+  readonly heatSource?: SimulatedHeatSource
   /** Seconds of the house per second of the bus. */
   readonly houseSpeed: number
   /** Whether devices talk among themselves, or only answer. */
@@ -43,12 +43,12 @@ export interface SimulatedTarget {
   /** Its other face, where it takes commands from other initiators. */
   readonly initiator?: number | undefined
   /** Milliseconds of the house's wall clock come with each question. */
-  readonly answer: (telegram: Telegram, nowMs: number) => Answer
+  readonly answer: (telegram: Telegram, nowMs: number) => StationAnswer
   /** What another device tells it, one telegram after another. */
   readonly overheard?: ((turn: number, nowMs: number) => Omit<Telegram, 'source'>) | undefined
 }
 
-export type HeatSource = 'boiler' | 'heat-pump'
+export type SimulatedHeatSource = 'boiler' | 'heat-pump'
 
 /** A regulator that is not simulated itself, but is heard. */
 const SPEAKER = 0xf1
@@ -59,13 +59,13 @@ const HOUSE_STEP_MS = 1_000
 
 export class HeatingSystem {
   readonly bus: VirtualBus
-  readonly faults: Faults
+  readonly faults: BusFaults
   readonly timeline = new Timeline()
-  readonly #plant: Plant
+  readonly #plant: SimulatedPlant
 
   constructor(options: HeatingSystemOptions) {
-    const chance = seededChance(options.seed)
-    this.faults = new Faults(chance)
+    const chance = seedRandom(options.seed)
+    this.faults = new BusFaults(chance)
     this.bus = new VirtualBus({ disturbance: this.faults, outsidePatienceMs: options.outsidePatienceMs })
     this.#plant = { house: newHouse(options.seed, options.startMs) }
     const plant = this.#plant
@@ -79,25 +79,25 @@ export class HeatingSystem {
       return
     }
     // Addresses as in a common installation: each device answers five above where it speaks, the mixer never speaks.
-    const regulator = new Station({
+    const regulator = new BusStation({
       initiator: 0x10,
       targets: [0x15],
       answer: (telegram) => answerRegulator(plant, options.regulator, telegram),
       delayMs,
     })
-    const boiler = new Station({
+    const boiler = new BusStation({
       initiator: 0x03,
       targets: [0x08],
       answer: (telegram) => (hasHeatPump ? answerHeatPump(plant, telegram) : answerBoiler(plant, telegram)),
       delayMs,
     })
-    const inside = new Station({
+    const inside = new BusStation({
       targets: [0x76],
       answer: (telegram) => answerHeatPumpModule(plant, telegram),
       delayMs,
     })
-    const mixer = new Station({ targets: [0x26], answer: (telegram) => answerMixer(plant, telegram), delayMs })
-    const gateway = new Station({ initiator: 0xf1, targets: [0xf6], answer: answerGateway, delayMs })
+    const mixer = new BusStation({ targets: [0x26], answer: (telegram) => answerMixer(plant, telegram), delayMs })
+    const gateway = new BusStation({ initiator: 0xf1, targets: [0xf6], answer: answerGateway, delayMs })
     for (const station of [regulator, boiler, mixer, gateway, this.faults.rival]) this.bus.join(station)
     if (hasHeatPump) this.bus.join(inside)
     if (!options.chatter) return
@@ -115,11 +115,15 @@ export class HeatingSystem {
   /** Devices that only answer, and one more that tells them what such devices are told. */
   #joinTargets(
     devices: readonly SimulatedTarget[],
-    { plant, delayMs, chatter }: { readonly plant: Plant; readonly delayMs: () => number; readonly chatter: boolean },
+    {
+      plant,
+      delayMs,
+      chatter,
+    }: { readonly plant: SimulatedPlant; readonly delayMs: () => number; readonly chatter: boolean },
   ): void {
     for (const { address, initiator, answer } of devices)
       this.bus.join(
-        new Station({
+        new BusStation({
           ...(initiator === undefined ? {} : { initiator }),
           targets: [address],
           answer: (telegram) => answer(telegram, plant.house.timeMs),
@@ -129,7 +133,7 @@ export class HeatingSystem {
     this.bus.join(this.faults.rival)
     const spoken = devices.flatMap(({ overheard }) => (overheard === undefined ? [] : [overheard]))
     if (!chatter || spoken.length === 0) return
-    const speaker = new Station({ initiator: SPEAKER, targets: [], answer: () => undefined, delayMs })
+    const speaker = new BusStation({ initiator: SPEAKER, targets: [], answer: () => undefined, delayMs })
     this.bus.join(speaker)
     for (const [index, overheard] of spoken.entries()) {
       let turn = 0
@@ -137,12 +141,12 @@ export class HeatingSystem {
     }
   }
 
-  get house(): House {
+  get house(): SimulatedHouse {
     return this.#plant.house
   }
 
   /** For tests and demonstrations that want another day, another weather. */
-  changeHouse(change: (house: House) => House): void {
+  changeHouse(change: (house: SimulatedHouse) => SimulatedHouse): void {
     this.#plant.house = change(this.#plant.house)
   }
 

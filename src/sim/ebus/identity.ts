@@ -3,10 +3,10 @@
  *
  * Pure.
  */
-import { utf8 } from '../../core/bytes.ts'
+import { toUtf8 } from '../../core/bytes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 
-export interface Identity {
+export interface SimulatedBusIdentity {
   /** Five characters. */
   readonly id: string
   /** Version and revision, each two BCD digits. */
@@ -26,17 +26,20 @@ const PIECES: readonly (readonly [number, number])[] = [
 ]
 
 /** The answer to a question about identity; `undefined` for any other question. */
-export function answerIdentity(identity: Identity, { primary, secondary, data }: Telegram): Uint8Array | undefined {
+export function answerIdentity(
+  identity: SimulatedBusIdentity,
+  { primary, secondary, data }: Telegram,
+): Uint8Array | undefined {
   if (primary === 0x07 && secondary === 0x04) return identification(identity)
   const chunk = (data[0] ?? 0) - 0x24
   if (primary !== VAILLANT || secondary !== 0x09 || data.length !== 1 || chunk < 0 || chunk > 3) return undefined
   const [start = 0, end = 0] = PIECES[chunk] ?? []
-  const text = utf8(identity.serial.slice(start, end))
+  const text = toUtf8(identity.serial.slice(start, end))
   // Only the first piece begins with a status.
   return chunk === 0 ? Uint8Array.of(0x00, ...text) : text
 }
 
-function identification({ id, software, hardware }: Identity): Uint8Array {
+function identification({ id, software, hardware }: SimulatedBusIdentity): Uint8Array {
   const word = (value: number): readonly number[] => [value >> 8, value & 0xff]
-  return Uint8Array.from([VAILLANT, ...utf8(id.padEnd(5, ' ').slice(0, 5)), ...word(software), ...word(hardware)])
+  return Uint8Array.from([VAILLANT, ...toUtf8(id.padEnd(5, ' ').slice(0, 5)), ...word(software), ...word(hardware)])
 }

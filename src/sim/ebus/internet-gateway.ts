@@ -4,16 +4,21 @@
  * Pure.
  */
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import type { Identity } from './identity.ts'
+import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
-import type { Answer } from './station.ts'
+import type { StationAnswer } from './station.ts'
 
-const IDENTITY: Identity = { id: 'NETX3', software: 0x0124, hardware: 0x0404, serial: '21213700202901020938007158N3' }
+const IDENTITY: SimulatedBusIdentity = {
+  id: 'NETX3',
+  software: 0x0124,
+  hardware: 0x0404,
+  serial: '21213700202901020938007158N3',
+}
 const REGULATOR = 0x15
 const BOILER = 0x08
 
 /** It reads others and has nothing to be read but who it is. */
-export function answerGateway(telegram: Telegram): Answer {
+export function answerGateway(telegram: Telegram): StationAnswer {
   const identity = answerIdentity(IDENTITY, telegram)
   if (identity !== undefined) return identity
   return telegram.primary === 0xb5 ? new Uint8Array() : undefined

@@ -3,17 +3,22 @@
  *
  * Pure.
  */
-import { numeric } from '../../ebus/wire/datatypes.ts'
+import { numberDatatype } from '../../ebus/wire/datatypes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import type { Identity } from './identity.ts'
+import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
-import type { Plant } from './plant.ts'
-import type { Answer } from './station.ts'
+import type { SimulatedPlant } from './plant.ts'
+import type { StationAnswer } from './station.ts'
 
-const IDENTITY: Identity = { id: 'VR_71', software: 0x0100, hardware: 0x5904, serial: '21172300201848460938006271N9' }
-const d2c = numeric('D2C')
+const IDENTITY: SimulatedBusIdentity = {
+  id: 'VR_71',
+  software: 0x0100,
+  hardware: 0x5904,
+  serial: '21172300201848460938006271N9',
+}
+const d2c = numberDatatype('D2C')
 
-export function answerMixer({ house }: Plant, telegram: Telegram): Answer {
+export function answerMixer({ house }: SimulatedPlant, telegram: Telegram): StationAnswer {
   const { primary, secondary, data } = telegram
   const identity = answerIdentity(IDENTITY, telegram)
   if (identity !== undefined) return identity

@@ -4,9 +4,9 @@
  * Pure, but for the head it is given.
  */
 import { SYN } from '../../ebus/wire/symbol.ts'
-import type { Participant } from './virtual-bus.ts'
+import type { BusParticipant } from './virtual-bus.ts'
 
-export class PlainHead implements Participant {
+export class PlainHead implements BusParticipant {
   readonly #tell: (symbol: number) => void
   #spoke = false
 

@@ -3,13 +3,13 @@
  *
  * Pure, but for the plant it is given.
  */
-import type { House, Zone } from '../house-state.ts'
+import type { SimulatedHouse, HouseZone } from '../house-state.ts'
 
-export interface Plant {
-  house: House
+export interface SimulatedPlant {
+  house: SimulatedHouse
 }
 
-export function changeZone(plant: Plant, index: number, change: Partial<Zone>): void {
+export function changeZone(plant: SimulatedPlant, index: number, change: Partial<HouseZone>): void {
   const zones = plant.house.zones.map((zone, at) => (at === index ? { ...zone, ...change } : zone))
   plant.house = { ...plant.house, zones }
 }

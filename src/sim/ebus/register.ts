@@ -4,42 +4,42 @@
  * Pure.
  */
 import type { Datatype, FieldValue } from '../../ebus/wire/datatype.ts'
-import { datatype } from '../../ebus/wire/datatypes.ts'
-import type { Plant } from './plant.ts'
+import { parseDatatype } from '../../ebus/wire/datatypes.ts'
+import type { SimulatedPlant } from './plant.ts'
 
-export type RegisterValue = FieldValue | undefined
+export type SimulatedValue = FieldValue | undefined
 
-export interface Register {
+export interface SimulatedRegister {
   readonly type: Datatype<FieldValue>
   /** `undefined` is written as the type's replacement value. */
-  readonly read: (plant: Plant, instance: number) => RegisterValue
+  readonly read: (plant: SimulatedPlant, instance: number) => SimulatedValue
   /** `false` refuses the value. Without it the register is read only. */
-  readonly write?: (plant: Plant, value: RegisterValue, instance: number) => boolean
+  readonly write?: (plant: SimulatedPlant, value: SimulatedValue, instance: number) => boolean
 }
 
 /** Bit 1: writable. Bit 0: stable, or set by a person. */
 export type RegisterFlags = 0 | 1 | 2 | 3
 
-export function typed(spec: string): Datatype<FieldValue> {
-  const type = datatype(spec)
+export function requireDatatype(spec: string): Datatype<FieldValue> {
+  const type = parseDatatype(spec)
   if (type === undefined) throw new RangeError(`no data type ${spec}`)
   return type
 }
 
 /** The types of B524, under the names of ebusd's definitions. */
-export const F32 = typed('EXP')
-export const U8 = typed('U1L')
-export const U16 = typed('U2L')
-export const U32 = typed('U4L')
-export const DATE = typed('HDA:3')
-export const TIME = typed('HTI')
+export const F32 = requireDatatype('EXP')
+export const U8 = requireDatatype('U1L')
+export const U16 = requireDatatype('U2L')
+export const U32 = requireDatatype('U4L')
+export const DATE = requireDatatype('HDA:3')
+export const TIME = requireDatatype('HTI')
 
 /** A number within limits that a person may set. */
-export function setting(
-  get: (plant: Plant, instance: number) => number | undefined,
-  set: (plant: Plant, value: number, instance: number) => void,
+export function settableNumber(
+  get: (plant: SimulatedPlant, instance: number) => number | undefined,
+  set: (plant: SimulatedPlant, value: number, instance: number) => void,
   [min, max]: readonly [number, number],
-): Pick<Register, 'read' | 'write'> {
+): Pick<SimulatedRegister, 'read' | 'write'> {
   return {
     read: get,
     write(plant, value, instance) {
@@ -51,16 +51,16 @@ export function setting(
 }
 
 /** Kept by the device and looked at by nobody else in this house. */
-export function remembered(initial: RegisterValue): Pick<Register, 'read' | 'write'> {
+export function rememberedValue(initial: SimulatedValue): Pick<SimulatedRegister, 'read' | 'write'> {
   // Per house, so that two simulators in one process do not share a setting.
-  const kept = new WeakMap<Plant, Map<number, RegisterValue>>()
+  const kept = new WeakMap<SimulatedPlant, Map<number, SimulatedValue>>()
   return {
     read: (plant, instance) => {
       const values = kept.get(plant)
       return values?.has(instance) === true ? values.get(instance) : initial
     },
     write(plant, value, instance) {
-      const values = kept.get(plant) ?? new Map<number, RegisterValue>()
+      const values = kept.get(plant) ?? new Map<number, SimulatedValue>()
       kept.set(plant, values.set(instance, value))
       return true
     },

@@ -6,33 +6,35 @@
  *
  * Pure.
  */
-import type { Register, RegisterFlags } from './register.ts'
-import { REMOTE_GROUPS, remoteRows } from './regulator-remote.ts'
-import type { Row } from './regulator-rows.ts'
-import { CYLINDERS, HOT_WATER, SOLAR, SYSTEM } from './regulator-system.ts'
-import { CIRCUITS, ZONES, ZONES_OF_700 } from './regulator-zones.ts'
+import type { SimulatedRegister, RegisterFlags } from './register.ts'
+import { SIMULATED_REMOTE_GROUPS, remoteRows } from './regulator-remote.ts'
+import type { RegisterRow } from './regulator-rows.ts'
+import { SIMULATED_CYLINDERS, SIMULATED_HOT_WATER, SIMULATED_SOLAR, SIMULATED_SYSTEM } from './regulator-system.ts'
+import { SIMULATED_CIRCUITS, SIMULATED_ZONES, ZONES_OF_700 } from './regulator-zones.ts'
 
-export interface ExtendedRegister extends Register {
+export interface ExtendedRegister extends SimulatedRegister {
   readonly flags: RegisterFlags
 }
 
 /** 720 controllers keep their week in B555, 700 controllers in B524 03/04. */
 export type RegulatorFamily = '720' | '700'
 
-const groups = (zones: readonly Row[]): readonly (readonly [opcode: number, group: number, rows: readonly Row[]])[] => [
-  [0x02, 0x00, SYSTEM],
-  [0x02, 0x01, HOT_WATER],
-  [0x02, 0x02, CIRCUITS],
+const groups = (
+  zones: readonly RegisterRow[],
+): readonly (readonly [opcode: number, group: number, rows: readonly RegisterRow[]])[] => [
+  [0x02, 0x00, SIMULATED_SYSTEM],
+  [0x02, 0x01, SIMULATED_HOT_WATER],
+  [0x02, 0x02, SIMULATED_CIRCUITS],
   [0x02, 0x03, zones],
-  [0x02, 0x04, SOLAR],
-  [0x02, 0x05, CYLINDERS],
-  ...REMOTE_GROUPS.map((group) => [0x06, group, remoteRows(group)] as const),
+  [0x02, 0x04, SIMULATED_SOLAR],
+  [0x02, 0x05, SIMULATED_CYLINDERS],
+  ...SIMULATED_REMOTE_GROUPS.map((group) => [0x06, group, remoteRows(group)] as const),
 ]
 
 /** One number per register: opcode, group, number; the instance is an argument of reading. */
 const key = (opcode: number, group: number, register: number): number => (opcode << 24) | (group << 16) | register
 
-const tableOf = (zones: readonly Row[]): ReadonlyMap<number, ExtendedRegister> =>
+const tableOf = (zones: readonly RegisterRow[]): ReadonlyMap<number, ExtendedRegister> =>
   new Map(
     groups(zones).flatMap(([opcode, group, rows]) =>
       rows.map(
@@ -42,7 +44,7 @@ const tableOf = (zones: readonly Row[]): ReadonlyMap<number, ExtendedRegister> =
   )
 
 const TABLES: Readonly<Record<RegulatorFamily, ReadonlyMap<number, ExtendedRegister>>> = {
-  '720': tableOf(ZONES),
+  '720': tableOf(SIMULATED_ZONES),
   '700': tableOf(ZONES_OF_700),
 }
 

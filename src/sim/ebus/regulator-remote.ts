@@ -4,10 +4,10 @@
  * Pure.
  */
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
-import type { Plant } from './plant.ts'
-import { F32, U16, U8, typed } from './register.ts'
-import type { Access, Row } from './regulator-rows.ts'
-import { shown } from './regulator-rows.ts'
+import type { SimulatedPlant } from './plant.ts'
+import { F32, U16, U8, requireDatatype } from './register.ts'
+import type { RowAccess, RegisterRow } from './regulator-rows.ts'
+import { shownRow } from './regulator-rows.ts'
 
 interface RemoteSlot {
   readonly classAddress: number
@@ -35,14 +35,14 @@ const REMOTE: Readonly<Record<number, RemoteSlot>> = {
 }
 
 /** Groups 09 regulators, 0A thermostats and 0C function modules, as the remote slots of opcode 06. */
-export const REMOTE_GROUPS: readonly number[] = [0x09, 0x0a, 0x0c]
+export const SIMULATED_REMOTE_GROUPS: readonly number[] = [0x09, 0x0a, 0x0c]
 
-export function remoteRows(group: number): readonly Row[] {
+export function remoteRows(group: number): readonly RegisterRow[] {
   const slot = (
-    read: (slot: RemoteSlot, plant: Plant) => FieldValue | undefined,
+    read: (slot: RemoteSlot, plant: SimulatedPlant) => FieldValue | undefined,
     empty: FieldValue | undefined,
-  ): Access =>
-    shown((plant, index) => {
+  ): RowAccess =>
+    shownRow((plant, index) => {
       const found = index === 0 ? REMOTE[group] : undefined
       return found === undefined ? empty : read(found, plant)
     })
@@ -51,7 +51,7 @@ export function remoteRows(group: number): readonly Row[] {
     [0x01, U8, 1, slot(() => 1, 0)], // connected
     [0x02, U8, 1, slot(({ classAddress }) => classAddress, 0xff)], // class address
     [0x03, U8, 1, slot(() => 0, 0xff)], // error
-    [0x04, typed('HEX:3'), 1, slot(({ firmware }) => firmware, 'ff ff ff')], // firmware: major, minor, patch
+    [0x04, requireDatatype('HEX:3'), 1, slot(({ firmware }) => firmware, 'ff ff ff')], // firmware: major, minor, patch
     [
       0x07, // humidity, %
       F32,

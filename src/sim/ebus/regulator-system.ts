@@ -4,98 +4,109 @@
  * Pure, but for the plant it is given.
  */
 import { activeSlot } from '../house-control.ts'
-import { DATE, F32, remembered, setting, TIME, U16, U32, U8 } from './register.ts'
-import type { Access, Row } from './regulator-rows.ts'
-import { MODES, UNSET_DATE, change, changeDhw, dateOf, house, kwh, shown, text, timeOf } from './regulator-rows.ts'
+import { DATE, F32, rememberedValue, settableNumber, TIME, U16, U32, U8 } from './register.ts'
+import type { RowAccess, RegisterRow } from './regulator-rows.ts'
+import {
+  OPERATING_MODES,
+  UNSET_DATE,
+  changeHouse,
+  changeDhw,
+  toCalendarDate,
+  houseRow,
+  energyRow,
+  shownRow,
+  textRow,
+  toTimeOfDay,
+} from './regulator-rows.ts'
 
 /**
  * Numbers, types and flags are those of a 720 controller; what no device of this house acts on is `remembered`, so
  * that a client sees its own write again.
  */
-export const SYSTEM: readonly Row[] = [
-  [0x01, F32, 3, remembered(0)], // hot water bivalence point, °C
-  [0x02, F32, 3, remembered(-26)], // continuous heating below, °C; -26 is off
-  [0x03, U16, 3, remembered(4)], // frost override, h
+export const SIMULATED_SYSTEM: readonly RegisterRow[] = [
+  [0x01, F32, 3, rememberedValue(0)], // hot water bivalence point, °C
+  [0x02, F32, 3, rememberedValue(-26)], // continuous heating below, °C; -26 is off
+  [0x03, U16, 3, rememberedValue(4)], // frost override, h
   [
     0x07, // system off
     U8,
     3,
-    setting(
+    settableNumber(
       (plant) => Number(plant.house.systemOff),
-      (plant, value) => change(plant, { systemOff: value === 1 }),
+      (plant, value) => changeHouse(plant, { systemOff: value === 1 }),
       [0, 1],
     ),
   ],
-  [0x0a, U16, 3, remembered(0)], // parallel loading
-  [0x0e, U16, 3, remembered(40)], // highest room humidity, %
-  [0x14, U8, 3, remembered(1)], // adaptive heating curve
-  [0x17, U16, 3, remembered(45)], // longest charge, min
-  [0x18, U16, 3, remembered(60)], // charge lock, min
-  [0x1b, U16, 3, remembered(5)], // pump overrun, min
-  [0x22, F32, 3, remembered(-21)], // alternative point, °C
-  [0x23, F32, 3, remembered(0)], // heating bivalence point, °C
-  [0x26, F32, 3, remembered(25)], // emergency flow temperature, °C
+  [0x0a, U16, 3, rememberedValue(0)], // parallel loading
+  [0x0e, U16, 3, rememberedValue(40)], // highest room humidity, %
+  [0x14, U8, 3, rememberedValue(1)], // adaptive heating curve
+  [0x17, U16, 3, rememberedValue(45)], // longest charge, min
+  [0x18, U16, 3, rememberedValue(60)], // charge lock, min
+  [0x1b, U16, 3, rememberedValue(5)], // pump overrun, min
+  [0x22, F32, 3, rememberedValue(-21)], // alternative point, °C
+  [0x23, F32, 3, rememberedValue(0)], // heating bivalence point, °C
+  [0x26, F32, 3, rememberedValue(25)], // emergency flow temperature, °C
   [
     0x27, // cylinder hysteresis, K
     F32,
     2,
-    setting(
+    settableNumber(
       (plant) => plant.house.dhw.hysteresisK,
       (plant, value) => changeDhw(plant, { hysteresisK: value }),
       [3, 20],
     ),
   ],
-  [0x29, F32, 3, remembered(18)], // cylinder charge offset, K
-  [0x2c, DATE, 3, remembered({ year: 2027, month: 2, day: 15 })], // maintenance date
-  [0x2f, U16, 3, remembered(2)], // how the VR 71 is wired, 1 to 11
-  [0x34, DATE, 3, shown((plant) => dateOf(plant.house.timeMs))], // date
-  [0x35, TIME, 3, shown((plant) => timeOf(plant.house.timeMs))], // time
-  [0x36, U16, 3, remembered(1)], // hydraulic scheme, 1 to 16
-  [0x39, F32, 1, house(({ boiler }) => boiler.pressureBar)], // water pressure, bar
-  [0x3d, U32, 1, house(({ solar }) => Math.floor(solar.yieldKwh))], // solar yield, kWh
-  [0x3e, U32, 0, house(() => 0)], // environmental yield, kWh
-  [0x46, F32, 3, remembered(80)], // highest flow for hot water, °C
+  [0x29, F32, 3, rememberedValue(18)], // cylinder charge offset, K
+  [0x2c, DATE, 3, rememberedValue({ year: 2027, month: 2, day: 15 })], // maintenance date
+  [0x2f, U16, 3, rememberedValue(2)], // how the VR 71 is wired, 1 to 11
+  [0x34, DATE, 3, shownRow((plant) => toCalendarDate(plant.house.timeMs))], // date
+  [0x35, TIME, 3, shownRow((plant) => toTimeOfDay(plant.house.timeMs))], // time
+  [0x36, U16, 3, rememberedValue(1)], // hydraulic scheme, 1 to 16
+  [0x39, F32, 1, houseRow(({ boiler }) => boiler.pressureBar)], // water pressure, bar
+  [0x3d, U32, 1, houseRow(({ solar }) => Math.floor(solar.yieldKwh))], // solar yield, kWh
+  [0x3e, U32, 0, houseRow(() => 0)], // environmental yield, kWh
+  [0x46, F32, 3, rememberedValue(80)], // highest flow for hot water, °C
   // Energy manager: 0 standby, 1 heats, 2 cools, 3 hot water.
-  [0x48, U16, 1, house(({ boiler }) => (boiler.mode === 'dhw' ? 3 : boiler.mode === 'heating' ? 1 : 0))],
-  [0x4b, F32, 1, house(({ boiler }) => boiler.flowCelsius)], // flow, °C
-  [0x4d, U16, 2, remembered(0)], // multi-function relay
-  [0x4e, U32, 1, kwh(({ energy }) => energy.gasHeating.monthWh)], // this month: gas heating
-  [0x4f, U32, 1, kwh(({ energy }) => energy.electricHeating.monthWh)], // … electricity, heating
-  [0x50, U32, 1, kwh(({ energy }) => energy.electricDhw.monthWh)], // … electricity, hot water
-  [0x51, U32, 1, kwh(({ energy }) => energy.gasDhw.monthWh)], // … gas, hot water
-  [0x52, U32, 1, kwh(({ energy }) => energy.gasHeating.lastMonthWh)], // last month, in the same order
-  [0x53, U32, 1, kwh(({ energy }) => energy.electricHeating.lastMonthWh)], // …
-  [0x54, U32, 1, kwh(({ energy }) => energy.electricDhw.lastMonthWh)], // …
-  [0x55, U32, 1, kwh(({ energy }) => energy.gasDhw.lastMonthWh)], // …
-  [0x56, U32, 1, kwh(({ energy }) => energy.gasHeating.totalWh)], // all time, in the same order
-  [0x57, U32, 1, kwh(({ energy }) => energy.electricHeating.totalWh)], // …
-  [0x58, U32, 1, kwh(({ energy }) => energy.electricDhw.totalWh)], // …
-  [0x59, U32, 1, kwh(({ energy }) => energy.gasDhw.totalWh)], // …
-  [0x5c, U32, 1, kwh(({ energy }) => energy.electricHeating.totalWh + energy.electricDhw.totalWh)], // all electricity
-  [0x5d, U32, 1, kwh(({ energy }) => energy.gasHeating.totalWh + energy.gasDhw.totalWh)], // all gas
-  [0x6c, text(6), 3, remembered('HEARTH')], // installer, six characters
-  [0x6d, text(6), 3, remembered('BUS')], // … and six more
-  [0x6f, text(6), 3, remembered('030123')], // telephone, six characters
-  [0x70, text(6), 3, remembered('456')], // … and six more
-  [0x73, F32, 1, house(({ weather }) => weather.outsideCelsius)], // outside, °C
-  [0x76, U16, 3, remembered(17)], // installer menu code
-  [0x95, F32, 0, house(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
-  [0x96, U8, 1, house(() => 0)], // maintenance due
-  [0x9d, F32, 0, house(({ dhw }) => dhw.topCelsius)], // cylinder top, °C
-  [0x9e, F32, 0, house(({ dhw }) => dhw.bottomCelsius)], // cylinder bottom, °C
+  [0x48, U16, 1, houseRow(({ boiler }) => (boiler.mode === 'dhw' ? 3 : boiler.mode === 'heating' ? 1 : 0))],
+  [0x4b, F32, 1, houseRow(({ boiler }) => boiler.flowCelsius)], // flow, °C
+  [0x4d, U16, 2, rememberedValue(0)], // multi-function relay
+  [0x4e, U32, 1, energyRow(({ energy }) => energy.gasHeating.monthWh)], // this month: gas heating
+  [0x4f, U32, 1, energyRow(({ energy }) => energy.electricHeating.monthWh)], // … electricity, heating
+  [0x50, U32, 1, energyRow(({ energy }) => energy.electricDhw.monthWh)], // … electricity, hot water
+  [0x51, U32, 1, energyRow(({ energy }) => energy.gasDhw.monthWh)], // … gas, hot water
+  [0x52, U32, 1, energyRow(({ energy }) => energy.gasHeating.lastMonthWh)], // last month, in the same order
+  [0x53, U32, 1, energyRow(({ energy }) => energy.electricHeating.lastMonthWh)], // …
+  [0x54, U32, 1, energyRow(({ energy }) => energy.electricDhw.lastMonthWh)], // …
+  [0x55, U32, 1, energyRow(({ energy }) => energy.gasDhw.lastMonthWh)], // …
+  [0x56, U32, 1, energyRow(({ energy }) => energy.gasHeating.totalWh)], // all time, in the same order
+  [0x57, U32, 1, energyRow(({ energy }) => energy.electricHeating.totalWh)], // …
+  [0x58, U32, 1, energyRow(({ energy }) => energy.electricDhw.totalWh)], // …
+  [0x59, U32, 1, energyRow(({ energy }) => energy.gasDhw.totalWh)], // …
+  [0x5c, U32, 1, energyRow(({ energy }) => energy.electricHeating.totalWh + energy.electricDhw.totalWh)], // all electricity
+  [0x5d, U32, 1, energyRow(({ energy }) => energy.gasHeating.totalWh + energy.gasDhw.totalWh)], // all gas
+  [0x6c, textRow(6), 3, rememberedValue('HEARTH')], // installer, six characters
+  [0x6d, textRow(6), 3, rememberedValue('BUS')], // … and six more
+  [0x6f, textRow(6), 3, rememberedValue('030123')], // telephone, six characters
+  [0x70, textRow(6), 3, rememberedValue('456')], // … and six more
+  [0x73, F32, 1, houseRow(({ weather }) => weather.outsideCelsius)], // outside, °C
+  [0x76, U16, 3, rememberedValue(17)], // installer menu code
+  [0x95, F32, 0, houseRow(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
+  [0x96, U8, 1, houseRow(() => 0)], // maintenance due
+  [0x9d, F32, 0, houseRow(({ dhw }) => dhw.topCelsius)], // cylinder top, °C
+  [0x9e, F32, 0, houseRow(({ dhw }) => dhw.bottomCelsius)], // cylinder bottom, °C
 ]
 
-export const HOT_WATER: readonly Row[] = [
-  [0x01, U16, 3, remembered(1)], // enabled
+export const SIMULATED_HOT_WATER: readonly RegisterRow[] = [
+  [0x01, U16, 3, rememberedValue(1)], // enabled
   // Circulation pump.
-  [0x02, U8, 1, house(({ dhw, timeMs }) => Number(activeSlot(dhw.circulation, timeMs) !== undefined))],
+  [0x02, U8, 1, houseRow(({ dhw, timeMs }) => Number(activeSlot(dhw.circulation, timeMs) !== undefined))],
   [
     0x03, // mode
     U16,
     3,
-    setting(
-      (plant) => MODES.indexOf(plant.house.dhw.mode),
-      (plant, value) => changeDhw(plant, { mode: MODES[value] ?? 'auto' }),
+    settableNumber(
+      (plant) => OPERATING_MODES.indexOf(plant.house.dhw.mode),
+      (plant, value) => changeDhw(plant, { mode: OPERATING_MODES[value] ?? 'auto' }),
       [0, 2],
     ),
   ],
@@ -103,53 +114,53 @@ export const HOT_WATER: readonly Row[] = [
     0x04, // target, °C
     F32,
     3,
-    setting(
+    settableNumber(
       (plant) => plant.house.dhw.targetCelsius,
       (plant, value) => changeDhw(plant, { targetCelsius: value }),
       [35, 70],
     ),
   ],
-  [0x05, F32, 1, house(({ dhw }) => dhw.topCelsius)], // now, °C
-  [0x06, U8, 1, house(({ dhw }) => Number(dhw.charging))], // reheating
-  [0x08, F32, 1, house(({ boiler }) => (boiler.mode === 'dhw' ? boiler.flowSetCelsius : 0))], // flow wanted, °C
-  [0x09, DATE, 2, remembered(UNSET_DATE)], // holiday from
-  [0x0a, DATE, 2, remembered(UNSET_DATE)], // holiday to
+  [0x05, F32, 1, houseRow(({ dhw }) => dhw.topCelsius)], // now, °C
+  [0x06, U8, 1, houseRow(({ dhw }) => Number(dhw.charging))], // reheating
+  [0x08, F32, 1, houseRow(({ boiler }) => (boiler.mode === 'dhw' ? boiler.flowSetCelsius : 0))], // flow wanted, °C
+  [0x09, DATE, 2, rememberedValue(UNSET_DATE)], // holiday from
+  [0x0a, DATE, 2, rememberedValue(UNSET_DATE)], // holiday to
   [
     0x0d, // special function: 6 is one charge
     U8,
     3,
-    setting(
+    settableNumber(
       (plant) => (plant.house.dhw.boost ? 6 : 0),
       (plant, value) => changeDhw(plant, { boost: value === 6 }),
       [0, 6],
     ),
   ],
-  [0x0f, U16, 1, house(({ dhw }) => Number(dhw.charging))], // status
-  [0x10, TIME, 2, remembered({ hour: 0, minute: 0, second: 0 })], // holiday from, time
-  [0x11, TIME, 2, remembered({ hour: 0, minute: 0, second: 0 })], // holiday to, time
+  [0x0f, U16, 1, houseRow(({ dhw }) => Number(dhw.charging))], // status
+  [0x10, TIME, 2, rememberedValue({ hour: 0, minute: 0, second: 0 })], // holiday from, time
+  [0x11, TIME, 2, rememberedValue({ hour: 0, minute: 0, second: 0 })], // holiday to, time
 ]
 
-export const SOLAR: readonly Row[] = [
-  [0x01, U8, 3, house(({ solar }) => Number(solar.enabled))], // enabled
-  [0x02, U8, 3, house(() => 1)], // function mode
-  [0x03, F32, 0, house(({ solar }) => solar.collectorCelsius)], // collector, °C
-  [0x04, F32, 3, remembered(8)], // difference that switches on, K
-  [0x05, F32, 3, remembered(130)], // collector limit, °C
-  [0x07, F32, 0, house(({ dhw }) => dhw.bottomCelsius)], // return, °C
-  [0x08, U8, 0, house(({ solar }) => Number(solar.pumpOn))], // pump
-  [0x09, F32, 0, house(({ solar }) => solar.yieldKwh)], // yield, kWh
-  [0x0b, U32, 0, house(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
+export const SIMULATED_SOLAR: readonly RegisterRow[] = [
+  [0x01, U8, 3, houseRow(({ solar }) => Number(solar.enabled))], // enabled
+  [0x02, U8, 3, houseRow(() => 1)], // function mode
+  [0x03, F32, 0, houseRow(({ solar }) => solar.collectorCelsius)], // collector, °C
+  [0x04, F32, 3, rememberedValue(8)], // difference that switches on, K
+  [0x05, F32, 3, rememberedValue(130)], // collector limit, °C
+  [0x07, F32, 0, houseRow(({ dhw }) => dhw.bottomCelsius)], // return, °C
+  [0x08, U8, 0, houseRow(({ solar }) => Number(solar.pumpOn))], // pump
+  [0x09, F32, 0, houseRow(({ solar }) => solar.yieldKwh)], // yield, kWh
+  [0x0b, U32, 0, houseRow(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
 ]
 
 /** There is one cylinder; the regulator has registers for three. */
-const firstOnly = (access: Access): Access => ({
+const firstOnly = (access: RowAccess): RowAccess => ({
   ...access,
   read: (plant, index) => (index === 0 ? access.read(plant, index) : undefined),
 })
 
-export const CYLINDERS: readonly Row[] = [
-  [0x01, F32, 3, firstOnly(house(({ solar }) => solar.cylinderMaxCelsius))], // highest, °C
-  [0x02, F32, 3, firstOnly(house(({ dhw }) => dhw.hysteresisK))], // hysteresis, K
-  [0x03, F32, 3, firstOnly(remembered(0))], // offset, K
-  [0x04, F32, 0, firstOnly(house(({ dhw }) => dhw.bottomCelsius))], // now, °C
+export const SIMULATED_CYLINDERS: readonly RegisterRow[] = [
+  [0x01, F32, 3, firstOnly(houseRow(({ solar }) => solar.cylinderMaxCelsius))], // highest, °C
+  [0x02, F32, 3, firstOnly(houseRow(({ dhw }) => dhw.hysteresisK))], // hysteresis, K
+  [0x03, F32, 3, firstOnly(rememberedValue(0))], // offset, K
+  [0x04, F32, 0, firstOnly(houseRow(({ dhw }) => dhw.bottomCelsius))], // now, °C
 ]

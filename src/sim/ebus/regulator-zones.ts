@@ -4,42 +4,52 @@
  * Pure, but for the plant it is given.
  */
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
-import type { House } from '../house-state.ts'
-import type { Plant } from './plant.ts'
+import type { SimulatedHouse } from '../house-state.ts'
+import type { SimulatedPlant } from './plant.ts'
 import { changeZone } from './plant.ts'
-import { DATE, F32, remembered, setting, TIME, U16, U32, U8 } from './register.ts'
-import type { Access, Row } from './regulator-rows.ts'
-import { MODES, UNSET_DATE, changeCircuit, dateOf, shown, text, timeOf } from './regulator-rows.ts'
+import { DATE, F32, rememberedValue, settableNumber, TIME, U16, U32, U8 } from './register.ts'
+import type { RowAccess, RegisterRow } from './regulator-rows.ts'
+import {
+  OPERATING_MODES,
+  UNSET_DATE,
+  changeCircuit,
+  toCalendarDate,
+  shownRow,
+  textRow,
+  toTimeOfDay,
+} from './regulator-rows.ts'
 
 const HOUR_MS = 3_600_000
 /** What a date reads as that nobody has set. */
 const NO_HOLIDAY_MS = Date.UTC(2015, 0, 1)
 
-const circuit = (read: (circuit: House['circuits'][number]) => number | undefined): Access =>
-  shown((plant, index) => {
+const circuit = (read: (circuit: SimulatedHouse['circuits'][number]) => number | undefined): RowAccess =>
+  shownRow((plant, index) => {
     const found = plant.house.circuits[index]
     return found === undefined ? undefined : read(found)
   })
 
-const zone = (read: (zone: House['zones'][number], house: House) => FieldValue | undefined): Access =>
-  shown((plant, index) => {
+const zone = (
+  read: (zone: SimulatedHouse['zones'][number], house: SimulatedHouse) => FieldValue | undefined,
+): RowAccess =>
+  shownRow((plant, index) => {
     const found = plant.house.zones[index]
     return found === undefined ? undefined : read(found, plant.house)
   })
 
 /** `circuit` and `zone` read as empty for instances that this house does not have, as a regulator's unused ones do. */
-export const CIRCUITS: readonly Row[] = [
+export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
   // Type: 0 none, 1 heating.
-  [0x02, U16, 3, shown(({ house: { circuits } }, index) => Number(circuits[index] !== undefined))],
-  [0x06, U8, 3, shown(() => 0)], // cooling enabled
+  [0x02, U16, 3, shownRow(({ house: { circuits } }, index) => Number(circuits[index] !== undefined))],
+  [0x06, U8, 3, shownRow(() => 0)], // cooling enabled
   [0x07, F32, 1, circuit(({ flowSetCelsius }) => flowSetCelsius)], // flow wanted, °C
   [0x08, F32, 1, circuit(({ flowCelsius }) => flowCelsius)], // flow, °C
-  [0x0e, U16, 3, remembered(1)], // setback: 0 eco, 1 night
+  [0x0e, U16, 3, rememberedValue(1)], // setback: 0 eco, 1 night
   [
     0x0f, // heating curve
     F32,
     3,
-    setting(
+    settableNumber(
       (plant, index) => plant.house.circuits[index]?.curve,
       (plant, curve, index) => changeCircuit(plant, index, { curve }),
       [0.1, 4],
@@ -49,7 +59,7 @@ export const CIRCUITS: readonly Row[] = [
     0x10, // highest flow, °C
     F32,
     3,
-    setting(
+    settableNumber(
       (plant, index) => plant.house.circuits[index]?.flowMaxCelsius,
       (plant, value, index) => changeCircuit(plant, index, { flowMaxCelsius: value }),
       [15, 80],
@@ -59,7 +69,7 @@ export const CIRCUITS: readonly Row[] = [
     0x12, // lowest flow, °C
     F32,
     3,
-    setting(
+    settableNumber(
       (plant, index) => plant.house.circuits[index]?.flowMinCelsius,
       (plant, value, index) => changeCircuit(plant, index, { flowMinCelsius: value }),
       [15, 80],
@@ -69,13 +79,13 @@ export const CIRCUITS: readonly Row[] = [
     0x14, // summer limit, °C
     F32,
     3,
-    setting(
+    settableNumber(
       (plant, index) => plant.house.circuits[index]?.summerLimitCelsius,
       (plant, value, index) => changeCircuit(plant, index, { summerLimitCelsius: value }),
       [10, 99],
     ),
   ],
-  [0x15, U16, 3, remembered(1)], // room control: 1 modulating
+  [0x15, U16, 3, rememberedValue(1)], // room control: 1 modulating
   [0x1a, F32, 0, circuit(() => 0)], // mixer movement
   [0x1b, U8, 1, circuit(({ pumpOn }) => Number(pumpOn))], // state: 0 standby, 1 heating, 2 cooling
   [0x1c, F32, 1, circuit(() => 0)], // adaption
@@ -84,31 +94,31 @@ export const CIRCUITS: readonly Row[] = [
   [0x20, F32, 0, circuit(({ flowSetCelsius }) => flowSetCelsius)], // flow computed, °C
   [0x21, F32, 0, circuit(({ hasMixer, mixerPct }) => (hasMixer ? mixerPct : undefined))], // mixer, %
   // Humidity, %.
-  [0x22, F32, 0, shown(({ house: { zones } }, index) => zones.find((each) => each.circuit === index)?.humidityPct)],
+  [0x22, F32, 0, shownRow(({ house: { zones } }, index) => zones.find((each) => each.circuit === index)?.humidityPct)],
   // Dew point, °C.
-  [0x23, F32, 0, shown(({ house: { zones } }, index) => dewPoint(zones.find((each) => each.circuit === index)))],
+  [0x23, F32, 0, shownRow(({ house: { zones } }, index) => dewPoint(zones.find((each) => each.circuit === index)))],
   [0x24, U32, 0, circuit(({ pumpHours }) => Math.floor(pumpHours))], // pump hours
   [0x25, U32, 0, circuit(({ pumpStarts }) => pumpStarts)], // pump starts
 ]
 
 /** Magnus formula. */
-function dewPoint(room: House['zones'][number] | undefined): number | undefined {
+function dewPoint(room: SimulatedHouse['zones'][number] | undefined): number | undefined {
   if (room === undefined) return undefined
   const gamma = Math.log(room.humidityPct / 100) + (17.62 * room.roomCelsius) / (243.12 + room.roomCelsius)
   return (243.12 * gamma) / (17.62 - gamma)
 }
 
-const vetoRuns = ({ quickVeto }: House['zones'][number], { timeMs }: House): boolean =>
+const vetoRuns = ({ quickVeto }: SimulatedHouse['zones'][number], { timeMs }: SimulatedHouse): boolean =>
   quickVeto !== undefined && quickVeto.untilMs > timeMs
 
-const daySetpoint = (limits: readonly [number, number]): Access =>
-  setting(
+const daySetpoint = (limits: readonly [number, number]): RowAccess =>
+  settableNumber(
     (plant, index) => plant.house.zones[index]?.dayCelsius,
     (plant, value, index) => changeZone(plant, index, { dayCelsius: value }),
     limits,
   )
 
-export const ZONES: readonly Row[] = [
+export const SIMULATED_ZONES: readonly RegisterRow[] = [
   [0x03, DATE, 2, holidayDate('startMs')], // holiday from
   [0x04, DATE, 2, holidayDate('endMs')], // holiday to
   [0x05, F32, 2, holidaySetpoint()], // holiday, °C
@@ -116,9 +126,9 @@ export const ZONES: readonly Row[] = [
     0x06, // mode
     U16,
     3,
-    setting(
-      (plant, index) => MODES.indexOf(plant.house.zones[index]?.mode ?? 'off'),
-      (plant, value, index) => changeZone(plant, index, { mode: MODES[value] ?? 'auto' }),
+    settableNumber(
+      (plant, index) => OPERATING_MODES.indexOf(plant.house.zones[index]?.mode ?? 'off'),
+      (plant, value, index) => changeZone(plant, index, { mode: OPERATING_MODES[value] ?? 'auto' }),
       [0, 2],
     ),
   ],
@@ -126,7 +136,7 @@ export const ZONES: readonly Row[] = [
     0x08, // quick veto, °C
     F32,
     3,
-    setting(
+    settableNumber(
       (plant, index) => plant.house.zones[index]?.quickVetoCelsius,
       (plant, value, index) => setVeto(plant, index, { celsius: value }),
       [5, 30],
@@ -136,7 +146,7 @@ export const ZONES: readonly Row[] = [
     0x09, // night, °C
     F32,
     3,
-    setting(
+    settableNumber(
       (plant, index) => plant.house.zones[index]?.nightCelsius,
       (plant, value, index) => changeZone(plant, index, { nightCelsius: value }),
       [5, 30],
@@ -146,44 +156,46 @@ export const ZONES: readonly Row[] = [
     0x0e, // special function
     U8,
     3,
-    setting(specialFunction, setSpecialFunction, [0, 5]),
+    settableNumber(specialFunction, setSpecialFunction, [0, 5]),
   ],
   [0x0f, F32, 1, zone(({ roomCelsius }) => roomCelsius)], // room, °C
   [0x12, U8, 1, zone(({ heating }) => Number(heating))], // valve
   [0x13, U16, 2, zone((self, { zones }) => (zones[0] === self ? 1 : 2))], // sensor: 1 regulator, 2 the first thermostat
   [0x14, F32, 1, zone(({ targetCelsius }) => targetCelsius)], // wanted now, °C; computed
-  [0x16, text(6), 3, zone(({ name }) => name.slice(0, 6))], // name, six characters
-  [0x17, text(6), 3, zone(({ name }) => name.slice(0, 6))], // name, its first part
-  [0x18, text(6), 3, zone(({ name }) => name.slice(6, 12))], // name, its second
+  [0x16, textRow(6), 3, zone(({ name }) => name.slice(0, 6))], // name, six characters
+  [0x17, textRow(6), 3, zone(({ name }) => name.slice(0, 6))], // name, its first part
+  [0x18, textRow(6), 3, zone(({ name }) => name.slice(6, 12))], // name, its second
   [0x1b, U16, 1, zone(({ heating }) => Number(heating))], // status
   // Index; FF where there is no such zone.
-  [0x1c, U8, 1, shown(({ house: { zones } }, index) => (zones[index] === undefined ? 0xff : index))],
+  [0x1c, U8, 1, shownRow(({ house: { zones } }, index) => (zones[index] === undefined ? 0xff : index))],
   [
     0x1e, // quick veto until, time
     TIME,
     1,
-    zone(({ quickVeto }) => (quickVeto === undefined ? { hour: 0, minute: 0, second: 0 } : timeOf(quickVeto.untilMs))),
+    zone(({ quickVeto }) =>
+      quickVeto === undefined ? { hour: 0, minute: 0, second: 0 } : toTimeOfDay(quickVeto.untilMs),
+    ),
   ],
-  [0x20, TIME, 2, zone(({ holiday }) => timeOf(holiday?.endMs ?? 0))], // holiday to, time
-  [0x21, TIME, 2, zone(({ holiday }) => timeOf(holiday?.startMs ?? 0))], // holiday from, time
+  [0x20, TIME, 2, zone(({ holiday }) => toTimeOfDay(holiday?.endMs ?? 0))], // holiday to, time
+  [0x21, TIME, 2, zone(({ holiday }) => toTimeOfDay(holiday?.startMs ?? 0))], // holiday from, time
   [0x22, F32, 3, daySetpoint([15, 30])], // day, °C
   // Quick veto until, date.
-  [0x24, DATE, 1, zone(({ quickVeto }) => (quickVeto === undefined ? UNSET_DATE : dateOf(quickVeto.untilMs)))],
+  [0x24, DATE, 1, zone(({ quickVeto }) => (quickVeto === undefined ? UNSET_DATE : toCalendarDate(quickVeto.untilMs)))],
   // Quick veto, h; writing starts it.
-  [0x26, F32, 3, setting(vetoHours, (plant, value, index) => setVeto(plant, index, { hours: value }), [0, 12])],
+  [0x26, F32, 3, settableNumber(vetoHours, (plant, value, index) => setVeto(plant, index, { hours: value }), [0, 12])],
   [0x28, F32, 0, zone(({ humidityPct }) => humidityPct)], // humidity, %
 ]
 
 /** What came with 720 controllers: end and hours of a quick veto, times of a holiday, the day setpoint at 22. */
 const SINCE_720: ReadonlySet<number> = new Set([0x1e, 0x20, 0x21, 0x22, 0x24, 0x26, 0x28])
 
-export const ZONES_OF_700: readonly Row[] = [
-  ...ZONES.filter(([register]) => !SINCE_720.has(register)),
+export const ZONES_OF_700: readonly RegisterRow[] = [
+  ...SIMULATED_ZONES.filter(([register]) => !SINCE_720.has(register)),
   [0x07, F32, 3, daySetpoint([5, 30])], // day, °C
 ]
 
 /** 3 quick veto, 0 none; a holiday is nothing but its dates. */
-function specialFunction(plant: Plant, index: number): number | undefined {
+function specialFunction(plant: SimulatedPlant, index: number): number | undefined {
   const found = plant.house.zones[index]
   if (found === undefined) return undefined
   return vetoRuns(found, plant.house) ? QUICK_VETO : 0
@@ -194,13 +206,13 @@ const QUICK_VETO = 3
 const VETO_HOURS = 6
 
 /** 0 ends what there is; a 700 controller starts a quick veto this way, because it has no register for its hours. */
-function setSpecialFunction(plant: Plant, value: number, index: number): void {
+function setSpecialFunction(plant: SimulatedPlant, value: number, index: number): void {
   if (value === 0) changeZone(plant, index, { quickVeto: undefined })
   else if (value === QUICK_VETO && plant.house.zones[index]?.quickVeto === undefined)
     setVeto(plant, index, { hours: VETO_HOURS })
 }
 
-function vetoHours(plant: Plant, index: number): number | undefined {
+function vetoHours(plant: SimulatedPlant, index: number): number | undefined {
   const found = plant.house.zones[index]
   if (found === undefined) return undefined
   const { quickVeto } = found
@@ -210,7 +222,7 @@ function vetoHours(plant: Plant, index: number): number | undefined {
 
 /** Writing a duration starts the veto; zero ends it. */
 function setVeto(
-  plant: Plant,
+  plant: SimulatedPlant,
   index: number,
   { celsius, hours }: { readonly celsius?: number; readonly hours?: number },
 ): void {
@@ -222,11 +234,11 @@ function setVeto(
   changeZone(plant, index, { quickVetoCelsius, quickVeto: runs ? { celsius: quickVetoCelsius, untilMs } : undefined })
 }
 
-function holidayDate(edge: 'startMs' | 'endMs'): Access {
+function holidayDate(edge: 'startMs' | 'endMs'): RowAccess {
   return {
     read: (plant, index) => {
       const holiday = plant.house.zones[index]?.holiday
-      return holiday === undefined ? UNSET_DATE : dateOf(holiday[edge])
+      return holiday === undefined ? UNSET_DATE : toCalendarDate(holiday[edge])
     },
     write(plant, value, index) {
       const found = plant.house.zones[index]
@@ -242,8 +254,8 @@ function holidayDate(edge: 'startMs' | 'endMs'): Access {
   }
 }
 
-function holidaySetpoint(): Access {
-  return setting(
+function holidaySetpoint(): RowAccess {
+  return settableNumber(
     (plant, index) => plant.house.zones[index]?.holiday?.celsius ?? 15,
     (plant, celsius, index) => {
       // Kept before there is a holiday, as a real one does.

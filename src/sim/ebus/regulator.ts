@@ -4,23 +4,23 @@
  *
  * Pure, but for the plant it is given.
  */
-import { numeric } from '../../ebus/wire/datatypes.ts'
+import { numberDatatype } from '../../ebus/wire/datatypes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import type { House } from '../house-state.ts'
-import { weekdayOf } from '../house-control.ts'
+import type { SimulatedHouse } from '../house-state.ts'
+import { readWeekday } from '../house-control.ts'
 import { clockBytes } from './clock-bytes.ts'
-import { answerEnergy, broadcastEnergy, energySelectors } from './energy-telegram.ts'
-import type { Identity } from './identity.ts'
+import { answerEnergy, broadcastEnergy, listSimulatedSelectors } from './energy-telegram.ts'
+import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
-import type { Plant } from './plant.ts'
+import type { SimulatedPlant } from './plant.ts'
 import { F32 } from './register.ts'
 import type { RegulatorFamily } from './regulator-registers.ts'
 import { extendedRegister } from './regulator-registers.ts'
-import type { Answer } from './station.ts'
+import type { StationAnswer } from './station.ts'
 import { answerShortTimer, answerTimer } from './timer-programs.ts'
 import { unusedExtendedValue } from './unused-registers.ts'
 
-const IDENTITIES: Readonly<Record<RegulatorFamily, Identity>> = {
+const IDENTITIES: Readonly<Record<RegulatorFamily, SimulatedBusIdentity>> = {
   '720': { id: 'BASV2', software: 0x0507, hardware: 0x1704, serial: '21213400202609140938006369N4' },
   '700': { id: '70000', software: 0x0614, hardware: 0x6903, serial: '21172100201844130082014286N1' },
 }
@@ -39,10 +39,10 @@ const EARLIER_DAY_SETPOINT = 0x07
 const DAY_SETPOINT = 0x22
 /** Five places without a number. */
 const NO_ERRORS = new Uint8Array(10).fill(0xff)
-const OUTSIDE = numeric('D2B')
-const HALF_DEGREES = numeric('D1C')
+const OUTSIDE = numberDatatype('D2B')
+const HALF_DEGREES = numberDatatype('D1C')
 
-export function answerRegulator(plant: Plant, family: RegulatorFamily, telegram: Telegram): Answer {
+export function answerRegulator(plant: SimulatedPlant, family: RegulatorFamily, telegram: Telegram): StationAnswer {
   const { primary, secondary, data } = telegram
   const identity = answerIdentity(IDENTITIES[family], telegram)
   if (identity !== undefined) return identity
@@ -68,7 +68,7 @@ export function answerRegulator(plant: Plant, family: RegulatorFamily, telegram:
   }
 }
 
-function answerExtended(plant: Plant, family: RegulatorFamily, data: Uint8Array): Answer {
+function answerExtended(plant: SimulatedPlant, family: RegulatorFamily, data: Uint8Array): StationAnswer {
   const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
   if (opcode === 0x00) return directory(verb)
   if (opcode === 0x03 || opcode === 0x04)
@@ -95,16 +95,16 @@ function answerExtended(plant: Plant, family: RegulatorFamily, data: Uint8Array)
 }
 
 /** Three slots that nobody has set; this controller keeps its week elsewhere, and takes none here. */
-function unusedTimer(opcode: number): Answer {
+function unusedTimer(opcode: number): StationAnswer {
   return opcode === 0x03 ? Uint8Array.of(0x00, ...Array.from({ length: 6 }, () => NO_TIME)) : 'refuse'
 }
 
 /** Groups there are; NaN ends the table. */
 function directory(group: number): Uint8Array {
-  return numeric('EXP').encode(group <= 0x0c ? (group < 0x06 ? group + 1 : 0) : undefined)
+  return numberDatatype('EXP').encode(group <= 0x0c ? (group < 0x06 ? group + 1 : 0) : undefined)
 }
 
-function outsideBytes({ weather }: House): Uint8Array {
+function outsideBytes({ weather }: SimulatedHouse): Uint8Array {
   return OUTSIDE.encode(weather.outsideCelsius)
 }
 
@@ -116,7 +116,7 @@ const MIXER = 0x26
 /** What the regulator says by itself, and how often. */
 export const REGULATOR_ROUND: readonly {
   readonly everyMs: number
-  readonly say: (house: House, turn: number) => Said
+  readonly say: (house: SimulatedHouse, turn: number) => Said
 }[] = [
   {
     everyMs: 60_000,
@@ -125,7 +125,7 @@ export const REGULATOR_ROUND: readonly {
       primary: 0x07,
       secondary: 0x00,
       // Here Monday is 1.
-      data: Uint8Array.from([...outsideBytes(house), ...clockBytes(house).with(5, weekdayOf(house.timeMs) + 1)]),
+      data: Uint8Array.from([...outsideBytes(house), ...clockBytes(house).with(5, readWeekday(house.timeMs) + 1)]),
     }),
   },
   { everyMs: 60_000, say: (house) => vaillant(EVERYBODY, 0x16, [0x00, ...clockBytes(house)]) },
@@ -133,7 +133,7 @@ export const REGULATOR_ROUND: readonly {
   {
     everyMs: 15_000,
     say: (house, turn) => {
-      const selectors = energySelectors(house.timeMs)
+      const selectors = listSimulatedSelectors(house.timeMs)
       const selector = selectors[turn % selectors.length] ?? new Uint8Array(8)
       return vaillant(EVERYBODY, 0x16, broadcastEnergy(house, selector))
     },
@@ -149,7 +149,7 @@ function vaillant(target: number, secondary: number, data: Iterable<number>): Sa
 }
 
 /** Wanted flow and hot water temperatures in half degrees, and which of the two is not wanted at all. */
-function setMode({ boiler, dhw }: House): readonly number[] {
+function setMode({ boiler, dhw }: SimulatedHouse): readonly number[] {
   const heating = boiler.mode === 'heating'
   const flow = HALF_DEGREES.encode(heating ? Math.round(boiler.flowSetCelsius * 2) / 2 : 0)
   const water = HALF_DEGREES.encode(Math.round(dhw.targetCelsius * 2) / 2)

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 
 import { afterEach, describe, expect, it } from 'vitest'
 
-import { fromHex, hex } from '../../core/bytes.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
 import type { EbusSimulator, EbusSimulatorOptions } from './simulator-server.ts'
 import { startEbusSimulator } from './simulator-server.ts'
 
@@ -27,7 +27,7 @@ class Client {
 
   private constructor(socket: Socket) {
     this.#socket = socket
-    socket.on('data', (bytes) => (this.#received += hex(bytes)))
+    socket.on('data', (bytes) => (this.#received += toHex(bytes)))
     socket.on('error', () => undefined)
     socket.on('close', () => (this.closed = true))
   }
@@ -179,7 +179,7 @@ describe('ebusd port of the simulator', () => {
     }
     expect(grabbed).toMatch(/^1008b51101\w\w \/ \w+ = \d+$/m)
     client.text('direct')
-    expect(await client.hears(hex(Buffer.from('direct mode started\n')))).toBe(true)
-    expect(await client.hears(hex(Buffer.from('\n10feb516')))).toBe(true)
+    expect(await client.hears(toHex(Buffer.from('direct mode started\n')))).toBe(true)
+    expect(await client.hears(toHex(Buffer.from('\n10feb516')))).toBe(true)
   })
 })

@@ -7,10 +7,10 @@
  *
  * Does I/O.
  */
-import type { House } from '../house-state.ts'
+import type { SimulatedHouse } from '../house-state.ts'
 import { AdapterServer } from './adapter-server.ts'
 import { EbusdServer } from './ebusd-server.ts'
-import type { HeatSource, SimulatedTarget } from './heating-system.ts'
+import type { SimulatedHeatSource, SimulatedTarget } from './heating-system.ts'
 import { HeatingSystem } from './heating-system.ts'
 import { PlainUdpServer } from './plain-udp-server.ts'
 import type { RegulatorFamily } from './regulator-registers.ts'
@@ -34,7 +34,7 @@ export interface EbusSimulatorOptions {
     readonly startMs?: number
   }
   readonly regulator?: RegulatorFamily
-  readonly heatSource?: HeatSource
+  readonly heatSource?: SimulatedHeatSource
   /** Whether the devices talk among themselves (they do, unless told otherwise). */
   readonly chatter?: boolean
   /** Instead of the built-in heating. */
@@ -59,8 +59,8 @@ export interface EbusSimulator {
   readonly udpPort: number | undefined
   readonly ebusdPort: number | undefined
   /** As it is this moment. */
-  readonly house: () => House
-  readonly changeHouse: (change: (house: House) => House) => void
+  readonly house: () => SimulatedHouse
+  readonly changeHouse: (change: (house: SimulatedHouse) => SimulatedHouse) => void
   readonly symbols: () => number
   readonly faults: SimulatorFaults
   readonly stop: () => Promise<void>

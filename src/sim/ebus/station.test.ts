@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest'
 
-import { fromHex, hex } from '../../core/bytes.ts'
-import type { Outcome } from '../../ebus/wire/conversation.ts'
-import type { Heard } from '../../ebus/wire/line.ts'
-import { newLine, step } from '../../ebus/wire/line.ts'
-import { seededChance } from './chance.ts'
-import { Station } from './station.ts'
+import { fromHex, toHex } from '../../core/bytes.ts'
+import type { ConversationOutcome } from '../../ebus/wire/conversation.ts'
+import type { LineEvent } from '../../ebus/wire/line.ts'
+import { newBusLine, stepLine } from '../../ebus/wire/line.ts'
+import { seedRandom } from './random-state.ts'
+import { BusStation } from './station.ts'
 import { VirtualBus } from './virtual-bus.ts'
 
 const nobody = () => undefined
 
 /** Everything on the wire, as hex. */
-function recorder(bus: VirtualBus): { readonly symbols: number[]; readonly heard: Heard[] } {
+function recorder(bus: VirtualBus): { readonly symbols: number[]; readonly heard: LineEvent[] } {
   const symbols: number[] = []
-  const heard: Heard[] = []
-  const line = newLine()
+  const heard: LineEvent[] = []
+  const line = newBusLine()
   bus.join({
     heard(symbol) {
       symbols.push(symbol)
-      const event = step(line, symbol)
+      const event = stepLine(line, symbol)
       if (event !== undefined) heard.push(event)
       return undefined
     },
@@ -37,13 +37,13 @@ describe('virtual bus', () => {
   it('carries a whole question and answer between two stations', () => {
     const bus = new VirtualBus()
     const { symbols } = recorder(bus)
-    const asker = new Station({ initiator: 0x31, targets: [], answer: nobody })
+    const asker = new BusStation({ initiator: 0x31, targets: [], answer: nobody })
     bus.join(asker)
-    bus.join(new Station({ targets: [0x08], answer: () => fromHex('01') }))
-    let outcome: Outcome | undefined
+    bus.join(new BusStation({ targets: [0x08], answer: () => fromHex('01') }))
+    let outcome: ConversationOutcome | undefined
     asker.say({ target: 0x08, primary: 7, secondary: 4, data: new Uint8Array() }, (result) => (outcome = result))
     bus.advance(300)
-    expect(hex(Uint8Array.from(symbols))).toContain('aa3108070400d10001019a00aa')
+    expect(toHex(Uint8Array.from(symbols))).toContain('aa3108070400d10001019a00aa')
     expect(outcome).toMatchObject({ kind: 'exchange', exchange: { response: Uint8Array.of(1) } })
   })
 
@@ -51,7 +51,7 @@ describe('virtual bus', () => {
     const bus = new VirtualBus()
     const { heard } = recorder(bus)
     for (const initiator of [0x31, 0x10]) {
-      const station = new Station({ initiator, targets: [], answer: nobody })
+      const station = new BusStation({ initiator, targets: [], answer: nobody })
       bus.join(station)
       station.say({ target: 0xfe, primary: 7, secondary: 0xfe, data: new Uint8Array() })
     }
@@ -64,12 +64,12 @@ describe('virtual bus', () => {
     const bus = new VirtualBus()
     const { symbols } = recorder(bus)
     for (const initiator of [0x03, 0x10]) {
-      const station = new Station({ initiator, targets: [], answer: nobody })
+      const station = new BusStation({ initiator, targets: [], answer: nobody })
       bus.join(station)
       station.say({ target: 0xfe, primary: 7, secondary: 0xfe, data: new Uint8Array() })
     }
     bus.advance(1_000)
-    const wire = hex(Uint8Array.from(symbols))
+    const wire = toHex(Uint8Array.from(symbols))
     expect(wire).toContain('aa00aa10fe07fe00')
     expect(wire.indexOf('aa03fe07fe00')).toBeGreaterThan(wire.indexOf('aa10fe07fe00'))
   })
@@ -82,10 +82,10 @@ describe('virtual bus', () => {
         isStuck: () => false,
       },
     })
-    const asker = new Station({ initiator: 0x31, targets: [], answer: nobody })
+    const asker = new BusStation({ initiator: 0x31, targets: [], answer: nobody })
     bus.join(asker)
-    bus.join(new Station({ targets: [0x08], answer: () => fromHex('01') }))
-    let outcome: Outcome | undefined
+    bus.join(new BusStation({ targets: [0x08], answer: () => fromHex('01') }))
+    let outcome: ConversationOutcome | undefined
     asker.say({ target: 0x08, primary: 7, secondary: 4, data: new Uint8Array() }, (result) => (outcome = result))
     bus.advance(500)
     expect(outcome).toMatchObject({ kind: 'exchange' })
@@ -96,11 +96,11 @@ describe('two initiators hammering one bus for a million symbols', () => {
   it('both get everything said, unaltered, and each gets its share', () => {
     const bus = new VirtualBus()
     const { heard } = recorder(bus)
-    const chance = seededChance(7)
+    const chance = seedRandom(7)
     /** Answers with what it was asked, so that a mixed-up telegram cannot go unnoticed. */
-    bus.join(new Station({ targets: [0x15], answer: ({ data }) => Uint8Array.from(data, (byte) => byte ^ 0xff) }))
+    bus.join(new BusStation({ targets: [0x15], answer: ({ data }) => Uint8Array.from(data, (byte) => byte ^ 0xff) }))
     const tally = [0x31, 0x37].map((initiator) => {
-      const station = new Station({ initiator, targets: [], answer: nobody })
+      const station = new BusStation({ initiator, targets: [], answer: nobody })
       bus.join(station)
       return { station, asked: 0, right: 0, faults: [] as string[] }
     })
@@ -109,7 +109,7 @@ describe('two initiators hammering one bus for a million symbols', () => {
       entry.asked++
       entry.station.say({ target: 0x15, primary: 0xb5, secondary: 0x24, data }, (outcome) => {
         if (outcome.kind === 'fault') entry.faults.push(outcome.fault)
-        else if (hex(outcome.exchange.response ?? data) === hex(Uint8Array.from(data, (byte) => byte ^ 0xff)))
+        else if (toHex(outcome.exchange.response ?? data) === toHex(Uint8Array.from(data, (byte) => byte ^ 0xff)))
           entry.right++
         if (bus.symbols < 1_000_000) ask(entry)
       })

@@ -5,32 +5,32 @@
  * Pure, but for the station it is given.
  */
 import { arbitrate, LOCK_AFTER_SEND, lockAfterLoss } from '../../ebus/wire/arbitration.ts'
-import type { Conversation, Outcome, Turn } from '../../ebus/wire/conversation.ts'
+import type { Conversation, ConversationOutcome, ConversationTurn } from '../../ebus/wire/conversation.ts'
 import { beginConversation, continueConversation } from '../../ebus/wire/conversation.ts'
-import type { Line } from '../../ebus/wire/line.ts'
-import { newLine, step } from '../../ebus/wire/line.ts'
+import type { BusLine } from '../../ebus/wire/line.ts'
+import { newBusLine, stepLine } from '../../ebus/wire/line.ts'
 import { ACK, BROADCAST, NAK, SYN } from '../../ebus/wire/symbol.ts'
-import type { Exchange, Telegram } from '../../ebus/wire/telegram.ts'
+import type { TelegramExchange, Telegram } from '../../ebus/wire/telegram.ts'
 import { encodeResponse, telegramForm } from '../../ebus/wire/telegram.ts'
-import type { Intent, Participant } from './virtual-bus.ts'
+import type { SendIntent, BusParticipant } from './virtual-bus.ts'
 
 /** The data of the answer; `refuse` is a NAK; `undefined` is silence, as if nobody were there. */
-export type Answer = Uint8Array | 'refuse' | undefined
+export type StationAnswer = Uint8Array | 'refuse' | undefined
 
 export interface StationOptions {
   /** Absent for a device that only answers. */
   readonly initiator?: number
   readonly targets: readonly number[]
-  readonly answer: (telegram: Telegram) => Answer
+  readonly answer: (telegram: Telegram) => StationAnswer
   /** Hears every finished exchange on the bus, its own too. */
-  readonly overhear?: (exchange: Exchange, nowMs: number) => void
+  readonly overhear?: (exchange: TelegramExchange, nowMs: number) => void
   /** Extra time before a target's acknowledge, asked each time. */
   readonly delayMs?: () => number
 }
 
 interface Errand {
   readonly telegram: Telegram
-  readonly done: (outcome: Outcome) => void
+  readonly done: (outcome: ConversationOutcome) => void
   attempts: number
 }
 
@@ -44,9 +44,9 @@ const ARBITRATION_MS = 0.2
 const MAX_ATTEMPTS = 8
 const OUTBOX_LIMIT = 64
 
-export class Station implements Participant {
+export class BusStation implements BusParticipant {
   readonly #options: StationOptions
-  readonly #line: Line = newLine()
+  readonly #line: BusLine = newBusLine()
   readonly #errands: Errand[] = []
   readonly #initiatorsHeard = new Set<number>()
   /** SYN still to let pass. */
@@ -68,7 +68,7 @@ export class Station implements Participant {
   }
 
   /** Says something as soon as the bus allows. Throws for a device without an initiator address. */
-  say(telegram: Omit<Telegram, 'source'>, done: (outcome: Outcome) => void = () => undefined): void {
+  say(telegram: Omit<Telegram, 'source'>, done: (outcome: ConversationOutcome) => void = () => undefined): void {
     const { initiator } = this.#options
     if (initiator === undefined) throw new Error('a target cannot speak first')
     if (this.#errands.length >= OUTBOX_LIMIT) {
@@ -78,10 +78,10 @@ export class Station implements Participant {
     this.#errands.push({ telegram: { ...telegram, source: initiator }, done, attempts: 0 })
   }
 
-  heard(symbol: number, nowMs: number): Intent | undefined {
+  heard(symbol: number, nowMs: number): SendIntent | undefined {
     const loneAddress = this.#symbolsSinceSyn === 1
     this.#symbolsSinceSyn = symbol === SYN ? 0 : this.#symbolsSinceSyn + 1
-    const heard = step(this.#line, symbol)
+    const heard = stepLine(this.#line, symbol)
     if (heard?.kind === 'exchange') {
       this.#initiatorsHeard.add(heard.exchange.telegram.source)
       this.#options.overhear?.(heard.exchange, nowMs)
@@ -95,7 +95,7 @@ export class Station implements Participant {
     return this.#reply()
   }
 
-  #onSyn(loneAddress: boolean): Intent | undefined {
+  #onSyn(loneAddress: boolean): SendIntent | undefined {
     this.#response = undefined
     const [errand] = this.#errands
     if (this.#contest === 'second-round' && errand !== undefined) return this.#compete(errand)
@@ -105,12 +105,12 @@ export class Station implements Participant {
     return this.#compete(errand)
   }
 
-  #compete(errand: Errand): Intent {
+  #compete(errand: Errand): SendIntent {
     this.#contest = 'sent'
     return { symbol: errand.telegram.source, afterMs: ARBITRATION_MS }
   }
 
-  #judge(seen: number): Intent | undefined {
+  #judge(seen: number): SendIntent | undefined {
     const [errand] = this.#errands
     this.#contest = 'none'
     if (errand === undefined || seen === SYN) return undefined
@@ -130,7 +130,7 @@ export class Station implements Participant {
     if (errand !== undefined) this.#lock = lockAfterLoss(errand.telegram.source, errand.telegram.source, 0)
   }
 
-  #converse(turn: Turn): Intent | undefined {
+  #converse(turn: ConversationTurn): SendIntent | undefined {
     if (turn.kind === 'say') return { symbol: turn.symbol, afterMs: GAP_MS }
     if (turn.kind === 'listen') return undefined
     this.#conversation = undefined
@@ -148,7 +148,7 @@ export class Station implements Participant {
   }
 
   /** The target's side: acknowledge, answer, repeat. */
-  #reply(): Intent | undefined {
+  #reply(): SendIntent | undefined {
     const line = this.#line
     if (this.#response !== undefined) return this.#continueResponse()
     const target = line.command[1] ?? BROADCAST
@@ -164,7 +164,7 @@ export class Station implements Participant {
     return { symbol: ACK, afterMs }
   }
 
-  #continueResponse(): Intent | undefined {
+  #continueResponse(): SendIntent | undefined {
     const response = this.#response
     if (response === undefined) return undefined
     const { phase, responseLength, responseRepeats, escaping } = this.#line
@@ -184,7 +184,7 @@ export class Station implements Participant {
   }
 }
 
-function readCommand({ command, commandLength }: Line): Telegram {
+function readCommand({ command, commandLength }: BusLine): Telegram {
   const [source = 0, target = 0, primary = 0, secondary = 0] = command
   return { source, target, primary, secondary, data: command.slice(5, commandLength - 1) }
 }

@@ -5,8 +5,8 @@
  *
  * Pure, but for the plant it is given.
  */
-import type { Slot, WeekProgram } from '../house-state.ts'
-import type { Plant } from './plant.ts'
+import type { HouseSlot, WeekProgram } from '../house-state.ts'
+import type { SimulatedPlant } from './plant.ts'
 import { changeZone } from './plant.ts'
 
 /** Codes of an A6 answer; the first and third also stand before the answers to questions. */
@@ -31,7 +31,7 @@ interface Program {
   readonly store: (week: WeekProgram) => void
 }
 
-function findProgram(plant: Plant, zone: number, channel: number): Program | undefined {
+function findProgram(plant: SimulatedPlant, zone: number, channel: number): Program | undefined {
   const { dhw, zones } = plant.house
   const found = zones[zone]
   if (channel === 0 && found !== undefined)
@@ -65,7 +65,7 @@ function findProgram(plant: Plant, zone: number, channel: number): Program | und
 }
 
 /** Service B555; `undefined` for a request it does not know. */
-export function answerTimer(plant: Plant, data: Uint8Array): Uint8Array | undefined {
+export function answerTimer(plant: SimulatedPlant, data: Uint8Array): Uint8Array | undefined {
   const [operation = 0, zone = 0, channel = 0, day = 0, index = 0] = data
   const program = findProgram(plant, zone, channel)
   if (operation === 0xa3 && data.length === 3) return configuration(program)
@@ -99,7 +99,7 @@ function slotCounts(program: Program | undefined): Uint8Array {
 }
 
 function readSlot(
-  plant: Plant,
+  plant: SimulatedPlant,
   program: Program | undefined,
   at: { readonly day: number; readonly index: number },
 ): Uint8Array {
@@ -112,7 +112,7 @@ function readSlot(
 }
 
 /** A slot and the number of slots its day has from now on; days keep what they had below that number. */
-function writeSlot(plant: Plant, program: Program | undefined, data: Uint8Array): number {
+function writeSlot(plant: SimulatedPlant, program: Program | undefined, data: Uint8Array): number {
   const [, zone = 0, , day = 0, index = 0, count = 0, startHour = 0, startMinute = 0, endHour = 0, endMinute = 0] = data
   const tenths = (data[10] ?? 0) | ((data[11] ?? 0) << 8)
   if (program === undefined) return UNAVAILABLE
@@ -120,7 +120,7 @@ function writeSlot(plant: Plant, program: Program | undefined, data: Uint8Array)
   if (count < 1 || count > program.maxSlots || index >= count) return INVALID
   const refusal = refuseTemperature(program, tenths)
   if (refusal !== undefined) return refusal
-  const slot: Slot = {
+  const slot: HouseSlot = {
     startMinute: startHour * 60 + startMinute,
     endMinute: endHour * 60 + endMinute,
     celsius: program.kind === 'heating' ? tenths / 10 : undefined,
@@ -130,7 +130,7 @@ function writeSlot(plant: Plant, program: Program | undefined, data: Uint8Array)
   if (program.kind === 'dhw' && zone === DHW_ZONE && wholeDay && tenths !== NO_TEMPERATURE) return INVALID
   const before = program.week[day] ?? []
   // A day whose slots are written one by one has empty ones in between.
-  const unused: Slot = { startMinute: 0, endMinute: 0, celsius: slot.celsius }
+  const unused: HouseSlot = { startMinute: 0, endMinute: 0, celsius: slot.celsius }
   const after = Array.from({ length: count }, (_, at) => (at === index ? slot : (before[at] ?? unused)))
   program.store(program.week.map((slots, at) => (at === day ? after : slots)))
   if (program.kind === 'dhw' && tenths !== NO_TEMPERATURE)
@@ -148,7 +148,7 @@ const clock = (minutes: number): readonly [number, number] => [Math.floor(minute
 const isClock = (hour: number, minute: number): boolean => minute < 60 && (hour < 24 || (hour === 24 && minute === 0))
 
 /** 700 family, after the opcode: `S1 S2 S3 WD`, in a write followed by three pairs of ten-minute steps. */
-export function answerShortTimer(plant: Plant, opcode: number, selector: Uint8Array): Uint8Array | undefined {
+export function answerShortTimer(plant: SimulatedPlant, opcode: number, selector: Uint8Array): Uint8Array | undefined {
   const [group = 0, zone = 0, channel = 0, day = 0] = selector
   const program = shortProgram(plant, group, zone, channel)
   if (program === undefined || day > 6) return undefined
@@ -163,7 +163,7 @@ export function answerShortTimer(plant: Plant, opcode: number, selector: Uint8Ar
   }
   const steps = selector.subarray(4)
   if (opcode !== 0x04 || steps.length !== 2 * MAX_SHORT_SLOTS || steps.some((step) => step > TTM_END)) return undefined
-  const slots: Slot[] = []
+  const slots: HouseSlot[] = []
   for (let at = 0; at < steps.length; at += 2) {
     const [start = TTM_END, end = TTM_END] = steps.subarray(at)
     if (start < end) slots.push({ startMinute: start * 10, endMinute: end * 10, celsius: undefined })
@@ -172,7 +172,7 @@ export function answerShortTimer(plant: Plant, opcode: number, selector: Uint8Ar
   return new Uint8Array()
 }
 
-function shortProgram(plant: Plant, group: number, zone: number, channel: number): Program | undefined {
+function shortProgram(plant: SimulatedPlant, group: number, zone: number, channel: number): Program | undefined {
   if (group === 0x03 && channel === 0x02) return findProgram(plant, zone, 0)
   if (group !== 0x01 || zone !== 0) return undefined
   if (channel === 0x01) return findProgram(plant, DHW_ZONE, 2)

@@ -10,15 +10,15 @@
  */
 import { AUTO_SYN_MS, SYMBOL_MS, SYN } from '../../ebus/wire/symbol.ts'
 
-export interface Intent {
+export interface SendIntent {
   readonly symbol: number
   /** From the end of the symbol just heard. */
   readonly afterMs: number
 }
 
-export interface Participant {
+export interface BusParticipant {
   /** A symbol stood on the wire until `nowMs`. Returns what this one sends next, if nobody is faster. */
-  heard(symbol: number, nowMs: number): Intent | undefined
+  heard(symbol: number, nowMs: number): SendIntent | undefined
   /**
    * Whether the telegram under way belongs to somebody outside this program, whose next symbol takes a network's time.
    * An accelerated bus waits for such a one; at 2400 Bd it makes no difference.
@@ -27,7 +27,7 @@ export interface Participant {
 }
 
 /** What happens to the wire on command; each is asked for every symbol. */
-export interface Disturbance {
+export interface WireDisturbance {
   /** The symbol as it arrives; `undefined` when it is lost to everybody. */
   distort(symbol: number, nowMs: number): number | undefined
   /** While this holds, the line is held low: no symbol can be framed and no SYN is heard. */
@@ -35,7 +35,7 @@ export interface Disturbance {
 }
 
 export interface VirtualBusOptions {
-  readonly disturbance?: Disturbance
+  readonly disturbance?: WireDisturbance
   /** How long a telegram owned from outside may pause before the AUTO-SYN cuts it, if that is more than 40 ms. */
   readonly outsidePatienceMs?: number
 }
@@ -49,7 +49,7 @@ interface Sending {
 }
 
 export class VirtualBus {
-  readonly #participants = new Map<Participant, Sending | undefined>()
+  readonly #participants = new Map<BusParticipant, Sending | undefined>()
   readonly #options: VirtualBusOptions
   #current: { symbol: number; readonly endMs: number } | undefined
   #lastEndMs = 0
@@ -64,16 +64,16 @@ export class VirtualBus {
     return this.#symbols
   }
 
-  join(participant: Participant): void {
+  join(participant: BusParticipant): void {
     this.#participants.set(participant, undefined)
   }
 
-  leave(participant: Participant): void {
+  leave(participant: BusParticipant): void {
     this.#participants.delete(participant)
   }
 
   /** A symbol from outside the bus's own rhythm. Whoever speaks into a symbol garbles it. */
-  send(participant: Participant, symbol: number, nowMs: number): void {
+  send(participant: BusParticipant, symbol: number, nowMs: number): void {
     this.advance(nowMs)
     // A low level wins: the bus is a wired AND.
     if (this.#current !== undefined) this.#current.symbol &= symbol

@@ -5,63 +5,64 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import { booleanField, textField } from '../../homeseer/wire/field.ts'
-import { changed, refuse, type OperationResult, type Operations } from './admin-result.ts'
-import type { World } from './world.ts'
+import { recordBoolean, recordText } from '../../homeseer/wire/field.ts'
+import { changedResult, refusedResult, type OperationResult, type Operations } from './admin-result.ts'
+import type { SimulatedWorld } from './world.ts'
 import { RIGHTS, type SimUser } from './system.ts'
 import { lookUp } from './table.ts'
 
-export const USER_OPERATIONS: Operations = {
+export const SIMULATED_USER_OPERATIONS: Operations = {
   'users.list': ({ system }) => ok({ users: system.users.map(shownUser) }),
   'users.create': createUser,
   'users.update': (world, args) => changeUser(world, args, (user) => withUserArgs(user, args)),
   'users.set_role': (world, args) =>
-    lookUp(RIGHTS, textField(args, 'role') ?? '') === undefined
-      ? refuse('invalid', 'role is guest, normal or admin')
-      : changeUser(world, args, (user) => withUserArgs(user, { role: textField(args, 'role') ?? '' })),
+    lookUp(RIGHTS, recordText(args, 'role') ?? '') === undefined
+      ? refusedResult('invalid', 'role is guest, normal or admin')
+      : changeUser(world, args, (user) => withUserArgs(user, { role: recordText(args, 'role') ?? '' })),
   'users.delete': (world, args) =>
     changeUser(world, args, (user) =>
-      booleanField(args, 'hardDelete') === true ? undefined : { ...user, enabled: false },
+      recordBoolean(args, 'hardDelete') === true ? undefined : { ...user, enabled: false },
     ),
 }
 
-function createUser({ system }: World, args: JsonObject): OperationResult {
-  const username = textField(args, 'username') ?? ''
-  if (username === '') return refuse('invalid', 'a user needs a name')
-  if (system.users.some((user) => user.username === username)) return refuse('conflict', `there is a user ${username}`)
+function createUser({ system }: SimulatedWorld, args: JsonObject): OperationResult {
+  const username = recordText(args, 'username') ?? ''
+  if (username === '') return refusedResult('invalid', 'a user needs a name')
+  if (system.users.some((user) => user.username === username))
+    return refusedResult('conflict', `there is a user ${username}`)
   // 8 is a normal user.
   const blank = { id: username, username, password: '', displayName: '', email: '', rights: 8, enabled: true }
   const user = withUserArgs(blank, args)
   system.users = [...system.users, user]
-  return changed(null, shownUser(user))
+  return changedResult(null, shownUser(user))
 }
 
 /** What is not given stays; a role that is none leaves the rights alone. */
 function withUserArgs(user: SimUser, args: JsonObject): SimUser {
   return {
     ...user,
-    displayName: textField(args, 'displayName') ?? user.displayName,
-    email: textField(args, 'email') ?? user.email,
-    password: textField(args, 'password') ?? user.password,
-    enabled: booleanField(args, 'enabled') ?? user.enabled,
-    rights: lookUp(RIGHTS, textField(args, 'role') ?? '') ?? user.rights,
+    displayName: recordText(args, 'displayName') ?? user.displayName,
+    email: recordText(args, 'email') ?? user.email,
+    password: recordText(args, 'password') ?? user.password,
+    enabled: recordBoolean(args, 'enabled') ?? user.enabled,
+    rights: lookUp(RIGHTS, recordText(args, 'role') ?? '') ?? user.rights,
   }
 }
 
 function changeUser(
-  { system }: World,
+  { system }: SimulatedWorld,
   args: JsonObject,
   change: (user: SimUser) => SimUser | undefined,
 ): OperationResult {
-  const before = system.users.find((user) => user.id === textField(args, 'userId'))
-  if (before === undefined) return refuse('not-found', 'no such user')
+  const before = system.users.find((user) => user.id === recordText(args, 'userId'))
+  if (before === undefined) return refusedResult('not-found', 'no such user')
   const after = change(before)
   const rest = system.users.map((user) => (user === before ? after : user)).filter((user) => user !== undefined)
   // Somebody must be able to let the others in again.
   if (!rest.some((user) => user.enabled && (user.rights & 2) !== 0))
-    return refuse('conflict', 'the last administrator stays')
+    return refusedResult('conflict', 'the last administrator stays')
   system.users = rest
-  return changed(shownUser(before), after === undefined ? null : shownUser(after))
+  return changedResult(shownUser(before), after === undefined ? null : shownUser(after))
 }
 
 function shownUser({ id, username, displayName, email, enabled, rights }: SimUser): JsonObject {

@@ -5,39 +5,39 @@
  */
 import type { Json } from '../../core/json.ts'
 
-export interface Answer {
+export interface SimulatedAnswer {
   readonly status: number
   readonly body: string | Uint8Array
   /** Where the kind of body decides it, whatever the fault switch says. */
   readonly contentType?: string
 }
 
-export function dataAnswer(value: Json): Answer {
+export function dataAnswer(value: Json): SimulatedAnswer {
   return { status: 200, body: `${JSON.stringify(value)}\r\n` }
 }
 
 /** JSON that is text already, because its numbers have a form of their own. */
-export function textAnswer(json: string): Answer {
+export function jsonTextAnswer(json: string): SimulatedAnswer {
   return { status: 200, body: `${json}\r\n` }
 }
 
 /** HomeSeer answers control with a bare word, not with JSON. */
-export function wordAnswer(word: 'ok' | 'error'): Answer {
+export function wordAnswer(word: 'ok' | 'error'): SimulatedAnswer {
   return { status: 200, body: `${word}\r\n` }
 }
 
 /** Its form for short texts, errors among them: the status is 200 either way. */
-export function responseAnswer(text: string): Answer {
+export function responseAnswer(text: string): SimulatedAnswer {
   return dataAnswer({ Response: text })
 }
 
 /** The one text HomeSeer has for unknown requests and for bad parameters. */
 export const BAD_REQUEST = responseAnswer('Error, bad request')
 
-export function doneAnswer(done: boolean): Answer {
+export function doneAnswer(done: boolean): SimulatedAnswer {
   return done ? responseAnswer('ok') : BAD_REQUEST
 }
 
-export function pageAnswer(status: number, text: string): Answer {
+export function pageAnswer(status: number, text: string): SimulatedAnswer {
   return { status, body: `<html><body>${text}</body></html>`, contentType: 'text/html' }
 }

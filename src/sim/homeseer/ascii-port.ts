@@ -3,20 +3,20 @@
  *
  * Pure, given the world it is handed.
  */
-import { decodeCommand, joinParts } from '../../homeseer/wire/ascii.ts'
+import { decodeAsciiCommand, joinParts } from '../../homeseer/wire/ascii.ts'
 import { loginAs, mayControl } from './login.ts'
 import { noteDeed } from './system.ts'
-import type { World } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** The answer, without its line end. */
 export function answerLine(
-  world: World,
+  world: SimulatedWorld,
   line: string,
   from: { readonly address: string; readonly nowMs: number },
 ): string {
   const { house, system, asciiUsers } = world
   const { address, nowMs } = from
-  const command = decodeCommand(line)
+  const command = decodeAsciiCommand(line)
   if (command?.kind === 'login') {
     const user = loginAs(system, command.user, command.password)
     // Guests may not use this port at all.
@@ -53,12 +53,16 @@ export function answerLine(
   }
 }
 
-function listed(world: World, ref: number | undefined, lineOf: (world: World, ref: number) => string): string {
+function listed(
+  world: SimulatedWorld,
+  ref: number | undefined,
+  lineOf: (world: SimulatedWorld, ref: number) => string,
+): string {
   if (ref === undefined) return world.house.refs.map((one) => lineOf(world, one)).join('|')
   return world.house.record(ref) === undefined ? 'error' : lineOf(world, ref)
 }
 
-function statusLine({ house }: World, ref: number): string {
+function statusLine({ house }: SimulatedWorld, ref: number): string {
   const record = house.record(ref)
   const parent = record?.relationship === 4 ? (record.associatedRefs[0] ?? 0) : 0
   // Commas in names are escaped by `joinParts`; they are what the parts are told apart by.
@@ -72,7 +76,7 @@ function statusLine({ house }: World, ref: number): string {
   ])
 }
 
-function controlLine({ house }: World, ref: number): string {
+function controlLine({ house }: SimulatedWorld, ref: number): string {
   const pairs = house
     .pairs(ref)
     .map(({ label, value, range }) => `${label}=${range === undefined ? value : `${range.start}->${range.end}`}`)

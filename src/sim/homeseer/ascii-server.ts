@@ -4,11 +4,11 @@
  * Does I/O.
  */
 import { createServer, type Server, type Socket } from 'node:net'
-import { listen } from '../../core/listen-server.ts'
+import { listenOn } from '../../core/listen-server.ts'
 import { encodeChange, NO_REST, takeLines, type DeviceChange } from '../../homeseer/wire/ascii.ts'
 import { answerLine } from './ascii-port.ts'
 import type { ListenPlace } from './http-server.ts'
-import type { World } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export interface AsciiServer {
   readonly server: Server
@@ -17,7 +17,7 @@ export interface AsciiServer {
   readonly stop: () => Promise<void>
 }
 
-export async function startAsciiServer(world: World, place: ListenPlace): Promise<AsciiServer> {
+export async function startAsciiServer(world: SimulatedWorld, place: ListenPlace): Promise<AsciiServer> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
@@ -33,7 +33,7 @@ export async function startAsciiServer(world: World, place: ListenPlace): Promis
     socket.on('error', () => undefined)
     socket.on('close', () => open.delete(socket))
   })
-  await listen(server, place)
+  await listenOn(server, place)
   const hangUp = () => {
     for (const socket of open) socket.destroy()
   }
@@ -48,7 +48,7 @@ export async function startAsciiServer(world: World, place: ListenPlace): Promis
   return { server, push, hangUp, stop }
 }
 
-function answer(world: World, socket: Socket, line: string): void {
+function answer(world: SimulatedWorld, socket: Socket, line: string): void {
   if (world.faults.asciiDeaf) return
   const text = answerLine(world, line, { address: socket.remoteAddress ?? '', nowMs: Date.now() })
   socket.write(`${text}\r\n`)

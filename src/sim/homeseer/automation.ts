@@ -4,13 +4,13 @@
  * Pure, given the world it is handed.
  */
 import type { Json } from '../../core/json.ts'
-import { noteDeed, type SimEvent, type System } from './system.ts'
+import { noteDeed, type SimEvent, type SimulatedSystem } from './system.ts'
 import type { SimTrigger } from './trigger.ts'
-import type { World } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** By name alone the first of that name is taken: HomeSeer does not ask which. */
-export function findEvent(
-  system: System,
+export function findSimulatedEvent(
+  system: SimulatedSystem,
   wanted: { readonly id: number | undefined; readonly group: string | undefined; readonly name: string | undefined },
 ): SimEvent | undefined {
   const same = (left: string, right: string) => left.toLowerCase() === right.toLowerCase()
@@ -24,7 +24,12 @@ export function findEvent(
 const MAX_NESTED = 8
 
 /** An event acts with HomeSeer's own rights, whoever runs it. One that is switched off is not run. */
-export function runEvent(world: Pick<World, 'house' | 'system'>, event: SimEvent, nowMs: number, nested = 0): boolean {
+export function runEvent(
+  world: Pick<SimulatedWorld, 'house' | 'system'>,
+  event: SimEvent,
+  nowMs: number,
+  nested = 0,
+): boolean {
   const { house, system } = world
   noteDeed(system, { kind: 'event', id: event.id, done: event.enabled })
   if (!event.enabled || nested > MAX_NESTED) return false
@@ -44,7 +49,7 @@ export function runEvent(world: Pick<World, 'house' | 'system'>, event: SimEvent
 }
 
 /** `events.json`, as HomeSeer's scheduler writes it. */
-export function eventsFile(system: System): Json {
+export function eventsFile(system: SimulatedSystem): Json {
   return system.events.map((event) => ({
     evRef: event.id,
     mvarGroupRef: system.groupRefs.get(event.group) ?? 0,
@@ -66,7 +71,7 @@ export function eventsFile(system: System): Json {
 }
 
 /** `eventgroups.json`. */
-export function eventGroupsFile(system: System): Json {
+export function eventGroupsFile(system: SimulatedSystem): Json {
   return [...system.groupRefs].map(([Group, Ref]) => ({ Group, Ref }))
 }
 

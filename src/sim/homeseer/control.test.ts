@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { control } from './control.ts'
+import { obeyHomeseerCommand } from './control.ts'
 import { noFaults } from './fault.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => simulator.stop())
 
-const type = (line: string): string => control(simulator, line)
+const type = (line: string): string => obeyHomeseerCommand(simulator, line)
 
 describe('control of the simulated HomeSeer', () => {
   it('flips every switch, and back', () => {

@@ -6,7 +6,7 @@
  *
  * Pure, but for the simulator it is given.
  */
-import type { Faults } from './fault.ts'
+import type { SimulatedFaults } from './fault.ts'
 import type { HomeseerSimulator } from './homeseer-server.ts'
 
 type Controlled = Pick<HomeseerSimulator, 'house' | 'system' | 'faults' | 'move' | 'hangUp'>
@@ -88,13 +88,13 @@ const HELP = `commands: ${Object.values(VERBS)
   .join(' | ')}`
 
 /** What to print back. Never throws: a typing error is answered with how it would be right. */
-export function control(simulator: Controlled, line: string): string {
+export function obeyHomeseerCommand(simulator: Controlled, line: string): string {
   const [word = '', ...rest] = line.trim().toLowerCase().split(/\s+/)
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined
   return verb === undefined ? HELP : (verb.act(simulator, rest) ?? verb.usage)
 }
 
-function marked(setOf: (faults: Faults) => Set<number>): Act {
+function marked(setOf: (faults: SimulatedFaults) => Set<number>): Act {
   return ({ faults, house }, [word = '', off]) => {
     const ref = numberOf(word)
     if (ref === undefined || (off !== undefined && off !== 'off')) return undefined
@@ -105,7 +105,7 @@ function marked(setOf: (faults: Faults) => Set<number>): Act {
   }
 }
 
-function counted(set: (faults: Faults, count: number) => void): Act {
+function counted(set: (faults: SimulatedFaults, count: number) => void): Act {
   return ({ faults }, [word = '']) => {
     const count = numberOf(word)
     if (count === undefined) return undefined
@@ -114,7 +114,7 @@ function counted(set: (faults: Faults, count: number) => void): Act {
   }
 }
 
-function switched(set: (faults: Faults, on: boolean) => void): Act {
+function switched(set: (faults: SimulatedFaults, on: boolean) => void): Act {
   return ({ faults }, [word]) => {
     if (word !== 'on' && word !== 'off') return undefined
     set(faults, word === 'on')

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { DeviceRecord } from '../../homeseer/wire/device.ts'
+import type { HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 import { encodeDevice, encodeStatus } from './device-answer.ts'
 import { readQuery } from './query.ts'
 
-const KEYPAD: DeviceRecord = {
+const KEYPAD: HomeseerDeviceRecord = {
   ref: 42,
   name: 'Side Gate - Button H',
   location: 'Living Room',

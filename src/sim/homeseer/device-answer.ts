@@ -11,7 +11,7 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import { encodePair } from '../../homeseer/wire/device.ts'
 import { encodeWireDate } from '../../homeseer/wire/field.ts'
-import type { DeviceRecord } from '../../homeseer/wire/device.ts'
+import type { HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 
 export interface StatusForm {
   /** Leaves out members that are not set: empty strings, nulls and false. */
@@ -21,13 +21,13 @@ export interface StatusForm {
   readonly events?: readonly Json[]
 }
 
-export function encodeStatus(records: readonly DeviceRecord[], form: StatusForm): string {
+export function encodeStatus(records: readonly HomeseerDeviceRecord[], form: StatusForm): string {
   const devices = records.map((record) => encodeDevice(record, form)).join(',')
   const events = form.events === undefined ? '' : `,"Events":${JSON.stringify(form.events)}`
   return `{"Name":"HomeSeer Devices","Version":"1.1","TempFormatF":false,"Devices":[${devices}]${events}}`
 }
 
-export function encodeDevice(device: DeviceRecord, { compress, zone }: Omit<StatusForm, 'events'>): string {
+export function encodeDevice(device: HomeseerDeviceRecord, { compress, zone }: Omit<StatusForm, 'events'>): string {
   const { ref, name, location, location2, value = 0, typeString } = device
   const shape = (members: JsonObject) => JSON.stringify(compress ? withoutUnset(members) : members)
   const first = shape({ ref, name, location, location2 })
@@ -52,7 +52,7 @@ export function encodeDevice(device: DeviceRecord, { compress, zone }: Omit<Stat
 }
 
 /** The thermostat API is the one that HS4 still describes by its own names. */
-function typeOf({ deviceType: { api, type, subType }, typeString }: DeviceRecord): JsonObject {
+function typeOf({ deviceType: { api, type, subType }, typeString }: HomeseerDeviceRecord): JsonObject {
   return {
     Device_API: api,
     Device_API_Description: API_NAMES[api] ?? `Undefined API=${api}`,

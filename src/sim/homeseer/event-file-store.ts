@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../../core/folder-store.ts'
 import { eventGroupsFile, eventsFile } from './automation.ts'
-import type { System } from './system.ts'
+import type { SimulatedSystem } from './system.ts'
 
 export interface EventFilePlaces {
   readonly events: string
@@ -15,7 +15,7 @@ export interface EventFilePlaces {
 }
 
 /** `HomeSeerData_2.json` is a directory, in spite of its name. */
-export function writeEventFiles(directory: string, system: System): EventFilePlaces {
+export function writeEventFiles(directory: string, system: SimulatedSystem): EventFilePlaces {
   const data = join(directory, 'HomeSeerData_2.json')
   const places = { events: join(data, 'events.json'), groups: join(data, 'eventgroups.json') }
   makeFolder(data)

@@ -13,7 +13,7 @@ export interface HouseFaults {
   readonly refused: Set<number>
 }
 
-export interface Faults extends HouseFaults {
+export interface SimulatedFaults extends HouseFaults {
   /** Before each HTTP answer. */
   replyDelayMs: number
   /** Answers every JSON request with a bare `error`. */
@@ -42,7 +42,7 @@ export interface Faults extends HouseFaults {
   adapterMissing: boolean
 }
 
-export function noFaults(): Faults {
+export function noFaults(): SimulatedFaults {
   return {
     settleMs: 10,
     stuck: new Set(),

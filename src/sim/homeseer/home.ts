@@ -13,15 +13,15 @@ import {
   DIMMER,
   GARAGE,
   LOCK,
-  part,
+  createPart,
   REVERSED_VALVE,
-  setpoint,
+  createSetpoint,
   TEXT_BOX,
   THERMOSTAT_FAN,
   THERMOSTAT_MODE,
-  type Part,
+  type SimulatedPart,
   type PartOptions,
-} from './part.ts'
+} from './simulated-part.ts'
 
 /** Where a test or a person finds each case. */
 export const HOME_REFS = {
@@ -68,7 +68,7 @@ const VOICE_CONFIRM = 0x400
 const DIMMABLE_LIGHT = 0x6000
 
 /** A house in which every device is a trap for some client; the numbers are those of the list they come from. */
-export function hardCases(): readonly Part[] {
+export function hardCases(): readonly SimulatedPart[] {
   return [
     ...lights(),
     ...ways(),
@@ -77,7 +77,7 @@ export function hardCases(): readonly Part[] {
     ...troublemakers(),
     ...namesakes(),
     ...otherNumbers(),
-  ].map(part)
+  ].map(createPart)
 }
 
 /** A root with its features, linked both ways as HomeSeer links them. */
@@ -174,7 +174,7 @@ function climate(): readonly PartOptions[] {
   const degrees = { suffix: ' C', decimals: 1 }
   return zwave(
     { ref: 160, name: 'Living Thermostat', location: 'Living Room', location2: 'Ground' },
-    { ref: 161, name: 'Heating Setpoint', pairs: setpoint('HeatSetPoint', 5, 30), display: degrees, value: 20.5 },
+    { ref: 161, name: 'Heating Setpoint', pairs: createSetpoint('HeatSetPoint', 5, 30), display: degrees, value: 20.5 },
     { ref: 162, name: 'Thermostat Mode', pairs: THERMOSTAT_MODE, value: 1 },
     { ref: 163, name: 'Thermostat Fan', pairs: THERMOSTAT_FAN },
     battery(164, 87),
@@ -303,7 +303,7 @@ function otherNumbers(): readonly PartOptions[] {
       {
         ref: 205,
         name: 'Radiator Setpoint',
-        pairs: setpoint('HeatSetPoint', 5, 28),
+        pairs: createSetpoint('HeatSetPoint', 5, 28),
         display: { suffix: ' C', decimals: 1 },
         value: 18,
         behaviour: { kind: 'sleepy', wakesEveryMs: 300_000 },
@@ -326,12 +326,12 @@ function battery(ref: number, percent: number): PartOptions {
 }
 
 /** Case 18: sensors in numbers, each with a name a person could have given it. */
-export function manySensors(count: number, firstRef = 10_000): readonly Part[] {
+export function manySensors(count: number, firstRef = 10_000): readonly SimulatedPart[] {
   return Array.from({ length: count }, (_, index) => {
     const [kind, display, value] = SENSOR_KINDS[index % SENSOR_KINDS.length] ?? SENSOR_KINDS[0]
     const room = ROOMS[Math.floor(index / SENSOR_KINDS.length) % ROOMS.length] ?? ''
     const floor = FLOORS[Math.floor(index / (SENSOR_KINDS.length * ROOMS.length)) % FLOORS.length] ?? ''
-    return part({
+    return createPart({
       ref: firstRef + index,
       name: `${kind} Sensor ${index + 1}`,
       location: room,

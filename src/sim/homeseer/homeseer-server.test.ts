@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { hex } from '../../core/bytes.ts'
+import { toHex } from '../../core/bytes.ts'
 import { HOME_REFS } from './home.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
@@ -90,9 +90,9 @@ describe('simulated HomeSeer over HTTP', () => {
     const picture = async () =>
       new Uint8Array(await (await ask('/JSON?request=getcamerasnapshot&camid=1')).arrayBuffer())
     const before = await picture()
-    expect(hex(before.subarray(0, 3))).toBe('ffd8ff')
+    expect(toHex(before.subarray(0, 3))).toBe('ffd8ff')
     expect(await text('/JSON?request=pancamera&camid=1&direction=rightstart')).toBe('ok\r\n')
-    expect(hex(await picture())).not.toBe(hex(before))
+    expect(toHex(await picture())).not.toBe(toHex(before))
     expect(await text('/JSON?request=pancamera&camid=2&direction=rightstart')).toBe('error\r\n')
   })
 

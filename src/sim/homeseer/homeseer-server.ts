@@ -12,13 +12,13 @@ import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { Server as HttpServer } from 'node:http'
 import { startAsciiServer } from './ascii-server.ts'
 import { writeEventFiles, type EventFilePlaces } from './event-file-store.ts'
-import { noFaults, type Faults } from './fault.ts'
+import { noFaults, type SimulatedFaults } from './fault.ts'
 import { hardCases, manySensors } from './home.ts'
-import { House, type HouseChange } from './house.ts'
-import { startHttpServer } from './http-server.ts'
-import type { Part } from './part.ts'
+import { SimulatedDevices, type HouseChange } from './simulated-devices.ts'
+import { startHomeseerHttpServer } from './http-server.ts'
+import type { SimulatedPart } from './simulated-part.ts'
 import { Scheduler } from './scheduler.ts'
-import { newSystem, type SimEvent, type System } from './system.ts'
+import { newSystem, type SimEvent, type SimulatedSystem } from './system.ts'
 import { WebhookSender } from './webhook-client.ts'
 import { newWorld } from './world.ts'
 
@@ -28,7 +28,7 @@ export interface HomeseerSimulatorOptions {
   readonly httpPort: number
   readonly asciiPort: number
   /** The devices; the house of hard cases when not given. */
-  readonly parts?: readonly Part[]
+  readonly parts?: readonly SimulatedPart[]
   /** The events; a weekend's worth of them when not given. */
   readonly events?: readonly SimEvent[]
   /** Sensors to add, for paging and load. */
@@ -43,10 +43,10 @@ export interface HomeseerSimulator {
   readonly httpPort: number
   readonly asciiPort: number
   /** Hardware and stored values, to look at and to move. */
-  readonly house: House
+  readonly house: SimulatedDevices
   /** Users, events, cameras and the list of deeds. */
-  readonly system: System
-  readonly faults: Faults
+  readonly system: SimulatedSystem
+  readonly faults: SimulatedFaults
   readonly eventFiles: EventFilePlaces | undefined
   /** Somebody at home moves a device: the hardware changes and HomeSeer learns of it. */
   readonly move: (ref: number, value: number) => void
@@ -58,7 +58,7 @@ export interface HomeseerSimulator {
 export async function startHomeseerSimulator(options: HomeseerSimulatorOptions): Promise<HomeseerSimulator> {
   const faults = noFaults()
   const parts = [...(options.parts ?? hardCases()), ...manySensors(options.sensors ?? 0)]
-  const house = new House(parts, faults)
+  const house = new SimulatedDevices(parts, faults)
   const system = newSystem(options.events)
   const world = newWorld(house, system, faults)
   const scheduler = new Scheduler(world)
@@ -73,7 +73,7 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
     savedEvents = system.events
     writeEventFiles(dataDirectory, system)
   }
-  const http = await startHttpServer(world, { host: options.host, port: options.httpPort, settle })
+  const http = await startHomeseerHttpServer(world, { host: options.host, port: options.httpPort, settle })
   const ascii = await startAsciiServer(world, { host: options.host, port: options.asciiPort, settle }).catch(
     async (error: unknown) => {
       // Both ports or none.
@@ -119,7 +119,10 @@ function portOf(server: NetServer | HttpServer): number {
 }
 
 /** Lets what is due happen, and wakes up for what is not yet: one timer for the whole house. */
-function newAlarm(house: House, scheduler: Scheduler): { readonly settle: () => void; readonly stop: () => void } {
+function newAlarm(
+  house: SimulatedDevices,
+  scheduler: Scheduler,
+): { readonly settle: () => void; readonly stop: () => void } {
   let timer: NodeJS.Timeout | undefined
   const settle = () => {
     clearTimeout(timer)

@@ -5,16 +5,16 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { listen } from '../../core/listen-server.ts'
-import { isJsonObject, jsonIn } from '../../core/json.ts'
+import { listenOn } from '../../core/listen-server.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import { BACKUP_PAGE, SCRIPT_PAGE } from '../../homeseer/wire/script.ts'
-import { BAD_REQUEST, pageAnswer, responseAnswer, wordAnswer, type Answer } from './answer.ts'
-import { identify } from './login.ts'
+import { BAD_REQUEST, pageAnswer, responseAnswer, wordAnswer, type SimulatedAnswer } from './answer.ts'
+import { identifyUser } from './login.ts'
 import { readQuery } from './query.ts'
 import { answerRead } from './read-api.ts'
 import { answerBackupPage, answerScriptPage } from './script-page.ts'
 import type { SimUser } from './system.ts'
-import type { World } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 import { answerAction, answerWrite } from './write-api.ts'
 
 export interface ListenPlace {
@@ -32,8 +32,8 @@ interface Served {
 
 const MAX_BODY_BYTES = 1_024 * 1_024
 
-export async function startHttpServer(
-  world: World,
+export async function startHomeseerHttpServer(
+  world: SimulatedWorld,
   place: ListenPlace,
 ): Promise<{ readonly server: Server; readonly stop: () => Promise<void> }> {
   const server = createServer((request, response) => {
@@ -41,7 +41,7 @@ export async function startHttpServer(
     request.on('error', () => undefined)
     void serve(world, { request, response, settle: place.settle })
   })
-  await listen(server, place)
+  await listenOn(server, place)
   const stop = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -50,7 +50,7 @@ export async function startHttpServer(
   return { server, stop }
 }
 
-async function serve(world: World, { request, response, settle }: Served): Promise<void> {
+async function serve(world: SimulatedWorld, { request, response, settle }: Served): Promise<void> {
   const { faults } = world
   const body = await readBody(request)
   if (body === undefined || taken(faults, 'dropBefore')) {
@@ -69,13 +69,13 @@ async function serve(world: World, { request, response, settle }: Served): Promi
   send(faults, response, answer)
 }
 
-function route(world: World, request: IncomingMessage, body: string): Answer {
+function route(world: SimulatedWorld, request: IncomingMessage, body: string): SimulatedAnswer {
   const [path = '', query = ''] = splitOnce(request.url ?? '', '?')
   const page = path.toLowerCase()
   const form = request.method === 'POST' && page !== '/json' ? `${query}&${body}` : query
   const parameters = readQuery(form)
   if (page !== '/json' && page !== SCRIPT_PAGE && page !== BACKUP_PAGE) return pageAnswer(404, 'Not found')
-  const user = identify(world.system, {
+  const user = identifyUser(world.system, {
     authorization: request.headers.authorization,
     user: parameters.get('user'),
     password: parameters.get('pass'),
@@ -88,16 +88,16 @@ function route(world: World, request: IncomingMessage, body: string): Answer {
 }
 
 function answerJson(
-  world: World,
+  world: SimulatedWorld,
   request: IncomingMessage,
   asked: { readonly parameters: ReadonlyMap<string, string>; readonly user: SimUser; readonly body: string },
-): Answer {
+): SimulatedAnswer {
   const { parameters, user } = asked
   if (world.faults.jsonDisabled) return responseAnswer('Error, JSON control is disabled')
   if (world.faults.bareError) return wordAnswer('error')
   const asker = { user, nowMs: Date.now() }
   if (request.method === 'POST') {
-    const value = jsonIn(asked.body)
+    const value = parseJsonOrUndefined(asked.body)
     return isJsonObject(value) ? answerAction(world, value, asker) : BAD_REQUEST
   }
   const name = parameters.get('request')?.toLowerCase() ?? ''
@@ -105,12 +105,12 @@ function answerJson(
   return answerRead(world, name, question) ?? answerWrite(world, name, question) ?? BAD_REQUEST
 }
 
-function refusedLogin({ faults }: World): Answer {
+function refusedLogin({ faults }: SimulatedWorld): SimulatedAnswer {
   if (faults.wrongLogin === 'response-text') return responseAnswer('Error, login failed')
   return pageAnswer(401, 'Unauthorized')
 }
 
-function send(faults: World['faults'], response: ServerResponse, answer: Answer): void {
+function send(faults: SimulatedWorld['faults'], response: ServerResponse, answer: SimulatedAnswer): void {
   const bytes = typeof answer.body === 'string' ? Buffer.from(answer.body, 'utf8') : answer.body
   const type = answer.contentType ?? faults.contentType
   response.statusCode = answer.status
@@ -126,13 +126,13 @@ function send(faults: World['faults'], response: ServerResponse, answer: Answer)
 }
 
 /** One of the announced faults, used up. */
-function taken(faults: World['faults'], which: 'dropBefore' | 'dropAfter' | 'truncate'): boolean {
+function taken(faults: SimulatedWorld['faults'], which: 'dropBefore' | 'dropAfter' | 'truncate'): boolean {
   if (faults[which] <= 0) return false
   faults[which]--
   return true
 }
 
-function failing({ failWith }: World['faults']): Answer | undefined {
+function failing({ failWith }: SimulatedWorld['faults']): SimulatedAnswer | undefined {
   if (failWith.times <= 0) return undefined
   failWith.times--
   return pageAnswer(failWith.status, 'Error')

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
 import { askAdapter } from '../../homeseer/wire/admin-adapter.ts'
-import { mayHaveActed } from '../../homeseer/wire/fault.ts'
+import { mayHomeseerHaveActed } from '../../homeseer/wire/fault.ts'
 import { JsonClient, type AttemptNote, type JsonClientOptions } from '../../homeseer/wire/json-client.ts'
 import {
   getCameras,
@@ -178,11 +178,11 @@ describe('JSON client', () => {
     simulator.faults.dropAfter = 1
     const result = await client.call(controlByValue(120, 255))
     expect(result).toMatchObject({ ok: false, fault: { kind: 'unreachable', reached: true } })
-    expect(!result.ok && mayHaveActed(result.fault)).toBe(true)
+    expect(!result.ok && mayHomeseerHaveActed(result.fault)).toBe(true)
     expect(simulator.system.deeds).toHaveLength(1)
     simulator.faults.truncate = 1
     const half = await client.call(controlByValue(120, 0))
-    expect(!half.ok && mayHaveActed(half.fault)).toBe(true)
+    expect(!half.ok && mayHomeseerHaveActed(half.fault)).toBe(true)
     expect(simulator.system.deeds).toHaveLength(2)
   })
 

@@ -3,9 +3,9 @@
  *
  * Pure.
  */
-import type { SimUser, System } from './system.ts'
+import type { SimUser, SimulatedSystem } from './system.ts'
 
-export interface Claim {
+export interface LoginClaim {
   readonly authorization: string | undefined
   readonly user: string | undefined
   readonly password: string | undefined
@@ -26,13 +26,13 @@ const LOCAL: SimUser = {
 const GUEST = 1
 
 /** `undefined` is a refused login. A wrong login is refused even where none is needed. */
-export function identify(system: System, claim: Claim): SimUser | undefined {
+export function identifyUser(system: SimulatedSystem, claim: LoginClaim): SimUser | undefined {
   const given = basicPair(claim.authorization) ?? queryPair(claim)
   if (given === undefined) return system.passwordRequired ? undefined : LOCAL
   return loginAs(system, given.user, given.password)
 }
 
-export function loginAs(system: System, name: string, password: string): SimUser | undefined {
+export function loginAs(system: SimulatedSystem, name: string, password: string): SimUser | undefined {
   return system.users.find((user) => user.enabled && user.username === name && user.password === password)
 }
 
@@ -42,7 +42,7 @@ export function mayControl(user: SimUser): boolean {
 }
 
 /** Scripts and backups are for these. */
-export function isAdmin(user: SimUser): boolean {
+export function isSimulatedAdmin(user: SimUser): boolean {
   return (user.rights & 2) !== 0
 }
 
@@ -53,6 +53,6 @@ function basicPair(header: string | undefined): { readonly user: string; readonl
   return { user, password: rest.join(':') }
 }
 
-function queryPair({ user, password }: Claim): { readonly user: string; readonly password: string } | undefined {
+function queryPair({ user, password }: LoginClaim): { readonly user: string; readonly password: string } | undefined {
   return user === undefined ? undefined : { user, password: password ?? '' }
 }

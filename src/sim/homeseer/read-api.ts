@@ -3,42 +3,42 @@
  *
  * Pure, given the world it is handed.
  */
-import { base64 } from '../../core/bytes.ts'
+import { toBase64 } from '../../core/bytes.ts'
 import type { Json } from '../../core/json.ts'
 import { encodeCamera } from '../../homeseer/wire/camera.ts'
 import { encodePair } from '../../homeseer/wire/device.ts'
 import { encodeWireDate } from '../../homeseer/wire/field.ts'
-import type { DeviceRecord } from '../../homeseer/wire/device.ts'
+import type { HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 import { encodeEvent } from '../../homeseer/wire/event.ts'
 import { encodePlugin } from '../../homeseer/wire/plugin.ts'
 import { encodeJpeg } from '../jpeg.ts'
-import { BAD_REQUEST, dataAnswer, responseAnswer, textAnswer, type Answer } from './answer.ts'
+import { BAD_REQUEST, dataAnswer, responseAnswer, jsonTextAnswer, type SimulatedAnswer } from './answer.ts'
 import { encodeStatus } from './device-answer.ts'
 import type { SimCamera, SimUser } from './system.ts'
 import { lookUp } from './table.ts'
-import type { World } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
-export interface Question {
+export interface ApiQuestion {
   readonly parameters: ReadonlyMap<string, string>
   readonly user: SimUser
   readonly nowMs: number
 }
 
-type ReadRequest = (world: World, question: Question) => Answer
+type ReadRequest = (world: SimulatedWorld, question: ApiQuestion) => SimulatedAnswer
 
 /** Ids are whatever callers choose; each keeps a set of refs. */
 const MAX_CHANGE_IDS = 100
 
 /** `undefined` when the request is not one of these. */
-export function answerRead(world: World, request: string, question: Question): Answer | undefined {
+export function answerRead(world: SimulatedWorld, request: string, question: ApiQuestion): SimulatedAnswer | undefined {
   return lookUp(READS, request)?.(world, question)
 }
 
 const READS: Readonly<Record<string, ReadRequest>> = {
   hsversion: ({ system }) => responseAnswer(system.version),
-  getstatus: (world, { parameters }) => statusAnswer(world, chosenRecords(world, parameters), parameters),
+  getstatus: (world, { parameters }) => answerStatus(world, chosenRecords(world, parameters), parameters),
   getcontrol: getControl,
-  getcontrol2: ({ house }, { parameters }) => controlList(house, refsOf(parameters) ?? house.refs),
+  getcontrol2: ({ house }, { parameters }) => controlList(house, readRefs(parameters) ?? house.refs),
   getevents: ({ system }) =>
     dataAnswer({
       Name: 'HomeSeer Events',
@@ -47,7 +47,7 @@ const READS: Readonly<Record<string, ReadRequest>> = {
     }),
   getlocations: ({ house }) => {
     const records = house.refs.map((ref) => house.record(ref)).filter((record) => record !== undefined)
-    const places = (nameOf: (record: DeviceRecord) => string) => ['All', ...new Set(records.map(nameOf))].sort()
+    const places = (nameOf: (record: HomeseerDeviceRecord) => string) => ['All', ...new Set(records.map(nameOf))].sort()
     return dataAnswer({
       location1: places(({ location }) => location),
       location2: places(({ location2 }) => location2),
@@ -87,33 +87,36 @@ const READS: Readonly<Record<string, ReadRequest>> = {
     const camera = system.cameras.find((one) => one.camId === Number(parameters.get('camid')))
     if (camera === undefined) return BAD_REQUEST
     const bytes = cameraPicture(camera, nowMs)
-    if (faults.snapshotAsJson) return dataAnswer({ Image: base64(bytes) })
+    if (faults.snapshotAsJson) return dataAnswer({ Image: toBase64(bytes) })
     return { status: 200, body: bytes, contentType: 'image/jpeg' }
   },
 }
 
-export function statusAnswer(
-  world: World,
-  records: readonly DeviceRecord[],
+export function answerStatus(
+  world: SimulatedWorld,
+  records: readonly HomeseerDeviceRecord[],
   parameters: ReadonlyMap<string, string>,
-): Answer {
+): SimulatedAnswer {
   const compress = isTrue(parameters.get('compress'))
   // Documented: events come along with everything, unless they are excluded.
   const withEvents = isTrue(parameters.get('everything')) && !isTrue(parameters.get('excludeevents'))
   const events = withEvents ? { events: eventList(world.system) } : {}
-  return textAnswer(encodeStatus(records, { compress, zone: world.system.zone, ...events }))
+  return jsonTextAnswer(encodeStatus(records, { compress, zone: world.system.zone, ...events }))
 }
 
-function eventList({ events }: World['system']): readonly Json[] {
+function eventList({ events }: SimulatedWorld['system']): readonly Json[] {
   return events.map((event) => encodeEvent({ ...event, voiceEnabled: event.voiceCommand !== '' }))
 }
 
 /** With `everything` the location filters are not honoured: documented behaviour, and a trap. */
-function chosenRecords({ house }: World, parameters: ReadonlyMap<string, string>): readonly DeviceRecord[] {
+function chosenRecords(
+  { house }: SimulatedWorld,
+  parameters: ReadonlyMap<string, string>,
+): readonly HomeseerDeviceRecord[] {
   const everything = isTrue(parameters.get('everything'))
   const matches = (filter: string | undefined, place: string) =>
     everything || isAll(filter) || filter?.toLowerCase() === place.toLowerCase()
-  return (refsOf(parameters) ?? house.refs)
+  return (readRefs(parameters) ?? house.refs)
     .map((ref) => house.record(ref, everything))
     .filter((record) => record !== undefined)
     .filter((record) => matches(parameters.get('location1'), record.location))
@@ -122,8 +125,8 @@ function chosenRecords({ house }: World, parameters: ReadonlyMap<string, string>
 }
 
 /** One ref gets the short shape, any other question the list. */
-function getControl({ house }: World, { parameters }: Question): Answer {
-  const refs = refsOf(parameters)
+function getControl({ house }: SimulatedWorld, { parameters }: ApiQuestion): SimulatedAnswer {
+  const refs = readRefs(parameters)
   const [ref, second] = refs ?? []
   if (ref === undefined || second !== undefined) return controlList(house, refs ?? house.refs)
   const record = house.record(ref)
@@ -132,7 +135,7 @@ function getControl({ house }: World, { parameters }: Question): Answer {
   return dataAnswer({ ControlPairs: house.pairs(ref).map(encodePair), ref, name, location, location2 })
 }
 
-function controlList(house: World['house'], refs: readonly number[]): Answer {
+function controlList(house: SimulatedWorld['house'], refs: readonly number[]): SimulatedAnswer {
   const devices = refs
     .map((ref) => house.record(ref))
     .filter((record) => record !== undefined)
@@ -147,7 +150,7 @@ function controlList(house: World['house'], refs: readonly number[]): Answer {
 }
 
 /** The first call with an id only begins to count. */
-function getDevicesChanged({ changedSince }: World, { parameters }: Question): Answer {
+function getDevicesChanged({ changedSince }: SimulatedWorld, { parameters }: ApiQuestion): SimulatedAnswer {
   const id = parameters.get('devicechangeid')
   if (id === undefined || (!changedSince.has(id) && changedSince.size >= MAX_CHANGE_IDS)) return BAD_REQUEST
   const refs = [...(changedSince.get(id) ?? [])]
@@ -166,7 +169,7 @@ function cameraPicture(camera: SimCamera, nowMs: number): Uint8Array {
 }
 
 /** `undefined` means all. A ref that is no number names no device. */
-export function refsOf(parameters: ReadonlyMap<string, string>): readonly number[] | undefined {
+export function readRefs(parameters: ReadonlyMap<string, string>): readonly number[] | undefined {
   const text = parameters.get('ref')
   return isAll(text) ? undefined : (text ?? '').split(',').map((ref) => (/^\d+$/.test(ref.trim()) ? Number(ref) : -1))
 }

@@ -6,8 +6,8 @@
  */
 import { runEvent } from './automation.ts'
 import type { SimEvent } from './system.ts'
-import { holds, isStartedBy, type SimTrigger, type Written } from './trigger.ts'
-import type { World } from './world.ts'
+import { doesTriggerHold, isStartedBy, type SimTrigger, type WrittenValue } from './trigger.ts'
+import type { SimulatedWorld } from './world.ts'
 
 interface Waiting {
   readonly event: SimEvent
@@ -19,18 +19,20 @@ interface Waiting {
 const RETRIGGER_MS = 100
 
 export class Scheduler {
-  readonly #world: Pick<World, 'house' | 'system'>
+  readonly #world: Pick<SimulatedWorld, 'house' | 'system'>
   readonly #lastRunMs = new Map<number, number>()
   #waiting: readonly Waiting[] = []
 
-  constructor(world: Pick<World, 'house' | 'system'>) {
+  constructor(world: Pick<SimulatedWorld, 'house' | 'system'>) {
     this.#world = world
   }
 
-  written(write: Written, nowMs: number): void {
+  written(write: WrittenValue, nowMs: number): void {
     const { system } = this.#world
     // What had to stay so for a while has not, if it was written to something else.
-    this.#waiting = this.#waiting.filter(({ group: [first] }) => first?.ref !== write.ref || holds(first, write.value))
+    this.#waiting = this.#waiting.filter(
+      ({ group: [first] }) => first?.ref !== write.ref || doesTriggerHold(first, write.value),
+    )
     for (const event of system.events)
       for (const group of event.triggers) {
         const [first, ...conditions] = group
@@ -53,19 +55,19 @@ export class Scheduler {
   #begin(start: {
     readonly event: SimEvent
     readonly group: readonly SimTrigger[]
-    readonly write: Written
+    readonly write: WrittenValue
     readonly nowMs: number
   }): void {
     const { event, group, write, nowMs } = start
     const [first] = group
-    if (first === undefined || first.ref !== write.ref || !holds(first, write.value)) return
+    if (first === undefined || first.ref !== write.ref || !doesTriggerHold(first, write.value)) return
     if (this.#waiting.some((waiting) => waiting.group === group)) return
     this.#waiting = [...this.#waiting, { event, group, dueMs: nowMs + (first.forMs ?? 0) }]
   }
 
   #allHold(conditions: readonly SimTrigger[]): boolean {
     const { house } = this.#world
-    return conditions.every((one) => one.ref === undefined || holds(one, house.stored(one.ref)?.value))
+    return conditions.every((one) => one.ref === undefined || doesTriggerHold(one, house.stored(one.ref)?.value))
   }
 
   #run(event: SimEvent, nowMs: number): void {

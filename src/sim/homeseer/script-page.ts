@@ -11,43 +11,50 @@ import {
   type AdapterReply,
   type AdapterRequest,
 } from '../../homeseer/wire/admin-adapter.ts'
-import { textField } from '../../homeseer/wire/field.ts'
-import { CONTENT_OPERATIONS } from './admin-content.ts'
-import { MACHINE_OPERATIONS } from './admin-machine.ts'
+import { recordText } from '../../homeseer/wire/field.ts'
+import { SIMULATED_CONTENT_OPERATIONS } from './admin-content.ts'
+import { SIMULATED_MACHINE_OPERATIONS } from './admin-machine.ts'
 import type { Operations } from './admin-result.ts'
-import { USER_OPERATIONS } from './admin-user.ts'
-import { dataAnswer, pageAnswer, wordAnswer, type Answer } from './answer.ts'
-import { isAdmin } from './login.ts'
-import type { Question } from './read-api.ts'
+import { SIMULATED_USER_OPERATIONS } from './admin-user.ts'
+import { dataAnswer, pageAnswer, wordAnswer, type SimulatedAnswer } from './answer.ts'
+import { isSimulatedAdmin } from './login.ts'
+import type { ApiQuestion } from './read-api.ts'
 import { noteDeed } from './system.ts'
 import { lookUp } from './table.ts'
-import type { World } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** Answers that are remembered for a client that lost one and asks again. */
 const MAX_PERFORMED = 200
-const OPERATIONS: Operations = { ...USER_OPERATIONS, ...MACHINE_OPERATIONS, ...CONTENT_OPERATIONS }
+const OPERATIONS: Operations = {
+  ...SIMULATED_USER_OPERATIONS,
+  ...SIMULATED_MACHINE_OPERATIONS,
+  ...SIMULATED_CONTENT_OPERATIONS,
+}
 
-export function answerScriptPage(world: World, { parameters, user, nowMs }: Question): Answer {
+export function answerScriptPage(world: SimulatedWorld, { parameters, user, nowMs }: ApiQuestion): SimulatedAnswer {
   const command = parameters.get('scriptcommand')
   if (parameters.get('action')?.toLowerCase() !== 'run_script_command' || command === undefined)
     return pageAnswer(200, 'Run script')
   // Status 200 all the same: the page has no other.
-  if (!isAdmin(user)) return dataAnswer(['response', 'Error: not authorized'])
+  if (!isSimulatedAdmin(user)) return dataAnswer(['response', 'Error: not authorized'])
   const request = world.faults.adapterMissing ? undefined : decodeAdapterCommand(command, world.system.adapterKey)
   if (request === undefined) return dataAnswer(['response', runPlainScript(world, command)])
   if (!request.ok) return dataAnswer(['response', 'Error: the request cannot be read'])
   return dataAnswer(['response', encodeAdapterReply(performOnce(world, request.value, nowMs))])
 }
 
-export function answerBackupPage({ system }: World, { parameters, user, nowMs }: Question): Answer {
-  const done = parameters.get('action')?.toLowerCase() === 'backup' && isAdmin(user)
+export function answerBackupPage(
+  { system }: SimulatedWorld,
+  { parameters, user, nowMs }: ApiQuestion,
+): SimulatedAnswer {
+  const done = parameters.get('action')?.toLowerCase() === 'backup' && isSimulatedAdmin(user)
   if (done)
     system.backups = [...system.backups, { id: `backup-${system.backups.length + 1}`, label: '', madeMs: nowMs }]
   return wordAnswer(noteDeed(system, { kind: 'backup', done }) ? 'ok' : 'error')
 }
 
 /** Statements HomeSeer knows, and scripts by their file name; the wording of the errors is ours. */
-function runPlainScript({ system }: World, command: string): string {
+function runPlainScript({ system }: SimulatedWorld, command: string): string {
   const [, method] = /^\s*&?hs\.(\w+)\(/.exec(command) ?? []
   const file = /^\s*"?([\w.-]+\.(?:vb|cs|vbs))"?/.exec(command)?.[1]
   const done =
@@ -58,7 +65,7 @@ function runPlainScript({ system }: World, command: string): string {
   return done ? 'ok' : 'Error: script or function not found'
 }
 
-function performOnce(world: World, request: AdapterRequest, nowMs: number): AdapterReply {
+function performOnce(world: SimulatedWorld, request: AdapterRequest, nowMs: number): AdapterReply {
   const before = world.performed.get(request.id)
   if (before !== undefined) return before
   const reply = perform(world, request, nowMs)
@@ -71,13 +78,13 @@ function performOnce(world: World, request: AdapterRequest, nowMs: number): Adap
   return reply
 }
 
-function perform(world: World, { id, op, args }: AdapterRequest, nowMs: number): AdapterReply {
+function perform(world: SimulatedWorld, { id, op, args }: AdapterRequest, nowMs: number): AdapterReply {
   if (op === 'adapter.describe') {
     const data = { name: 'hearthbus-admin', version: '1.0.0', operations: [...ADAPTER_READS, ...ADAPTER_WRITES] }
     return { id, ok: true, data }
   }
   if (op === 'adapter.outcome') {
-    const known = world.performed.get(textField(args, 'id') ?? '')
+    const known = world.performed.get(recordText(args, 'id') ?? '')
     return { id, ok: true, data: { known: known !== undefined, performed: known?.ok ?? false } }
   }
   const operation = lookUp(OPERATIONS, op)

@@ -61,7 +61,7 @@ export interface SimInterface {
 }
 
 /** One attempt to change something, whether it was let or not. */
-export type Deed =
+export type RecordedDeed =
   | {
       readonly kind: 'control'
       readonly ref: number
@@ -85,7 +85,7 @@ export type Deed =
   | { readonly kind: 'backup'; readonly done: boolean }
   | { readonly kind: 'admin'; readonly op: string; readonly done: boolean }
 
-export interface System {
+export interface SimulatedSystem {
   version: string
   /** How times are written; they mean the same moment in any zone. */
   readonly zone: string
@@ -106,21 +106,21 @@ export interface System {
   /** What the adapter on this HomeSeer demands a signature with; `undefined`: nothing. */
   adapterKey: string | undefined
   running: 'running' | 'restarting' | 'shut down'
-  readonly deeds: Deed[]
+  readonly deeds: RecordedDeed[]
 }
 
 /** A load test must be able to look at what it did, and a demo of a week must not fill the memory. */
 const MAX_DEEDS = 10_000
 
 /** Answers with `done`, so that noting can stand where the outcome is used. */
-export function noteDeed(system: System, deed: Deed): boolean {
+export function noteDeed(system: SimulatedSystem, deed: RecordedDeed): boolean {
   if (system.deeds.length >= MAX_DEEDS) system.deeds.shift()
   system.deeds.push(deed)
   return deed.done
 }
 
 /** As after the factory setup and a weekend of its owner. */
-export function newSystem(events: readonly SimEvent[] = demoEvents()): System {
+export function newSystem(events: readonly SimEvent[] = demoEvents()): SimulatedSystem {
   const groups = [...new Set(events.map((event) => event.group))]
   return {
     version: '4.2.22.4',

@@ -19,22 +19,22 @@ export interface SimTrigger {
   readonly forMs?: number
 }
 
-export interface Written {
+export interface WrittenValue {
   readonly ref: number
   readonly value: number
   readonly previous: number
 }
 
 /** Whether this very write starts it. Those that wait are not started by a write. */
-export function isStartedBy(trigger: SimTrigger, { ref, value, previous }: Written): boolean {
+export function isStartedBy(trigger: SimTrigger, { ref, value, previous }: WrittenValue): boolean {
   if (trigger.ref !== undefined && trigger.ref !== ref) return false
   if (trigger.kind === 'set') return trigger.value === undefined || trigger.value === value
   if (trigger.kind === 'has-been' || value === previous) return false
-  return trigger.kind === 'any-change' || holds(trigger, value)
+  return trigger.kind === 'any-change' || doesTriggerHold(trigger, value)
 }
 
 /** Whether it is so now: for the conditions of a group, and for what has to stay so. */
-export function holds(trigger: SimTrigger, value: number | undefined): boolean {
+export function doesTriggerHold(trigger: SimTrigger, value: number | undefined): boolean {
   const { value: wanted = 0, end = wanted } = trigger
   if (value === undefined) return false
   switch (trigger.kind) {

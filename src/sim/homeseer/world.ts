@@ -4,14 +4,14 @@
  * Pure: a shape.
  */
 import type { AdapterReply } from '../../homeseer/wire/admin-adapter.ts'
-import type { Faults } from './fault.ts'
-import type { House } from './house.ts'
-import type { SimUser, System } from './system.ts'
+import type { SimulatedFaults } from './fault.ts'
+import type { SimulatedDevices } from './simulated-devices.ts'
+import type { SimUser, SimulatedSystem } from './system.ts'
 
-export interface World {
-  readonly house: House
-  readonly system: System
-  readonly faults: Faults
+export interface SimulatedWorld {
+  readonly house: SimulatedDevices
+  readonly system: SimulatedSystem
+  readonly faults: SimulatedFaults
   /** Refs that changed since a caller asked last, by the id the caller chose. */
   readonly changedSince: Map<string, Set<number>>
   /** What the admin adapter answered, by id: an id is performed once. */
@@ -20,6 +20,6 @@ export interface World {
   readonly asciiUsers: Map<string, SimUser>
 }
 
-export function newWorld(house: House, system: System, faults: Faults): World {
+export function newWorld(house: SimulatedDevices, system: SimulatedSystem, faults: SimulatedFaults): SimulatedWorld {
   return { house, system, faults, changedSince: new Map(), performed: new Map(), asciiUsers: new Map() }
 }

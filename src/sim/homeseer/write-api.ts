@@ -6,32 +6,40 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { PAN_DIRECTIONS } from '../../homeseer/wire/camera.ts'
-import { controlUseOf } from '../../homeseer/wire/control-use.ts'
-import { numberField, textField } from '../../homeseer/wire/field.ts'
-import { BAD_REQUEST, dataAnswer, doneAnswer, responseAnswer, wordAnswer, type Answer } from './answer.ts'
-import { findEvent, runEvent } from './automation.ts'
+import { decodeControlUse } from '../../homeseer/wire/control-use.ts'
+import { recordNumber, recordText } from '../../homeseer/wire/field.ts'
+import { BAD_REQUEST, dataAnswer, doneAnswer, responseAnswer, wordAnswer, type SimulatedAnswer } from './answer.ts'
+import { findSimulatedEvent, runEvent } from './automation.ts'
 import { mayControl } from './login.ts'
-import { refsOf, statusAnswer, type Question } from './read-api.ts'
+import { readRefs, answerStatus, type ApiQuestion } from './read-api.ts'
 import { noteDeed, type SimCamera } from './system.ts'
 import { lookUp } from './table.ts'
-import type { World } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
-type WriteRequest = (world: World, question: Question) => Answer
+type WriteRequest = (world: SimulatedWorld, question: ApiQuestion) => SimulatedAnswer
 
 /** `undefined` when the request is not one of these. */
-export function answerWrite(world: World, request: string, question: Question): Answer | undefined {
+export function answerWrite(
+  world: SimulatedWorld,
+  request: string,
+  question: ApiQuestion,
+): SimulatedAnswer | undefined {
   const write = lookUp(WRITES, request)
   if (write === undefined) return undefined
   return mayControl(question.user) ? write(world, question) : responseAnswer('Error, not authorized')
 }
 
 /** The POST form: an action with members of its own names. */
-export function answerAction(world: World, body: JsonObject, asker: Omit<Question, 'parameters'>): Answer {
-  const [request, names] = lookUp(ACTIONS, textField(body, 'action')?.toLowerCase() ?? '') ?? []
+export function answerAction(
+  world: SimulatedWorld,
+  body: JsonObject,
+  asker: Omit<ApiQuestion, 'parameters'>,
+): SimulatedAnswer {
+  const [request, names] = lookUp(ACTIONS, recordText(body, 'action')?.toLowerCase() ?? '') ?? []
   if (request === undefined || names === undefined) return BAD_REQUEST
   const parameters = new Map<string, string>()
   for (const [member, parameter] of Object.entries(names)) {
-    const value = textField(body, member)
+    const value = recordText(body, member)
     if (value !== undefined) parameters.set(parameter, value)
   }
   return answerWrite(world, request, { ...asker, parameters }) ?? BAD_REQUEST
@@ -56,19 +64,19 @@ const WRITES: Readonly<Record<string, WriteRequest>> = {
     ),
   controldevicebycontroluse: (world, question) =>
     control(world, question, (ref, { value, text, use }, by) =>
-      world.house.controlByUse(ref, { use: controlUseOf(use), value, text }, by),
+      world.house.controlByUse(ref, { use: decodeControlUse(use), value, text }, by),
     ),
   setdevicestatus: store,
   setdevicevaluebyref: store,
   setdeviceproperty: ({ house, system }, { parameters }) => {
-    const ref = refsOf(parameters)?.[0] ?? -1
+    const ref = readRefs(parameters)?.[0] ?? -1
     const property = parameters.get('property') ?? ''
     const done = house.setProperty(ref, property, parameters.get('value') ?? '')
     return doneAnswer(noteDeed(system, { kind: 'property', ref, property, done }))
   },
   runevent: (world, { parameters, nowMs }) => {
     const { id } = givenOf(parameters)
-    const event = findEvent(world.system, { id, group: parameters.get('group'), name: parameters.get('name') })
+    const event = findSimulatedEvent(world.system, { id, group: parameters.get('group'), name: parameters.get('name') })
     if (event === undefined) return BAD_REQUEST
     return runEvent(world, event, nowMs) ? responseAnswer('ok') : responseAnswer('Error, event is disabled')
   },
@@ -104,13 +112,13 @@ interface Given {
 
 /** Answers with the state as it is at this moment, which after a slow command is still the old one. */
 function control(
-  world: World,
-  { parameters, user, nowMs }: Question,
+  world: SimulatedWorld,
+  { parameters, user, nowMs }: ApiQuestion,
   act: (ref: number, given: Given, by: { readonly user: string; readonly nowMs: number }) => boolean,
-): Answer {
+): SimulatedAnswer {
   const { house, system } = world
   const given = givenOf(parameters)
-  const refs = refsOf(parameters) ?? []
+  const refs = readRefs(parameters) ?? []
   const by = { user: user.username, nowMs }
   for (const ref of refs) {
     const done = act(ref, given, by)
@@ -119,18 +127,18 @@ function control(
     if (!done) return wordAnswer('error')
   }
   const records = refs.map((ref) => house.record(ref)).filter((record) => record !== undefined)
-  return records.length === 0 ? wordAnswer('error') : statusAnswer(world, records, parameters)
+  return records.length === 0 ? wordAnswer('error') : answerStatus(world, records, parameters)
 }
 
-function store({ house, system }: World, { parameters, nowMs }: Question): Answer {
-  const ref = refsOf(parameters)?.[0] ?? -1
+function store({ house, system }: SimulatedWorld, { parameters, nowMs }: ApiQuestion): SimulatedAnswer {
+  const ref = readRefs(parameters)?.[0] ?? -1
   const { value, text } = givenOf(parameters)
   const done = (value !== undefined || text !== undefined) && house.store(ref, pick(value, text), nowMs)
   return doneAnswer(noteDeed(system, { kind: 'store', ref, ...pick(value, text), done }))
 }
 
 /** A camera moves one block for each start; a stop ends a movement that is already over. */
-function pan({ system }: World, camId: number, direction: string): boolean {
+function pan({ system }: SimulatedWorld, camId: number, direction: string): boolean {
   const camera = system.cameras.find((one) => one.camId === camId)
   const known = PAN_DIRECTIONS.find((one) => one === direction.toLowerCase())
   if (camera === undefined || known === undefined || !camera.supportsPanTilt) return false
@@ -150,11 +158,11 @@ const STEPS: Readonly<Record<string, readonly [number, number]>> = {
 function givenOf(parameters: ReadonlyMap<string, string>): Given {
   const members = Object.fromEntries(parameters)
   return {
-    value: numberField(members, 'value'),
+    value: recordNumber(members, 'value'),
     text: parameters.get('string'),
     label: parameters.get('label'),
-    use: numberField(members, 'controluse'),
-    id: numberField(members, 'id'),
+    use: recordNumber(members, 'controluse'),
+    id: recordNumber(members, 'id'),
   }
 }
 

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { fromHex, hex } from '../../../src/core/bytes.ts'
+import { fromHex, toHex } from '../../../src/core/bytes.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { decodeUdpAudio, encodeUdpAudio } from '../../../src/devices/wire/udp-audio.ts'
 import type { MqttSettings } from '../../../src/devices/wire/ota.ts'
@@ -63,7 +63,7 @@ describe('audio over UDP as captured', () => {
       const value = packet.ok ? packet.value : undefined
       expect(value).toBeDefined()
       expect(
-        hex(encodeUdpAudio({ keyHex, nonceHex }, value ?? { timestampMs: 0, sequence: 0, opus: new Uint8Array() })),
+        toHex(encodeUdpAudio({ keyHex, nonceHex }, value ?? { timestampMs: 0, sequence: 0, opus: new Uint8Array() })),
       ).toBe(datagram)
     }
   })
@@ -134,7 +134,7 @@ describe('through the relay', () => {
       const up = conversation.up.map((frame) => opusIn(transport, frame))
       for (const opus of up) await device.sendAudio(opus)
       await expect.poll(() => heard.audio.length).toBe(up.length)
-      expect(heard.audio.map(hex)).toEqual(up.map(hex))
+      expect(heard.audio.map(toHex)).toEqual(up.map(toHex))
       const own = { type: 'tts', state: 'stop' }
       for (const text of conversation.serverTexts) heard.send(text)
       const toDevice = () =>
@@ -144,7 +144,7 @@ describe('through the relay', () => {
       const down = conversation.down.map((frame) => opusIn(transport, frame))
       await heard.sendAudio(down)
       await expect.poll(() => device.audio.length).toBe(down.length)
-      expect(device.audio.map(hex)).toEqual(down.map(hex))
+      expect(device.audio.map(toHex)).toEqual(down.map(toHex))
       device.close()
     },
   )

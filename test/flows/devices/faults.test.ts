@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EnrolStore } from '../../../src/devices/enrol/enrol-store.ts'
 import { createFleet } from '../../../src/devices/session/fleet-server.ts'
 import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
-import type { Tool } from '../../../src/sim/devices/tool.ts'
+import type { FirmwareTool } from '../../../src/sim/devices/tool.ts'
 import type { House } from './house.ts'
 import { nextEvent, openHouse } from './house.ts'
 
 const VOLUME = 'self.audio_speaker.set_volume'
-const SLOW: Tool = { name: 'self.slow', description: '', properties: [], takesMs: 150, run: () => 'slow' }
+const SLOW: FirmwareTool = { name: 'self.slow', description: '', properties: [], takesMs: 150, run: () => 'slow' }
 
 let house: House
 beforeAll(async () => {

@@ -1,12 +1,12 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { concat, utf8 } from '../../../src/core/bytes.ts'
-import { step } from '../../../src/devices/session/machine.ts'
-import type { Input, Session } from '../../../src/devices/session/session.ts'
-import { DEFAULT_SESSION_SETTINGS, newSession } from '../../../src/devices/session/session.ts'
+import { concatBytes, toUtf8 } from '../../../src/core/bytes.ts'
+import { stepSession } from '../../../src/devices/session/machine.ts'
+import type { SessionInput, DeviceSession } from '../../../src/devices/session/session.ts'
+import { DEFAULT_SESSION_SETTINGS, newDeviceSession } from '../../../src/devices/session/session.ts'
 import { encodeConnect, encodePublish, encodeSubscribe } from '../../../src/devices/wire/mqtt-packet.ts'
 import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
-import { encodeFrame } from '../../../src/sim/devices/websocket-frame.ts'
+import { encodeWebSocketFrame } from '../../../src/sim/devices/websocket-frame.ts'
 import type { House } from './house.ts'
 import { openHouse } from './house.ts'
 import { chance, mutatedBytes, mutatedFrame } from './mutation.ts'
@@ -19,12 +19,12 @@ const BATCH = 250
 describe('mutated frames', () => {
   it('ninety thousand of them leave a session whole', { timeout: 600_000 }, () => {
     const random = chance(5)
-    let session: Session = newSession('a0:b1:c2:d3:e4:f5', { ...DEFAULT_SESSION_SETTINGS, firstId: 1 })
+    let session: DeviceSession = newDeviceSession('a0:b1:c2:d3:e4:f5', { ...DEFAULT_SESSION_SETTINGS, firstId: 1 })
     let atMs = 0
     let answered = 0
     let called = 0
-    const feed = (input: Input) => {
-      const next = step(session, input)
+    const feed = (input: SessionInput) => {
+      const next = stepSession(session, input)
       session = next.session
       answered += next.effects.filter((effect) => effect.kind === 'answer').length
     }
@@ -60,7 +60,7 @@ describe('over real sockets', () => {
   /** Texts that a session was fed, by device. */
   const heard = new Map<string, number>()
   beforeAll(async () => {
-    const onStep = (device: string, { kind }: Input) => {
+    const onStep = (device: string, { kind }: SessionInput) => {
       if (kind === 'text') heard.set(device, (heard.get(device) ?? 0) + 1)
     }
     house = await openHouse({ fleet: { onStep } })
@@ -128,7 +128,11 @@ describe('over real sockets', () => {
       password: told.password,
       keepAliveSeconds: 1,
     })
-    const talk = concat(opening, encodeSubscribe(1, '#', 0), encodePublish('device-server', utf8('{"type":"hello"}')))
+    const talk = concatBytes(
+      opening,
+      encodeSubscribe(1, '#', 0),
+      encodePublish('device-server', toUtf8('{"type":"hello"}')),
+    )
     await strew(house.mqttPort ?? 0, (random) => mutatedBytes(talk, random))
     expect(await isCalm()).toBe(true)
   })
@@ -136,10 +140,10 @@ describe('over real sockets', () => {
   it('broken upgrades and WebSocket frames disturb nobody', async () => {
     const device = calm[0]
     const told = device?.told()?.['websocket'] as { token: string }
-    const head = utf8(
+    const head = toUtf8(
       `GET /xiaozhi/v1/ HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nDevice-Id: ${device?.identity.deviceId}\r\nClient-Id: ${device?.identity.clientId}\r\nAuthorization: Bearer ${told.token.slice(1)}\r\n\r\n`,
     )
-    const talk = concat(head, encodeFrame('text', utf8('{"type":"hello"}'), Uint8Array.of(1, 2, 3, 4)))
+    const talk = concatBytes(head, encodeWebSocketFrame('text', toUtf8('{"type":"hello"}'), Uint8Array.of(1, 2, 3, 4)))
     await strew(house.httpPort, (random) => mutatedBytes(talk, random))
     expect(await isCalm()).toBe(true)
   })

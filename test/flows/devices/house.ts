@@ -9,10 +9,10 @@ import { Database } from '../../../src/core/database-store.ts'
 import type { StateLog } from '../../../src/ledger/state-log.ts'
 import { LOG_TABLE, tableLog } from '../../table-log.ts'
 import { devicesMigrations } from '../../../src/devices/enrol/enrol-store.ts'
-import type { Gateway, GatewayOptions } from '../../../src/devices/enrol/gateway-server.ts'
-import { openDevices } from '../../../src/devices/enrol/gateway-server.ts'
-import type { DeviceView, FleetEvent } from '../../../src/devices/session/fleet.ts'
-import type { Transport } from '../../../src/devices/session/session.ts'
+import type { DeviceListeners, DeviceListenersOptions } from '../../../src/devices/enrol/gateway-server.ts'
+import { openDeviceListeners } from '../../../src/devices/enrol/gateway-server.ts'
+import type { FleetDevice, FleetEvent } from '../../../src/devices/session/fleet.ts'
+import type { DeviceTransport } from '../../../src/devices/session/session.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
 import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
 import type { SimulatedDevice, SimulatorOptions } from '../../../src/sim/devices/simulated-device.ts'
@@ -20,22 +20,22 @@ import type { SimulatedDevice, SimulatorOptions } from '../../../src/sim/devices
 /** The firmware's waits, shortened where a test would otherwise only sit, and longer where a busy machine needs it. */
 export const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20, helloMs: 60_000 }
 
-export interface House extends Gateway {
+export interface House extends DeviceListeners {
   readonly ota: string
   readonly database: Database
   readonly log: StateLog
   /** Boots a device, approves the code it shows, wakes it if it sleeps, and waits until its tools are listed. */
-  readonly enrol: (transport: Transport, options?: Partial<SimulatorOptions>) => Promise<SimulatedDevice>
-  readonly until: (id: string, fits: (device: DeviceView) => boolean) => Promise<DeviceView>
+  readonly enrol: (transport: DeviceTransport, options?: Partial<SimulatorOptions>) => Promise<SimulatedDevice>
+  readonly until: (id: string, fits: (device: FleetDevice) => boolean) => Promise<FleetDevice>
   readonly stop: () => Promise<void>
 }
 
 let nextIdentity = 1
 
-export async function openHouse(options: Partial<GatewayOptions> = {}): Promise<House> {
+export async function openHouse(options: Partial<DeviceListenersOptions> = {}): Promise<House> {
   const database = options.database ?? new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
   const log = options.log ?? tableLog(database, systemClock)
-  const gateway = await openDevices({
+  const gateway = await openDeviceListeners({
     signingKey: randomBytes(32),
     host: '127.0.0.1',
     httpPort: 0,
@@ -46,7 +46,7 @@ export async function openHouse(options: Partial<GatewayOptions> = {}): Promise<
   })
   const ota = `http://127.0.0.1:${gateway.httpPort}/xiaozhi/ota/`
   const devices: SimulatedDevice[] = []
-  const until = (id: string, fits: (device: DeviceView) => boolean) => untilDevice(gateway, id, fits)
+  const until = (id: string, fits: (device: FleetDevice) => boolean) => untilDevice(gateway, id, fits)
   const enrol: House['enrol'] = async (transport, more = {}) => {
     const device = await startDeviceSimulator({
       profile: 'fw-2.4',
@@ -75,7 +75,11 @@ export async function openHouse(options: Partial<GatewayOptions> = {}): Promise<
 }
 
 /** Looks at the device after every event, so that nothing is waited for longer than it takes. */
-async function untilDevice({ fleet }: Gateway, id: string, fits: (device: DeviceView) => boolean): Promise<DeviceView> {
+async function untilDevice(
+  { fleet }: DeviceListeners,
+  id: string,
+  fits: (device: FleetDevice) => boolean,
+): Promise<FleetDevice> {
   const events = fleet.subscribe(AbortSignal.timeout(60_000))
   for (;;) {
     const device = fleet.device(id)
@@ -89,7 +93,7 @@ async function untilDevice({ fleet }: Gateway, id: string, fits: (device: Device
 
 /** The first event of a kind from now on. */
 export async function nextEvent<Kind extends FleetEvent['kind']>(
-  { fleet }: Pick<Gateway, 'fleet'>,
+  { fleet }: Pick<DeviceListeners, 'fleet'>,
   kind: Kind,
 ): Promise<Extract<FleetEvent, { kind: Kind }>> {
   for await (const event of fleet.subscribe(AbortSignal.timeout(60_000)))

@@ -1,14 +1,14 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { concat, hex, utf8 } from '../../../src/core/bytes.ts'
+import { concatBytes, toHex, toUtf8 } from '../../../src/core/bytes.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { encodeConnect, encodePublish, encodeSubscribe } from '../../../src/devices/wire/mqtt-packet.ts'
 import { encodeMultipart } from '../../../src/devices/wire/multipart.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
-import type { Identity } from '../../../src/sim/devices/identity.ts'
+import type { SimulatedIdentity } from '../../../src/sim/devices/identity.ts'
 import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
 import { encodeJpeg } from '../../../src/sim/jpeg.ts'
-import type { Refusal } from '../../../src/devices/session/refusal.ts'
+import type { DeviceRefusal } from '../../../src/devices/session/refusal.ts'
 import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
 import type { House } from './house.ts'
 import { openHouse } from './house.ts'
@@ -18,7 +18,7 @@ const STRANGER = 'ffffffff-0000-4000-8000-ffffffffffff'
 
 let house: House
 /** What the owner gets to see of it. */
-const refusals: Refusal[] = []
+const refusals: DeviceRefusal[] = []
 beforeAll(async () => {
   house = await openHouse({ onRefused: (refusal) => refusals.push(refusal) })
 })
@@ -28,7 +28,7 @@ const turnedAway = (): readonly string[] =>
 afterAll(() => house.stop())
 
 /** What happens to somebody who dials with this identity and token: welcome, or a status line. */
-async function dial(identity: Identity, token: string): Promise<string> {
+async function dial(identity: SimulatedIdentity, token: string): Promise<string> {
   const url = `ws://127.0.0.1:${house.httpPort}/xiaozhi/v1/`
   const device = await startDeviceSimulator({ profile: 'fw-2.4', kind: 'speaker', identity, websocket: { url, token } })
   try {
@@ -51,7 +51,7 @@ function mqttOf(device: SimulatedDevice): { clientId: string; username: string; 
   return { clientId: told.client_id, username: told.username, password: told.password }
 }
 
-async function ask(path: string, identity: Identity, { headers = {}, body = '{}' } = {}) {
+async function ask(path: string, identity: SimulatedIdentity, { headers = {}, body = '{}' } = {}) {
   const response = await fetch(`http://127.0.0.1:${house.httpPort}${path}`, {
     method: 'POST',
     headers: { 'Device-Id': identity.deviceId, 'Client-Id': identity.clientId, ...headers },
@@ -68,10 +68,10 @@ function talkMqtt(bytes: Uint8Array, enough: number): Promise<string> {
     let heard: Uint8Array = new Uint8Array(0)
     const end = () => {
       socket.destroy()
-      resolve(hex(heard))
+      resolve(toHex(heard))
     }
     socket.on('data', (chunk) => {
-      heard = concat(heard, chunk)
+      heard = concatBytes(heard, chunk)
       if (heard.length >= enough) end()
     })
     socket.on('error', () => undefined)
@@ -203,9 +203,9 @@ describe('over MQTT', () => {
     const other = await house.enrol('mqtt', { profile: 'py' })
     const before = other.transcript().length
     const topic = `devices/p2p/${other.identity.deviceId.replaceAll(':', '_')}`
-    const said = concat(
+    const said = concatBytes(
       connectAs(mqttOf(device)),
-      encodePublish(topic, utf8('{"type":"system","command":"reboot"}')),
+      encodePublish(topic, toUtf8('{"type":"system","command":"reboot"}')),
       encodeSubscribe(1, topic, 0),
       encodeSubscribe(2, '#', 0),
     )
@@ -217,7 +217,7 @@ describe('over MQTT', () => {
   })
 
   it('a packet larger than a stranger may send ends the connection', async () => {
-    expect(await talkMqtt(concat(Uint8Array.of(0x10, 0xff, 0xff, 0x7f), new Uint8Array(64)), 1)).toBe('')
+    expect(await talkMqtt(concatBytes(Uint8Array.of(0x10, 0xff, 0xff, 0x7f), new Uint8Array(64)), 1)).toBe('')
   })
 
   it('the newest authenticated connection wins', async () => {
@@ -300,7 +300,7 @@ describe('at the vision endpoint', () => {
       { name: 'file', filename: 'camera.jpg', contentType: 'image/jpeg', bytes: encodeJpeg(1, 1, () => [1, 2, 3]) },
     ]),
   )
-  const upload = async (identity: Identity, token: string) => {
+  const upload = async (identity: SimulatedIdentity, token: string) => {
     const response = await fetch(`http://127.0.0.1:${house.httpPort}/xiaozhi/vision/explain`, {
       method: 'POST',
       headers: {
@@ -326,7 +326,7 @@ describe('at the vision endpoint', () => {
     expect(await upload(device.identity, token)).toBe(200)
     expect(await upload(device.identity, token)).toBe(401)
     expect(await upload(device.identity, '')).toBe(401)
-    const refused = (why: string, { deviceId }: Identity) => `http ${why} ${deviceId} 127.0.0.1`
+    const refused = (why: string, { deviceId }: SimulatedIdentity) => `http ${why} ${deviceId} 127.0.0.1`
     expect(turnedAway()).toEqual([
       refused('wrong-picture-token', other.identity),
       refused('wrong-picture-token', device.identity),

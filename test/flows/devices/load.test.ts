@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SimulatedFleet } from '../../../src/sim/devices/fleet-client.ts'
 import { startDeviceFleet } from '../../../src/sim/devices/fleet-client.ts'
-import type { Tool } from '../../../src/sim/devices/tool.ts'
+import type { FirmwareTool } from '../../../src/sim/devices/tool.ts'
 import type { House } from './house.ts'
 import { openHouse, QUICK } from './house.ts'
 
@@ -9,7 +9,7 @@ const COUNT = 100
 const CALLS = 1_000
 
 /** Says who answers and what was asked, so that a crossed reply shows. */
-const echo = (deviceId: string): Tool => ({
+const echo = (deviceId: string): FirmwareTool => ({
   name: 'self.echo',
   description: '',
   properties: [{ name: 'nonce', type: 'string' }],

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
-import { examine } from '../../../src/devices/enrol/doctor-client.ts'
-import type { Finding } from '../../../src/devices/enrol/diagnosis.ts'
+import { examineOta } from '../../../src/devices/enrol/doctor-client.ts'
+import type { OtaFinding } from '../../../src/devices/enrol/diagnosis.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
 import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
 import type { House } from './house.ts'
@@ -97,14 +97,14 @@ describe('with a disk that refuses', () => {
   })
 })
 
-const sentences = (findings: readonly Finding[], level: Finding['level']) =>
+const sentences = (findings: readonly OtaFinding[], level: OtaFinding['level']) =>
   findings.filter((finding) => finding.level === level).map(({ text }) => text)
 
 describe('the doctor', () => {
   it.each(['websocket', 'mqtt'] as const)('sees what a %s device is told and that it is guarded', async (transport) => {
     const device = await house.enrol(transport)
     const pending = house.registrar.pending().length
-    const { told, findings } = await examine({ otaUrl: house.ota, identity: device.identity })
+    const { told, findings } = await examineOta({ otaUrl: house.ota, identity: device.identity })
     expect(JSON.stringify(told)).not.toContain('"token":"ey')
     expect(told).toMatchObject(transport === 'mqtt' ? { mqtt: { password: '' } } : { websocket: { token: '' } })
     expect(sentences(findings, 'good')).toEqual([expect.stringContaining('lets nobody in without credentials')])
@@ -119,7 +119,7 @@ describe('the doctor', () => {
   it('sees that a stranger would be shown a code, without putting it on the list', async () => {
     const identity = { deviceId: '02:00:00:00:00:99', clientId: '00000099-0000-4000-8000-000000000000' }
     const pending = house.registrar.pending().length
-    const { findings, healthy } = await examine({ otaUrl: house.ota, identity })
+    const { findings, healthy } = await examineOta({ otaUrl: house.ota, identity })
     expect(findings.map(({ text }) => text)).toEqual([
       'A stranger: it shows a code and waits until somebody approves it.',
     ])
@@ -135,7 +135,7 @@ describe('the doctor', () => {
     const identity = { deviceId: '02:00:00:00:00:99', clientId: '00000099-0000-4000-8000-000000000000' }
     const visit = async (body: string) => {
       answer = body
-      return sentences((await examine({ otaUrl, identity, timeoutMs: 20_000 })).findings, 'problem').join(' ')
+      return sentences((await examineOta({ otaUrl, identity, timeoutMs: 20_000 })).findings, 'problem').join(' ')
     }
     expect(await visit('nonsense')).toContain('not JSON')
     expect(await visit('{}')).toContain('Neither websocket nor mqtt')

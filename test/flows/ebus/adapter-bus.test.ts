@@ -3,11 +3,11 @@ import { connect, createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 
 import { listenLocally } from '../../local-port.ts'
-import { fromHex, hex } from '../../../src/core/bytes.ts'
+import { fromHex, toHex } from '../../../src/core/bytes.ts'
 import type { Result } from '../../../src/core/result.ts'
-import type { Bus, BusEvent, BusFault, Reply } from '../../../src/ebus/adapter/bus.ts'
-import type { BusOptions } from '../../../src/ebus/adapter/bus-client.ts'
-import { openBus } from '../../../src/ebus/adapter/bus-client.ts'
+import type { EbusConnection, BusEvent, BusFault, BusReply } from '../../../src/ebus/adapter/bus.ts'
+import type { EbusConnectionOptions } from '../../../src/ebus/adapter/bus-client.ts'
+import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
 import type { EbusSimulator, EbusSimulatorOptions } from '../../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
 
@@ -23,8 +23,8 @@ async function simulator(options: EbusSimulatorOptions = {}): Promise<EbusSimula
   return started
 }
 
-function bus(port: number, options: Partial<BusOptions> = {}): Bus {
-  const opened = openBus({
+function bus(port: number, options: Partial<EbusConnectionOptions> = {}): EbusConnection {
+  const opened = openEbus({
     id: 'test',
     endpoint: { kind: 'enh', host: '127.0.0.1', port },
     source: 0x31,
@@ -38,7 +38,7 @@ function bus(port: number, options: Partial<BusOptions> = {}): Bus {
 }
 
 /** The first event that fits; subscribes before it returns. */
-function awaited(of: Bus, fits: (event: BusEvent) => boolean): Promise<BusEvent> {
+function awaited(of: EbusConnection, fits: (event: BusEvent) => boolean): Promise<BusEvent> {
   const events = of.events()
   return (async () => {
     for await (const event of events) if (fits(event)) return event
@@ -46,18 +46,18 @@ function awaited(of: Bus, fits: (event: BusEvent) => boolean): Promise<BusEvent>
   })()
 }
 
-async function ready(of: Bus): Promise<void> {
+async function ready(of: EbusConnection): Promise<void> {
   if (of.status().signal) return
   await awaited(of, (event) => event.kind === 'signal' && event.present)
 }
 
-function ask(of: Bus, text: string, deadlineMs = 10_000): Promise<Result<Reply, BusFault>> {
+function ask(of: EbusConnection, text: string, deadlineMs = 10_000): Promise<Result<BusReply, BusFault>> {
   const [target = 0, primary = 0, secondary = 0, ...data] = fromHex(text)
   return of.send({ target, primary, secondary, data: Uint8Array.from(data) }, { deadlineMs, repeatable: true })
 }
 
-const answer = (result: Result<Reply, BusFault>): string =>
-  result.ok ? hex(result.value.response ?? new Uint8Array()) : JSON.stringify(result.fault)
+const answer = (result: Result<BusReply, BusFault>): string =>
+  result.ok ? toHex(result.value.response ?? new Uint8Array()) : JSON.stringify(result.fault)
 const IDENTITY = 'b5424153563205071704'
 
 /** Between gateway and adapter: whatever the adapter says first comes so much later. */
@@ -219,7 +219,7 @@ describe('enhanced adapter', () => {
     const { port } = await simulator({ speed: 100, chatter: true })
     const gateways = [bus(port, { source: 0x31 }), bus(port, { source: 0x37 })]
     await Promise.all(gateways.map(ready))
-    const hammer = async (gateway: Bus): Promise<number> => {
+    const hammer = async (gateway: EbusConnection): Promise<number> => {
       let right = 0
       for (let index = 0; index < 100; index++) if (answer(await ask(gateway, '15 0704', 30_000)) === IDENTITY) right++
       return right
@@ -229,7 +229,7 @@ describe('enhanced adapter', () => {
 })
 
 describe('every fault gives a clear error within the deadline, and passes without a restart', () => {
-  async function shaken(): Promise<{ simulated: EbusSimulator; heating: Bus }> {
+  async function shaken(): Promise<{ simulated: EbusSimulator; heating: EbusConnection }> {
     const simulated = await simulator()
     const heating = bus(simulated.port)
     await ready(heating)
@@ -237,7 +237,7 @@ describe('every fault gives a clear error within the deadline, and passes withou
   }
 
   /** Asks until the bus is well again. */
-  async function recovers(heating: Bus): Promise<string> {
+  async function recovers(heating: EbusConnection): Promise<string> {
     for (let tries = 0; tries < 400; tries++) {
       const result = await ask(heating, '15 0704', 2_000)
       if (result.ok) return answer(result)

@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
 import { fromHex } from '../../../src/core/bytes.ts'
-import type { Bus } from '../../../src/ebus/adapter/bus.ts'
-import { openBus } from '../../../src/ebus/adapter/bus-client.ts'
+import type { EbusConnection } from '../../../src/ebus/adapter/bus.ts'
+import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
 import { hasSignal } from '../../contracts/ebus-bus.ts'
 
 const closing: (() => Promise<void> | void)[] = []
@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 /** An ebusd that answers each line with what `answers` makes of it; `undefined` is silence. */
-async function fakeEbusd(answers: (line: string, socket: Socket) => string | undefined): Promise<Bus> {
+async function fakeEbusd(answers: (line: string, socket: Socket) => string | undefined): Promise<EbusConnection> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     sockets.add(socket)
@@ -29,7 +29,7 @@ async function fakeEbusd(answers: (line: string, socket: Socket) => string | und
     })
   })
   const port = await listenLocally(server)
-  const bus = openBus({ id: 'ebusd', endpoint: { kind: 'ebusd', host: '127.0.0.1', port }, source: 'auto' })
+  const bus = openEbus({ id: 'ebusd', endpoint: { kind: 'ebusd', host: '127.0.0.1', port }, source: 'auto' })
   closing.push(
     () => new Promise<void>((resolve) => server.close(() => resolve())),
     () => sockets.forEach((socket) => socket.destroy()),

@@ -5,12 +5,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
-import { concat, fromHex } from '../../../src/core/bytes.ts'
-import { openBus } from '../../../src/ebus/adapter/bus-client.ts'
-import type { Endpoint } from '../../../src/ebus/adapter/endpoint.ts'
+import { concatBytes, fromHex } from '../../../src/core/bytes.ts'
+import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
+import type { AdapterEndpoint } from '../../../src/ebus/adapter/endpoint.ts'
 import { encodeAdapterMessage } from '../../../src/ebus/wire/enhanced.ts'
 import { encodeExchange } from '../../../src/ebus/wire/exchange.ts'
-import { seededChance } from '../../../src/sim/ebus/chance.ts'
+import { seedRandom } from '../../../src/sim/ebus/random-state.ts'
 
 const GOOD = encodeExchange(
   { source: 0x10, target: 0x08, primary: 0xb5, secondary: 0x11, data: fromHex('aa') },
@@ -28,7 +28,7 @@ function collectGarbage(): number {
 
 /** Half noise, half a good stream with every tenth byte changed. */
 function rubbish(seed: number, good: Uint8Array): Uint8Array[] {
-  const chance = seededChance(seed)
+  const chance = seedRandom(seed)
   const byte = (): number => Math.floor(chance() * 256)
   return Array.from({ length: Math.ceil(BYTES / CHUNK) }, () => {
     const mutate = chance() < 0.5
@@ -40,7 +40,7 @@ function rubbish(seed: number, good: Uint8Array): Uint8Array[] {
 
 describe('a million bytes of rubbish', () => {
   it.each([
-    ['enhanced', 'enh', (symbols: Uint8Array) => concat(...Array.from(symbols, enhanced))],
+    ['enhanced', 'enh', (symbols: Uint8Array) => concatBytes(...Array.from(symbols, enhanced))],
     ['plain', 'tcp', (symbols: Uint8Array) => symbols],
   ] as const)(
     'through a %s adapter: nothing thrown, nothing kept, the next telegram heard',
@@ -53,8 +53,8 @@ describe('a million bytes of rubbish', () => {
         socket.on('error', () => undefined)
       })
       const port = await listenLocally(server)
-      const endpoint: Endpoint = { kind, host: '127.0.0.1', port }
-      const bus = openBus({ id: 'fuzzed', endpoint, source: 0x31 })
+      const endpoint: AdapterEndpoint = { kind, host: '127.0.0.1', port }
+      const bus = openEbus({ id: 'fuzzed', endpoint, source: 0x31 })
       using slow = bus.events()
       const pending = bus.send(
         { target: 0x15, primary: 7, secondary: 4, data: new Uint8Array() },

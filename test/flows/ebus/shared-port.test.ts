@@ -4,9 +4,9 @@
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { fromHex, hex } from '../../../src/core/bytes.ts'
-import type { Bus } from '../../../src/ebus/adapter/bus.ts'
-import { openBus } from '../../../src/ebus/adapter/bus-client.ts'
+import { fromHex, toHex } from '../../../src/core/bytes.ts'
+import type { EbusConnection } from '../../../src/ebus/adapter/bus.ts'
+import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
 import { SharedPort } from '../../../src/ebus/adapter/shared-port-server.ts'
 import type { EbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
@@ -18,9 +18,9 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-async function lending(): Promise<{ simulator: EbusSimulator; lender: Bus; port: number }> {
+async function lending(): Promise<{ simulator: EbusSimulator; lender: EbusConnection; port: number }> {
   const simulator = await startEbusSimulator({ speed: 20, chatter: false })
-  const lender = openBus({
+  const lender = openEbus({
     id: 'lender',
     endpoint: { kind: 'enh', host: '127.0.0.1', port: simulator.port },
     source: 0xff,
@@ -49,7 +49,7 @@ class Stranger {
 
   private constructor(socket: Socket) {
     this.#socket = socket
-    socket.on('data', (bytes) => (this.#unread += hex(bytes)))
+    socket.on('data', (bytes) => (this.#unread += toHex(bytes)))
     socket.on('error', () => undefined)
     socket.on('close', () => (this.closed = true))
   }
@@ -101,7 +101,7 @@ class Stranger {
   }
 }
 
-const identify = (bus: Bus) =>
+const identify = (bus: EbusConnection) =>
   bus.send({ target: 0x26, primary: 7, secondary: 4, data: new Uint8Array() }, { deadlineMs: 30_000, repeatable: true })
 
 describe('shared port', () => {

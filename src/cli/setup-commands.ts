@@ -1,0 +1,64 @@
+/**
+ * Setting up: commands for the first hour and for bad days.
+ *
+ * Pure: what touches the world is in the files it calls.
+ */
+import { homedir } from 'node:os'
+import { Argument } from 'commander'
+import type { Command } from 'commander'
+import { configPath } from '../config/config-store.ts'
+import { httpAddress } from '../core/http-address.ts'
+import { CLIENTS, selfCommand, selfSettings } from '../web/connect.ts'
+import type { ClientName } from '../web/connect.ts'
+import { diagnoseFacts } from '../web/doctor.ts'
+import { readCommandConfig, readGlobalOptions, fetchFromGateway, printAnswer } from './command-client.ts'
+import { connectAnswer } from './connect.ts'
+import { doctorAnswer } from './doctor.ts'
+import { gatherDoctorFacts } from './doctor-client.ts'
+import { findGateway } from './gateway-client.ts'
+import { writeInitialConfig } from './init-store.ts'
+
+const ALWAYS_SERVED: ReadonlySet<string> = new Set(['all', 'home'])
+
+export function addSettingUpCommands(program: Command): void {
+  program
+    .command('init')
+    .description('write a first configuration file')
+    .action((_, command: Command) => {
+      printAnswer(
+        command,
+        writeInitialConfig(configPath(readGlobalOptions(command).config, process.env, homedir()).path),
+      )
+    })
+  program
+    .command('doctor')
+    .description('what is wrong, and what to do about it')
+    .action(async (_, command: Command) => {
+      printAnswer(command, doctorAnswer(diagnoseFacts(await gatherDoctorFacts(readGlobalOptions(command)))))
+    })
+  program
+    .command('connect')
+    .description('what to paste into which client')
+    .addArgument(new Argument('<client>', 'the program that is to use Hearthbus').choices(CLIENTS))
+    .option('--profile <name>', 'connect to a profile; `all`: every tool under the name of its contract', 'home')
+    .action(async (client: ClientName, { profile }: { profile: string }, command: Command) => {
+      const config = readCommandConfig(command)
+      if (config === undefined) return
+      const running = findGateway(readGlobalOptions(command).data)
+      // A profile that nobody serves is better found out here than in a client that says nothing.
+      const tools = { path: `/api/tools?profile=${encodeURIComponent(profile)}` }
+      if (running.ok && !ALWAYS_SERVED.has(profile) && (await fetchFromGateway(command, tools)) === undefined) return
+      const url = running.ok ? running.value.note.url : httpAddress(config.listen.host, config.listen.port)
+      const self = selfCommand(process.argv[1] ?? '')
+      const settings = selfSettings(process.argv.slice(2), process.env, process.cwd())
+      printAnswer(command, connectAnswer(client, { url, command: self, settings, profile, listen: config.listen }))
+    })
+  program
+    .command('docs', { hidden: true })
+    .description('renew the generated documents of a clone')
+    .action(async (_, command: Command) => {
+      const { writeDocuments } = await import('./docs-store.ts')
+      const written = await writeDocuments()
+      printAnswer(command, { json: written, text: written.join('\n') })
+    })
+}

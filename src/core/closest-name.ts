@@ -1,0 +1,45 @@
+/**
+ * Closest: which known names somebody may have meant by one that is unknown.
+ *
+ * Pure.
+ */
+const MAX_LENGTH = 128
+const MAX_SUGGESTIONS = 3
+/** One letter in so many may be wrong; two in any name. */
+const LETTERS_PER_MISTAKE = 6
+
+/** The nearest ones first; none when nothing is near. */
+export function findClosest(written: string, known: Iterable<string>): readonly string[] {
+  if (written.length > MAX_LENGTH) return []
+  const limit = Math.max(2, Math.floor(written.length / LETTERS_PER_MISTAKE))
+  const near: { readonly name: string; readonly mistakes: number }[] = []
+  for (const name of new Set(known)) {
+    // Letters that are missing are mistakes, too: most names are ruled out without a look at them.
+    if (Math.abs(name.length - written.length) > limit) continue
+    const mistakes = distance(written, name)
+    if (mistakes <= limit) near.push({ name, mistakes })
+  }
+  return near
+    .toSorted((left, right) => left.mistakes - right.mistakes)
+    .slice(0, MAX_SUGGESTIONS)
+    .map(({ name }) => name)
+}
+
+/** ` Did you mean this, or that?`, to put behind a sentence; nothing when there is nothing to say. */
+export function suggestNames(names: readonly string[]): string {
+  return names.length === 0 ? '' : ` Did you mean ${names.join(', or ')}?`
+}
+
+/** Levenshtein's: letters to insert, to leave out or to exchange. */
+function distance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, column) => column)
+  for (let index = 0; index < left.length; index++) {
+    const next = [index + 1]
+    for (let column = 0; column < right.length; column++) {
+      const exchanged = (row[column] ?? 0) + (left[index] === right[column] ? 0 : 1)
+      next.push(Math.min(exchanged, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[right.length] ?? 0
+}

@@ -1,0 +1,139 @@
+/**
+ * Turns: what waits for one thing, such as a bus or a device, and the lock that lets one holder at a time have it.
+ * Callers take turns; each has its own first-come-first-served line, and when there is no place left, the caller with
+ * most of them gives one up. A caller that asks again and again waits behind itself and keeps nobody else out.
+ *
+ * Pure: it waits for its own holders and for the caller's signal, nothing else.
+ */
+import { fail, ok } from './result.ts'
+import type { Result } from './result.ts'
+
+export interface FairQueue<Item> {
+  readonly capacity: number
+  /** By caller, whose turn it is next first. A caller without anything waiting is not in it. */
+  readonly lines: Map<string, Item[]>
+  size: number
+}
+
+export function newFairQueue<Item>(capacity: number): FairQueue<Item> {
+  return { capacity, lines: new Map(), size: 0 }
+}
+
+/**
+ * Who finds no place: nobody, the newest of whoever has most, or the item itself. By two at least, lest two callers
+ * push each other out for ever.
+ */
+export function enqueueFairly<Item>(turns: FairQueue<Item>, caller: string, item: Item): Item | undefined {
+  const line = turns.lines.get(caller) ?? []
+  let left: Item | undefined
+  if (turns.size >= turns.capacity) {
+    const [longest = line] = [...turns.lines.values()].toSorted((one, other) => other.length - one.length)
+    if (longest.length <= line.length + 1) return item
+    left = longest.pop()
+    turns.size--
+  }
+  line.push(item)
+  turns.lines.set(caller, line)
+  turns.size++
+  return left
+}
+
+export function dequeueFairly<Item>(turns: FairQueue<Item>): Item | undefined {
+  for (const [caller, line] of turns.lines) {
+    const item = line.shift()
+    turns.lines.delete(caller)
+    if (line.length > 0) turns.lines.set(caller, line)
+    if (item === undefined) continue
+    turns.size--
+    return item
+  }
+  return undefined
+}
+
+/** `false` when it was no longer waiting. */
+export function withdrawFromQueue<Item>(turns: FairQueue<Item>, item: Item): boolean {
+  for (const [caller, line] of turns.lines) {
+    const index = line.indexOf(item)
+    if (index < 0) continue
+    line.splice(index, 1)
+    if (line.length === 0) turns.lines.delete(caller)
+    turns.size--
+    return true
+  }
+  return false
+}
+
+/** Everything that waits, and an empty turns. */
+export function drainQueue<Item>(turns: FairQueue<Item>): Item[] {
+  const items = [...turns.lines.values()].flat()
+  turns.lines.clear()
+  turns.size = 0
+  return items
+}
+
+export type ReleaseLock = () => void
+export type LockFault = 'queue-full' | 'aborted'
+
+interface Waiter {
+  readonly resolve: (result: Result<ReleaseLock, LockFault>) => void
+  readonly signal: AbortSignal
+  readonly leave: () => void
+}
+
+export interface KeyedLock {
+  readonly acquire: (key: string, caller: string, signal: AbortSignal) => Promise<Result<ReleaseLock, LockFault>>
+  readonly isHeld: (key: string) => boolean
+  /** How many wait, over all keys. */
+  readonly waiting: () => number
+}
+
+export function createKeyedLock(maxWaitingPerKey: number): KeyedLock {
+  /** A key is present while somebody holds it. */
+  const queues = new Map<string, FairQueue<Waiter>>()
+
+  function releaseOf(key: string): ReleaseLock {
+    let held = true
+    return () => {
+      // A second release must not hand the key to two holders.
+      if (!held) return
+      held = false
+      const queue = queues.get(key)
+      const next = queue === undefined ? undefined : dequeueFairly(queue)
+      if (next === undefined) {
+        queues.delete(key)
+        return
+      }
+      next.signal.removeEventListener('abort', next.leave)
+      next.resolve(ok(releaseOf(key)))
+    }
+  }
+
+  function acquire(key: string, caller: string, signal: AbortSignal): Promise<Result<ReleaseLock, LockFault>> {
+    if (signal.aborted) return Promise.resolve(fail('aborted'))
+    const queue = queues.get(key)
+    if (queue === undefined) {
+      queues.set(key, newFairQueue(maxWaitingPerKey))
+      return Promise.resolve(ok(releaseOf(key)))
+    }
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        resolve,
+        signal,
+        leave: () => {
+          withdrawFromQueue(queue, waiter)
+          resolve(fail('aborted'))
+        },
+      }
+      signal.addEventListener('abort', waiter.leave, { once: true })
+      const left = enqueueFairly(queue, caller, waiter)
+      left?.signal.removeEventListener('abort', left.leave)
+      left?.resolve(fail('queue-full'))
+    })
+  }
+
+  return {
+    acquire,
+    isHeld: (key) => queues.has(key),
+    waiting: () => queues.values().reduce((sum, queue) => sum + queue.size, 0),
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Vision desk: tokens for one upload each, and the pictures that came with them.
+ *
+ *   issue ▸ token told to the device ▸ redeem (once) ▸ deposit ▸ collect (once)
+ *
+ * A picture counts only if nobody collected between its token and its last byte: then its call is over.
+ *
+ * One token and one picture per device at a time, in memory only, and not for long: a picture of somebody's home that
+ * nobody asked for any more should not be lying around.
+ *
+ * Pure, apart from the state it holds, the chance it draws and the timers that end what it holds.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { toBase64url } from '../../core/bytes.ts'
+import type { Clock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
+import type { DeviceIdentity, UploadedPhoto, PhotoUploads } from '../session/fleet.ts'
+
+export interface PhotoUploadsOptions {
+  /** Where a device that reached us at this address posts its pictures; `undefined` if it cannot. */
+  readonly url: (localAddress: string | undefined) => string | undefined
+  readonly maxTotalBytes?: number
+  readonly keepMs?: number
+  readonly clock?: Clock
+}
+
+export interface PhotoUploadCounter extends PhotoUploads {
+  /** Where to leave the picture, if the token is this device's. It is spent by this, whatever becomes of the upload. */
+  readonly redeem: (identity: DeviceIdentity, token: string) => PhotoReceipt | undefined
+  readonly heldBytes: () => number
+}
+
+/** The receipt; `undefined` when nobody waits for the picture any more. */
+export type PhotoReceipt = (picture: Omit<UploadedPhoto, 'receipt'>) => string | undefined
+
+interface Held {
+  readonly picture: UploadedPhoto
+  readonly sinceMs: number
+  /** Ends with the picture, or it would keep that in memory by itself. */
+  readonly timer: NodeJS.Timeout
+}
+
+export function createPhotoUploads(options: PhotoUploadsOptions): PhotoUploadCounter {
+  const { url, maxTotalBytes = 64 * 1_048_576, keepMs = 120_000, clock = systemClock } = options
+  /** Hash of the token by device and client: a reader of memory dumps finds no token to use. */
+  const tokens = new Map<string, string>()
+  /** Oldest first. */
+  const pictures = new Map<string, Held>()
+  /** Device → the upload that may still be deposited. */
+  const uploads = new Map<string, PhotoReceipt>()
+  const listeners: ((deviceId: string) => void)[] = []
+  let held = 0
+
+  const drop = (deviceId: string): Held | undefined => {
+    const found = pictures.get(deviceId)
+    if (found === undefined) return undefined
+    pictures.delete(deviceId)
+    clearTimeout(found.timer)
+    held -= found.picture.bytes.length
+    return found
+  }
+  const tidy = () => {
+    const oldest = clock.monotonic() - keepMs
+    for (const [deviceId, { sinceMs }] of pictures) if (sinceMs < oldest || held > maxTotalBytes) drop(deviceId)
+  }
+
+  return {
+    issue: (identity, localAddress) => {
+      const address = url(localAddress)
+      if (address === undefined) return undefined
+      const token = toBase64url(randomBytes(24))
+      tokens.set(keyOf(identity), hashOf(token))
+      return { url: address, token }
+    },
+    redeem: (identity, token) => {
+      const key = keyOf(identity)
+      if (tokens.get(key) !== hashOf(token)) return undefined
+      tokens.delete(key)
+      const { deviceId } = identity
+      const deposit: PhotoReceipt = (picture) => {
+        if (uploads.get(deviceId) !== deposit) return undefined
+        uploads.delete(deviceId)
+        drop(deviceId)
+        const timer = setTimeout(() => drop(deviceId), keepMs)
+        timer.unref()
+        const receipt = toBase64url(randomBytes(9))
+        pictures.set(deviceId, { picture: { ...picture, receipt }, sinceMs: clock.monotonic(), timer })
+        held += picture.bytes.length
+        tidy()
+        return receipt
+      }
+      uploads.set(deviceId, deposit)
+      for (const listener of listeners) listener(deviceId)
+      return deposit
+    },
+    collect: (deviceId) => {
+      uploads.delete(deviceId)
+      tidy()
+      return drop(deviceId)?.picture
+    },
+    onSpent: (listener) => void listeners.push(listener),
+    heldBytes: () => held,
+  }
+}
+
+function keyOf({ deviceId, clientId }: DeviceIdentity): string {
+  return `${deviceId} ${clientId}`
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('base64')
+}

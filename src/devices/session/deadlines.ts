@@ -1,0 +1,113 @@
+/**
+ * Silence: what a session does when nothing comes in. Deadlines, retries, keep-alive and signs of life.
+ *
+ * Pure.
+ */
+import { encodeKeepAlive } from '../wire/envelope.ts'
+import { expireWaiting } from './calls.ts'
+import { breakOffListing } from './listing.ts'
+import { microphoneDue, watchMicrophone } from './microphone.ts'
+import type { RequestInFlight, SessionLink, DeviceSession } from './session.ts'
+import { expireRequests, failRequest } from './session-voice.ts'
+import type { SessionTurn } from './session-turn.ts'
+import { sendRequest, closeLink, emitEffect, refuseCall, sendText, updateSession, updateLink } from './session-turn.ts'
+
+/** Discovery is tried this often before the device is taken as it is. */
+const MAX_ATTEMPTS = 3
+/** Probes of a device behind somebody else's broker that may go unanswered. */
+const MAX_PROBES = 2
+/** A device that answers nothing is not remembered call by call. */
+const MAX_OVERDUE = 16
+const NEVER = Number.POSITIVE_INFINITY
+
+/** The earliest moment at which a tick changes something; `undefined` while only the outside can. */
+export function nextSessionDeadline(session: DeviceSession): number | undefined {
+  const { link, flight, queue, retryAtMs } = session
+  const deadlines = [...queue, ...session.requests].map((waiting) => waiting.expiresAtMs)
+  if (flight !== undefined) deadlines.push(flight.deadlineMs)
+  if (link !== undefined && !link.closing) {
+    if (retryAtMs !== undefined) deadlines.push(retryAtMs)
+    deadlines.push(helloDue(session, link), keepAliveDue(session, link), probeDue(session, link))
+    deadlines.push(microphoneDue(link))
+  }
+  const earliest = Math.min(...deadlines)
+  return Number.isFinite(earliest) ? earliest : undefined
+}
+
+function helloDue({ phase, settings }: DeviceSession, link: SessionLink): number {
+  return phase === 'greeting' && link.transport === 'websocket' && link.hello === undefined
+    ? link.openedAtMs + settings.helloMs
+    : NEVER
+}
+
+/** The firmware takes a WebSocket channel for closed 120 s after the last data frame it received. */
+function keepAliveDue({ phase, settings }: DeviceSession, link: SessionLink): number {
+  if (link.transport !== 'websocket' || phase === 'greeting') return NEVER
+  return link.lastSentMs + (settings.keepAliveMs ?? NEVER)
+}
+
+function probeDue({ phase, settings, flight }: DeviceSession, link: SessionLink): number {
+  const idle = link.transport === 'mqtt-broker' && phase === 'ready' && flight === undefined
+  return idle ? link.lastHeardMs + settings.probeMs : NEVER
+}
+
+export function expireDeadlines(turn: SessionTurn): void {
+  const { atMs } = turn
+  expireWaiting(turn)
+  expireRequests(turn)
+  const { flight } = turn.session
+  if (flight !== undefined && atMs >= flight.deadlineMs) giveUp(turn, flight)
+  const { session } = turn
+  const { link, retryAtMs, settings } = session
+  if (link === undefined || link.closing) return
+  if (atMs >= helloDue(session, link)) {
+    closeLink(turn, 'no hello')
+    return
+  }
+  if (watchMicrophone(turn, link) === 'closed') return
+  if (retryAtMs !== undefined && atMs >= retryAtMs) {
+    updateSession(turn, { retryAtMs: undefined })
+    if (session.phase === 'ready') updateSession(turn, { phase: 'initialising' })
+  }
+  if (atMs >= keepAliveDue(session, link)) sendText(turn, encodeKeepAlive(session.sessionId))
+  if (atMs < probeDue(turn.session, link)) return
+  // No firmware implements `ping`, and the error it answers with is as good a sign of life as any.
+  const purpose = { kind: 'probe', round: session.round } as const
+  sendRequest(turn, { method: 'ping', params: {}, purpose, timeoutMs: settings.requestMs })
+}
+
+function giveUp(turn: SessionTurn, flight: RequestInFlight): void {
+  const { purpose } = flight
+  updateSession(turn, { flight: undefined })
+  if (purpose.kind === 'call') {
+    const { call } = purpose.waiting
+    if (!purpose.abandoned) refuseCall(turn, call, { kind: 'timed-out', afterMs: turn.atMs - flight.sentAtMs })
+    // Its picture may be on the way, and must not be taken for the next call's.
+    const { link } = turn.session
+    if (link?.vision !== undefined) {
+      updateLink(turn, { visionStale: true, overdue: [...link.overdue, flight.id].slice(-MAX_OVERDUE) })
+      emitEffect(turn, { kind: 'vision-stale' })
+    }
+    return
+  }
+  if (purpose.kind === 'request') {
+    failRequest(turn, purpose.key, 'The device did not answer in time. It may have acted all the same.')
+    return
+  }
+  const { link, attempts, settings } = turn.session
+  const unanswered = (link?.unanswered ?? 0) + 1
+  updateLink(turn, { unanswered, lastHeardMs: turn.atMs })
+  // Behind somebody else's broker there is no connection to lose: silence is the only way to be absent.
+  const patience = purpose.kind === 'probe' ? MAX_PROBES : MAX_ATTEMPTS
+  if (link?.transport === 'mqtt-broker' && unanswered >= patience) {
+    closeLink(turn, 'no answer')
+    return
+  }
+  if (purpose.kind === 'probe' || purpose.kind === 'vision' || purpose.round !== turn.session.round) return
+  if (attempts + 1 < MAX_ATTEMPTS) {
+    updateSession(turn, { attempts: attempts + 1, retryAtMs: turn.atMs + settings.retryMs * 2 ** attempts })
+    return
+  }
+  breakOffListing(turn, `${purpose.kind === 'list' ? 'tools/list' : 'initialize'} was not answered`)
+  updateSession(turn, { retryAtMs: turn.atMs + settings.relistMs })
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { parseUpgradeRequest } from './upgrade-request.ts'
+
+const DOOR = { path: '/xiaozhi/v1/', allowedOrigins: ['https://console.example'] }
+const HEADERS = {
+  'device-id': 'A0:B1:C2:D3:E4:F5',
+  'client-id': '7b94d69a-9808-4c59-9c9b-704333b38aff',
+  authorization: 'Bearer T',
+}
+const CLAIM = {
+  kind: 'token',
+  deviceId: 'a0:b1:c2:d3:e4:f5',
+  clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff',
+  token: 'T',
+}
+
+describe('knock', () => {
+  it('reads who is there from headers', () => {
+    expect(parseUpgradeRequest(DOOR, '/xiaozhi/v1/', HEADERS)).toEqual({ ok: true, value: CLAIM })
+    expect(parseUpgradeRequest(DOOR, '/xiaozhi/v1', HEADERS).ok).toBe(true)
+  })
+
+  it('reads who is there from the query, for clients that cannot set headers', () => {
+    const query = `device-id=${HEADERS['device-id']}&client-id=${HEADERS['client-id']}&authorization=Bearer%20T`
+    expect(parseUpgradeRequest(DOOR, `/xiaozhi/v1/?${query}`, {})).toEqual({ ok: true, value: CLAIM })
+  })
+
+  it('takes a token with or without its scheme', () => {
+    expect(parseUpgradeRequest(DOOR, '/xiaozhi/v1/', { ...HEADERS, authorization: 'T' })).toEqual({
+      ok: true,
+      value: CLAIM,
+    })
+  })
+
+  it('lets web pages in only from where it was told', () => {
+    const from = (origin: string) => parseUpgradeRequest(DOOR, '/xiaozhi/v1/', { ...HEADERS, origin })
+    expect(from('https://console.example').ok).toBe(true)
+    for (const origin of ['https://evil.example', 'null', ''])
+      expect(from(origin)).toEqual({ ok: false, fault: { kind: 'foreign-origin', deviceId: 'a0:b1:c2:d3:e4:f5' } })
+  })
+
+  it('says whom somebody claimed to be who had nothing to show for it', () => {
+    expect(parseUpgradeRequest(DOOR, '/xiaozhi/v1/', { ...HEADERS, authorization: undefined })).toEqual({
+      ok: false,
+      fault: { kind: 'no-token', deviceId: 'a0:b1:c2:d3:e4:f5' },
+    })
+  })
+
+  it.each([
+    ['/other/', HEADERS, 'wrong-path'],
+    ['', HEADERS, 'wrong-path'],
+    ['/xiaozhi/v1/', { ...HEADERS, 'device-id': 'x' }, 'no-identity'],
+    ['/xiaozhi/v1/', { ...HEADERS, 'client-id': HEADERS['device-id'] }, 'no-identity'],
+    ['/xiaozhi/v1/', { ...HEADERS, authorization: undefined }, 'no-token'],
+    ['/xiaozhi/v1/', { ...HEADERS, authorization: 'Bearer ' }, 'no-token'],
+    ['/xiaozhi/v1/', { ...HEADERS, authorization: 'x'.repeat(600) }, 'no-token'],
+  ])('refuses %s %j: %s', (target, headers, kind) => {
+    expect(parseUpgradeRequest(DOOR, target, headers)).toMatchObject({ ok: false, fault: { kind } })
+  })
+})

@@ -1,0 +1,48 @@
+/**
+ * Knock: what a WebSocket upgrade request says about who is there.
+ *
+ *   Authorization: Bearer <token>   Device-Id: a0:b1:…   Client-Id: <uuid>   Protocol-Version: 1
+ *   GET /xiaozhi/v1/?device-id=…&client-id=…&authorization=…       for clients that cannot set headers
+ *
+ * Stock devices send their host without a port and no Origin. Whoever does send an Origin is a browser, and a browser
+ * is let in only from where the configuration says.
+ *
+ * Pure.
+ */
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
+import type { OtaHeaders } from '../wire/ota.ts'
+import type { TokenClaim } from './fleet.ts'
+
+export interface UpgradeRequestFault {
+  readonly kind: 'wrong-path' | 'foreign-origin' | 'no-identity' | 'no-token'
+  /** Whom they claimed to be, if that much could be read. */
+  readonly deviceId: string | undefined
+}
+
+export interface UpgradeEndpoint {
+  readonly path: string
+  readonly allowedOrigins: readonly string[]
+}
+
+const MAX_TOKEN = 512
+
+export function parseUpgradeRequest(
+  door: UpgradeEndpoint,
+  target: string,
+  headers: OtaHeaders,
+): Result<TokenClaim, UpgradeRequestFault> {
+  const [path = '', search = ''] = target.split('?', 2)
+  if (path !== door.path && `${path}/` !== door.path) return fail({ kind: 'wrong-path', deviceId: undefined })
+  const query = new URLSearchParams(search)
+  const said = (name: string) => headers[name] ?? query.get(name) ?? ''
+  const deviceId = parseDeviceId(said('device-id'))
+  const { origin } = headers
+  if (origin !== undefined && !door.allowedOrigins.includes(origin)) return fail({ kind: 'foreign-origin', deviceId })
+  const clientId = parseClientId(said('client-id'))
+  if (deviceId === undefined || clientId === undefined) return fail({ kind: 'no-identity', deviceId })
+  const token = said('authorization').replace(/^Bearer\s+/i, '')
+  if (token === '' || token.length > MAX_TOKEN) return fail({ kind: 'no-token', deviceId })
+  return ok({ kind: 'token', deviceId, clientId, token })
+}

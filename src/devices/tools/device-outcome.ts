@@ -1,0 +1,147 @@
+/**
+ * Answer: what a device said, as the bus tells it on.
+ *
+ *   result ▸ content without what is invisible, and its meaning as data: the JSON in a single text, or the text
+ *   isError, JSON-RPC error, silence ▸ a fault whose kind is honest about whether anything may have happened
+ *
+ * Pure.
+ */
+import type { Outcome } from '../../bus/call.ts'
+import type { Effect, JsonSchema } from '../../bus/capability.ts'
+import type { Fault, FaultKind } from '../../core/fault.ts'
+import type { Json } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import type { DeviceFault } from '../session/device-fault.ts'
+import { deviceFaultSentence, mayDeviceHaveActed } from '../session/device-fault.ts'
+import type { ToolResult } from '../wire/content.ts'
+import { parseJson } from '../wire/json-text.ts'
+import { visibleJson, visibleLines, visibleText } from '../../core/stranger-text.ts'
+
+export interface CalledDeviceTool {
+  readonly slug: string
+  readonly effect: Effect
+}
+
+/** What every device tool answers: `value` is whatever the device meant. */
+export const ANSWER_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: {
+    device: { type: 'string', description: 'Who answered.' },
+    value: {
+      description: 'What it answered: the JSON in its text, or the text itself. `false` means that it refused.',
+    },
+    images: { type: 'integer', description: 'How many pictures are in the content.' },
+    evidence: { type: 'object', description: 'What shows that it was done, where the device cannot say so.' },
+  },
+  required: ['device', 'value'],
+}
+
+const MAX_ERROR = 4_096
+const RETRY_AFTER_MS = 1_000
+
+export function toDeviceOutcome(result: Result<ToolResult, DeviceFault>, called: CalledDeviceTool): Outcome {
+  if (!result.ok) return fail(toDeviceFault(result.fault, called))
+  const { content, isError } = result.value
+  if (isError) return fail({ kind: 'failed', message: errorText(textOf(content)), details: { device: called.slug } })
+  const images = content.filter(({ type }) => type === 'image').length
+  const data = { device: called.slug, value: visibleJson(valueOf(content)), ...(images === 0 ? {} : { images }) }
+  return ok({ data, content: content.map(visibleItem) })
+}
+
+function visibleItem(item: ToolResult['content'][number]): ToolResult['content'][number] {
+  return item.type === 'text' ? { ...item, text: visibleLines(item.text) } : { ...item }
+}
+
+export function toDeviceFault(fault: DeviceFault, { slug, effect }: CalledDeviceTool): Fault {
+  const kind = kindOf(fault, effect)
+  const message = fault.kind === 'device-error' ? errorText(fault.message) : deviceFaultSentence(fault)
+  const code = fault.kind === 'expired' && !fault.asleep ? undefined : CODES[fault.kind]
+  return {
+    kind,
+    message,
+    ...(code === undefined ? {} : { code }),
+    ...(kind === 'busy' ? { retryAfterMs: RETRY_AFTER_MS } : {}),
+    details: {
+      device: slug,
+      ...(fault.kind === 'device-error' && fault.code !== undefined ? { jsonrpc_code: fault.code } : {}),
+      ...(fault.kind === 'invalid-arguments' ? { problems: fault.problems } : {}),
+    },
+  }
+}
+
+const CODES: Readonly<Partial<Record<DeviceFault['kind'], string>>> = {
+  asleep: 'device_asleep',
+  'unknown-device': 'unknown_device',
+  'unknown-tool': 'unknown_tool',
+  expired: 'device_asleep',
+  cancelled: 'cancelled',
+  disconnected: 'device_disconnected',
+  'bad-answer': 'bad_answer',
+}
+
+/** A change that may have happened is never called a mere failure: somebody would try it again. */
+function kindOf(fault: DeviceFault, effect: Effect): FaultKind {
+  if (mayDeviceHaveActed(fault) && effect !== 'reads')
+    return fault.kind === 'timed-out' || fault.kind === 'cancelled' ? fault.kind : 'unknown-outcome'
+  switch (fault.kind) {
+    case 'unknown-device':
+    case 'unknown-tool':
+      return 'not-found'
+    case 'asleep':
+      return 'offline'
+    case 'expired':
+      return fault.asleep ? 'offline' : 'busy'
+    case 'disconnected':
+      return fault.sent ? 'failed' : 'offline'
+    case 'queue-full':
+      return 'busy'
+    case 'cancelled':
+      // `cancelled` alone leaves open whether anything was tried, and the guard would take it that something was.
+      return fault.sent ? 'cancelled' : 'busy'
+    case 'device-error':
+      return rpcKind(fault.code)
+    case 'bad-answer':
+      return 'failed'
+    default:
+      return fault.kind
+  }
+}
+
+/** JSON-RPC 2.0 § 5.1. Firmware up to 2.4.2 gives no code; then all that is known is that it said no. */
+function rpcKind(code: number | undefined): FaultKind {
+  if (code === -32_601) return 'unsupported'
+  return code === -32_602 ? 'invalid-arguments' : 'failed'
+}
+
+/** A device's words end up in somebody's terminal and in a model's eyes. */
+function errorText(text: string): string {
+  return visibleText(text, MAX_ERROR) || 'The device gave no reason.'
+}
+
+function textOf(content: ToolResult['content']): string {
+  return content.flatMap((item) => (item.type === 'text' ? [item.text] : [])).join('\n')
+}
+
+function valueOf(content: ToolResult['content']): Json {
+  const texts = content.flatMap((item) => (item.type === 'text' ? [item.text] : []))
+  const [only] = texts
+  if (only === undefined) return null
+  return texts.length === 1 ? meaning(only) : texts.map(meaning)
+}
+
+/** Trying to parse prose costs more than the rest of an answer, so it has to look like JSON first. */
+const LOOKS_LIKE_JSON = /^\s*(?:[[{"]|(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)\s*$)/
+
+/** What cannot be passed on as JSON without loss is passed on as it is written. */
+function meaning(text: string): Json {
+  const value = LOOKS_LIKE_JSON.test(text) ? parseJson(text) : undefined
+  if (value === undefined || (typeof value === 'number' && !isExact(value, text.trim()))) return text.toWellFormed()
+  return value
+}
+
+/** A double keeps fifteen digits whatever they are, and some longer numbers. */
+function isExact(value: number, text: string): boolean {
+  const [digits = ''] = text.split(/e/i)
+  return digits.replaceAll(/\D/g, '').length <= 15 || String(value) === text
+}

@@ -1,0 +1,92 @@
+/**
+ * Envelope: how the devices family answers.
+ *
+ *   success   content as the device gave it     structured { device, value, … } or the fleet tool's own answer
+ *   failure   isError, the device's text        structured { error: { code, message, retryable, … } }
+ *
+ * Pure.
+ */
+import type { ContentBlock } from '../../bus/call.ts'
+import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
+import { isRetriable } from '../../core/fault.ts'
+import type { Fault, FaultKind } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { ANSWER_SCHEMA } from './device-outcome.ts'
+
+const CODES: Readonly<Record<FaultKind, string>> = {
+  'invalid-arguments': 'invalid_arguments',
+  'not-found': 'not_found',
+  'not-permitted': 'not_permitted',
+  'approval-required': 'approval_required',
+  conflict: 'conflict',
+  busy: 'busy',
+  offline: 'device_offline',
+  'timed-out': 'timed_out',
+  cancelled: 'cancelled',
+  failed: 'device_error',
+  'unknown-outcome': 'unknown_outcome',
+  unsupported: 'unsupported',
+  internal: 'internal_error',
+}
+
+export const devicesFamily: Family = {
+  name: 'devices',
+  success: (data) => data,
+  failure: (fault) => ({ structured: { error: errorJson(fault) }, isError: true, content: [textOf(fault)] }),
+  outputSchema,
+}
+
+export function errorJson(fault: Fault): JsonObject {
+  const { message, reasons, retryAfterMs, details } = fault
+  return {
+    code: codeOf(fault),
+    message,
+    retryable: isRetriable(fault) || isAway(fault),
+    ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
+    ...(reasons === undefined ? {} : { reasons: reasons.map(({ rule, message: why }) => ({ rule, message: why })) }),
+    ...(details === undefined || Object.keys(details).length === 0 ? {} : { details }),
+  }
+}
+
+/** The guard's word for what became of a change stands above the family's for why. */
+function codeOf(fault: Fault): string {
+  if (isAway(fault)) return 'device_asleep'
+  return fault.kind === 'unknown-outcome' ? CODES[fault.kind] : (fault.code ?? CODES[fault.kind])
+}
+
+/** Refused for no other reason than that nobody could have been asked. */
+function isAway({ kind, reasons = [] }: Fault): boolean {
+  return kind === 'not-permitted' && reasons.length > 0 && reasons.every(({ rule }) => rule === 'device-asleep')
+}
+
+function textOf({ kind, message, details }: Fault): ContentBlock {
+  const how = kind === 'approval-required' ? details?.['how'] : undefined
+  return { type: 'text', text: typeof how === 'string' ? `${message} (${how})` : message }
+}
+
+const ERROR: JsonSchema = {
+  type: 'object',
+  properties: {
+    code: { type: 'string' },
+    message: { type: 'string' },
+    retryable: { type: 'boolean' },
+    retry_after_ms: { type: 'number' },
+    reasons: { type: 'array' },
+    details: { type: 'object' },
+  },
+  required: ['code', 'message', 'retryable'],
+}
+
+/** A failure is admitted, too: clients of the 2025 era check structured content even when `isError` is set. */
+function outputSchema({ responseSchema }: Offer): JsonSchema | undefined {
+  // The same for every tool of every device, and half of a board's list if it is repeated for each: none is listed.
+  if (responseSchema === ANSWER_SCHEMA) return undefined
+  const { $defs, properties, required, type: _type, additionalProperties: _, ...rest } = responseSchema ?? {}
+  return {
+    type: 'object',
+    properties: { ...(properties as Record<string, Json> | undefined), error: ERROR },
+    anyOf: [{ required: required ?? [] }, { required: ['error'] }],
+    ...rest,
+    ...($defs === undefined ? {} : { $defs }),
+  }
+}

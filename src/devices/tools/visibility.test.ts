@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import type { Caller } from '../../bus/call.ts'
+import { explainAdminOnly, maySeeDevice, maySeeUserTools, explainUserOnly } from './visibility.ts'
+
+const agent: Caller = { kind: 'principal', id: 'local', role: 'agent' }
+const admin: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
+const companion: Caller = { ...agent, restrictions: { devices: ['device:den'] } }
+const peer: Caller = { kind: 'peer', id: 'n', level: 'anchor' }
+const service: Caller = { kind: 'service', id: 'demo' }
+
+describe('standing', () => {
+  it('shows user-only tools to people and to nobody else', () => {
+    const who = [agent, admin, companion, peer, service].map((caller) => maySeeUserTools(caller, 'device:den'))
+    expect(who).toEqual([false, true, true, false, true])
+    expect(maySeeUserTools(companion, 'device:attic')).toBe(false)
+    expect(explainUserOnly(agent, 'device:den')).toMatchObject([{ rule: 'user-only' }])
+    expect(explainUserOnly(companion, 'device:den')).toEqual([])
+  })
+
+  it('shows a narrowed token only its own devices', () => {
+    expect(maySeeDevice(companion, 'device:den')).toBe(true)
+    expect(maySeeDevice(companion, 'device:attic')).toBe(false)
+    expect(maySeeDevice(agent, 'device:attic')).toBe(true)
+  })
+
+  it('lets an admin decide', () => {
+    expect([admin, service].flatMap(explainAdminOnly)).toEqual([])
+    for (const caller of [agent, companion, peer])
+      expect(explainAdminOnly(caller)).toMatchObject([{ rule: 'admin-only' }])
+  })
+})

@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest'
+
+import { fromHex } from '../../core/bytes.ts'
+import type { BusAccess, AccessEffect } from './bus-access.ts'
+import {
+  cancelBusRequest,
+  resetBusAccess,
+  removeBusClient,
+  newBusAccess,
+  takeFailed,
+  takeStarted,
+  takeSymbol,
+  noteTelegramFrom,
+  sendSymbol,
+  addBusClient,
+  requestBus,
+} from './bus-access.ts'
+
+function seated(...seats: number[]): BusAccess {
+  const access = newBusAccess()
+  for (const seat of seats) addBusClient(access, seat)
+  return access
+}
+
+/** What goes to the adapter. */
+const upwards = (effects: readonly AccessEffect[]): string[] =>
+  effects.flatMap((effect) => {
+    if (effect.kind === 'start') return [`start ${effect.address.toString(16)}`]
+    if (effect.kind === 'send') return [`send ${effect.symbol.toString(16)}`]
+    return effect.kind === 'cancel-start' ? ['cancel'] : []
+  })
+
+/** What one seat hears. */
+const toSeat = (seat: number, effects: readonly AccessEffect[]): string[] =>
+  effects.flatMap((effect) => {
+    if (effect.kind !== 'tell' || effect.seat !== seat) return []
+    const { event } = effect
+    if (event.kind === 'symbol') return [event.symbol.toString(16)]
+    return [event.kind === 'started' ? `started ${event.address.toString(16)}` : `failed ${event.winner.toString(16)}`]
+  })
+
+const hear = (access: BusAccess, symbols: string): AccessEffect[] =>
+  [...fromHex(symbols)].flatMap((symbol) => takeSymbol(access, symbol))
+
+describe('access', () => {
+  it('asks the adapter for one seat at a time', () => {
+    const access = seated(0, 1)
+    expect(upwards(requestBus(access, 0, 0x31))).toEqual(['start 31'])
+    expect(upwards(requestBus(access, 1, 0x37))).toEqual([])
+  })
+
+  it('tells the winner that it started and the others an ordinary symbol', () => {
+    const access = seated(0, 1)
+    requestBus(access, 0, 0x31)
+    const effects = takeStarted(access, 0x31)
+    expect(toSeat(0, effects)).toEqual(['started 31'])
+    expect(toSeat(1, effects)).toEqual(['31'])
+  })
+
+  it('tells the loser who won and the others an ordinary symbol', () => {
+    const access = seated(0, 1)
+    requestBus(access, 0, 0x31)
+    const effects = takeFailed(access, 0x10)
+    expect(toSeat(0, effects)).toEqual(['failed 10'])
+    expect(toSeat(1, effects)).toEqual(['10'])
+  })
+
+  it('lets only the owner speak, and gives every seat the echo', () => {
+    const access = seated(0, 1)
+    requestBus(access, 0, 0x31)
+    takeStarted(access, 0x31)
+    expect(upwards(sendSymbol(access, 0, 0x15))).toEqual(['send 15'])
+    expect(upwards(sendSymbol(access, 1, 0x55))).toEqual([])
+    const echo = hear(access, '15')
+    expect([toSeat(0, echo), toSeat(1, echo)]).toEqual([['15'], ['15']])
+  })
+
+  it('lets a target behind the shared port answer a stranger’s telegram, but not speak into a quiet bus', () => {
+    const access = seated(0, 1)
+    hear(access, 'aa')
+    expect(upwards(sendSymbol(access, 1, 0x00))).toEqual([])
+    hear(access, '10 36 07 04 00 40')
+    expect(upwards(sendSymbol(access, 1, 0x00))).toEqual(['send 0'])
+  })
+
+  it('gives the next seat its turn when the SYN comes', () => {
+    const access = seated(0, 1)
+    requestBus(access, 0, 0x31)
+    requestBus(access, 1, 0x37)
+    takeStarted(access, 0x31)
+    expect(upwards(hear(access, '15 07'))).toEqual([])
+    requestBus(access, 0, 0x31)
+    expect(upwards(hear(access, 'aa'))).toEqual([])
+    expect(access.asked?.seat).toBe(1)
+  })
+
+  it('asks for the next seat while the first one is still speaking: a START waits for its SYN anyway', () => {
+    const access = seated(0, 1)
+    requestBus(access, 0, 0x31)
+    takeStarted(access, 0x31)
+    expect(upwards(requestBus(access, 1, 0x37))).toEqual(['start 37'])
+  })
+
+  it('lets one SYN pass after a seat has spoken, and more after it has lost', () => {
+    const access = seated(0)
+    requestBus(access, 0, 0x31)
+    takeStarted(access, 0x31)
+    requestBus(access, 0, 0x31)
+    // Out at the closing SYN, so that it acts on the one after.
+    expect(upwards(hear(access, '15 07 aa'))).toEqual(['start 31'])
+    takeFailed(access, 0x10)
+    requestBus(access, 0, 0x31)
+    expect(upwards(hear(access, '08 b5 aa'))).toEqual([])
+    expect(upwards(hear(access, 'aa'))).toEqual(['start 31'])
+  })
+
+  it('waits three SYN however much noise there was, as many as others were heard, and no longer than they are there', () => {
+    // ebusd: after losing to another class, as many SYN as initiators were seen, three at least; one for noise.
+    const lockAfter = (access: BusAccess, winner: number): number | undefined => {
+      // Whatever it had to wait for is over.
+      hear(access, 'aaaaaaaaaaaa')
+      requestBus(access, 0, 0x31)
+      takeFailed(access, winner)
+      return access.seats.get(0)?.lock
+    }
+    const access = seated(0)
+    for (let noise = 0; noise < 256; noise++) if (noise !== 0xaa) lockAfter(access, noise)
+    expect(lockAfter(access, 0x10)).toBe(3)
+    expect(lockAfter(access, 0xb5)).toBe(1)
+    for (const source of [0x10, 0x03, 0xf1, 0x70, 0xb5, 0x26]) noteTelegramFrom(access, source)
+    expect(lockAfter(access, 0x10)).toBe(4)
+    for (let syn = 0; syn < 30_001; syn++) takeSymbol(access, 0xaa)
+    expect(lockAfter(access, 0x10)).toBe(3)
+    for (const source of [0x10, 0x03, 0xf1, 0x70]) noteTelegramFrom(access, source)
+    resetBusAccess(access)
+    expect(lockAfter(access, 0x10)).toBe(3)
+  })
+
+  it('does not count a SYN behind a lone address', () => {
+    const access = seated(0)
+    requestBus(access, 0, 0x31)
+    takeFailed(access, 0x10)
+    requestBus(access, 0, 0x31)
+    expect(upwards(hear(access, 'aa'))).toEqual([])
+    expect(access.seats.get(0)?.lock).toBe(3)
+  })
+
+  it('asks again when the adapter let three SYN pass in silence', () => {
+    const access = seated(0)
+    requestBus(access, 0, 0x31)
+    expect(upwards(hear(access, 'aa aa aa'))).toEqual([])
+    expect(upwards(hear(access, 'aa'))).toEqual(['start 31'])
+  })
+
+  it('takes a START back, and gives back a bus that was won all the same', () => {
+    const access = seated(0, 1)
+    requestBus(access, 0, 0x31)
+    expect(upwards(cancelBusRequest(access, 0))).toEqual(['cancel'])
+    const effects = takeStarted(access, 0x31)
+    expect(upwards(effects)).toEqual(['send aa'])
+    expect(toSeat(0, effects)).toEqual(['31'])
+    expect(upwards(sendSymbol(access, 1, 0x55))).toEqual([])
+  })
+
+  it('goes on when the owner leaves in the middle of its telegram', () => {
+    const access = seated(0, 1)
+    requestBus(access, 1, 0x37)
+    takeStarted(access, 0x37)
+    requestBus(access, 0, 0x31)
+    expect(upwards(removeBusClient(access, 1))).toEqual([])
+    expect(access.owner).toBe('nobody')
+    hear(access, 'aa')
+    expect(access.owner).toBeUndefined()
+    expect(toSeat(0, takeStarted(access, 0x31))).toEqual(['started 31'])
+  })
+
+  it('serves a greedy seat and a modest one in turns', () => {
+    const access = seated(0, 1)
+    const turns: number[] = []
+    requestBus(access, 0, 0x31)
+    for (let round = 0; round < 20; round++) {
+      const { asked } = access
+      if (asked !== undefined) {
+        turns.push(asked.seat)
+        takeStarted(access, asked.address)
+      }
+      requestBus(access, 0, 0x31)
+      requestBus(access, 1, 0x37)
+      hear(access, '15 aa')
+    }
+    expect(turns.filter((seat) => seat === 1).length).toBeGreaterThanOrEqual(9)
+  })
+})

@@ -1,0 +1,190 @@
+/**
+ * Access: whose turn it is at the one adapter. The gateway's own initiator and every client of the shared port have a
+ * seat.
+ *
+ *   want ▸ (seats take turns, each waits out its lock) ▸ START ▸ started ▸ that seat speaks ▸ SYN ▸ the next one's turn
+ *
+ * To a seat it looks as if the adapter were its own: it hears `started` or `failed` for itself and plain symbols for
+ * what the others do. One START is with the adapter at any time, so nobody's grant is taken for somebody else's.
+ *
+ * Pure, but for the access it is given.
+ */
+import { isInitiator } from '../wire/address.ts'
+import { LOCK_AFTER_SEND, lockAfterLoss } from '../wire/arbitration.ts'
+import { SYN } from '../wire/symbol.ts'
+
+export type BusClientId = number
+
+export type BusClientEvent =
+  | { readonly kind: 'symbol'; readonly symbol: number }
+  | { readonly kind: 'started'; readonly address: number }
+  | { readonly kind: 'failed'; readonly winner: number }
+
+export type AccessEffect =
+  | { readonly kind: 'start'; readonly address: number }
+  | { readonly kind: 'cancel-start' }
+  | { readonly kind: 'send'; readonly symbol: number }
+  | { readonly kind: 'tell'; readonly seat: BusClientId; readonly event: BusClientEvent }
+
+interface Seat {
+  wanted: number | undefined
+  /** SYN to let pass before the next try. */
+  lock: number
+}
+
+export interface BusAccess {
+  /** In the order of their turns, whose turn it is next first. */
+  readonly seats: Map<BusClientId, Seat>
+  /** With the adapter now; `syns` counts those that passed without an answer. */
+  asked: { readonly seat: BusClientId; readonly address: number; syns: number } | undefined
+  /** Who speaks. `nobody` owns a bus that was won for a seat that no longer wants it. */
+  owner: BusClientId | 'nobody' | undefined
+  position: number
+  /** SYN so far, as a clock. */
+  syns: number
+  /** Whose telegrams were heard whole, and at which SYN last: how long a loser waits depends on how many there are. */
+  readonly initiatorsHeard: Map<number, number>
+}
+
+/** As ebusd does: an adapter that let three SYN pass has forgotten the START. */
+const MAX_UNANSWERED_SYNS = 3
+
+export function newBusAccess(): BusAccess {
+  return { seats: new Map(), asked: undefined, owner: undefined, position: 0, syns: 0, initiatorsHeard: new Map() }
+}
+
+export function addBusClient(access: BusAccess, seat: BusClientId): void {
+  access.seats.set(seat, { wanted: undefined, lock: 0 })
+}
+
+export function removeBusClient(access: BusAccess, seat: BusClientId): AccessEffect[] {
+  const effects = cancelBusRequest(access, seat)
+  access.seats.delete(seat)
+  if (access.owner === seat) access.owner = 'nobody'
+  return effects
+}
+
+export function requestBus(access: BusAccess, seat: BusClientId, address: number): AccessEffect[] {
+  const found = access.seats.get(seat)
+  if (found !== undefined) found.wanted = address
+  return askNext(access)
+}
+
+export function cancelBusRequest(access: BusAccess, seat: BusClientId): AccessEffect[] {
+  const found = access.seats.get(seat)
+  if (found !== undefined) found.wanted = undefined
+  if (access.asked?.seat !== seat) return []
+  access.asked = undefined
+  return [{ kind: 'cancel-start' }, ...askNext(access)]
+}
+
+/**
+ * Lets the owner speak, and a target answer in the middle of a telegram that is not ours; anybody else is not heard.
+ */
+export function sendSymbol(access: BusAccess, seat: BusClientId, symbol: number): AccessEffect[] {
+  const answers = access.owner === undefined && access.position > 0
+  return access.owner === seat || answers ? [{ kind: 'send', symbol }] : []
+}
+
+/** Some twenty minutes of a quiet bus: who has said nothing for so long is not waited for. */
+const FORGOTTEN_SYNS = 30_000
+
+/**
+ * Somebody else's telegram was heard whole, checksum and all. What merely stood where an address is due, in a garbled
+ * arbitration for example, is nobody.
+ */
+export function noteTelegramFrom(access: BusAccess, source: number): void {
+  if (isInitiator(source)) access.initiatorsHeard.set(source, access.syns)
+}
+
+export function listInitiators({ initiatorsHeard, syns }: BusAccess): readonly number[] {
+  return [...initiatorsHeard].filter(([, heardAt]) => syns - heardAt <= FORGOTTEN_SYNS).map(([address]) => address)
+}
+
+export function takeSymbol(access: BusAccess, symbol: number): AccessEffect[] {
+  const loneAddress = access.position === 1
+  access.position = symbol === SYN ? 0 : access.position + 1
+  const effects = tellAll(access, { kind: 'symbol', symbol })
+  if (symbol !== SYN) return effects
+  access.syns++
+  const speaker = typeof access.owner === 'number' ? access.seats.get(access.owner) : undefined
+  if (speaker !== undefined) speaker.lock = LOCK_AFTER_SEND + 1
+  access.owner = undefined
+  if (!loneAddress) for (const seat of access.seats.values()) seat.lock = Math.max(0, seat.lock - 1)
+  if (access.asked !== undefined && ++access.asked.syns > MAX_UNANSWERED_SYNS) {
+    effects.push({ kind: 'start', address: access.asked.address })
+    access.asked.syns = 0
+  }
+  return [...effects, ...askNext(access)]
+}
+
+export function takeStarted(access: BusAccess, address: number): AccessEffect[] {
+  const { asked } = access
+  access.position = 1
+  access.asked = undefined
+  if (asked === undefined || asked.address !== address) {
+    // Won for somebody who has gone: a SYN gives the bus back at once.
+    access.owner = 'nobody'
+    return [...tellAll(access, { kind: 'symbol', symbol: address }), { kind: 'send', symbol: SYN }]
+  }
+  access.owner = asked.seat
+  endTurn(access, asked.seat)
+  return tellAll(access, { kind: 'symbol', symbol: address }, { seat: asked.seat, event: { kind: 'started', address } })
+}
+
+export function takeFailed(access: BusAccess, winner: number): AccessEffect[] {
+  const { asked } = access
+  access.position = 1
+  access.asked = undefined
+  if (asked === undefined) return tellAll(access, { kind: 'symbol', symbol: winner })
+  endTurn(access, asked.seat)
+  const seat = access.seats.get(asked.seat)
+  if (seat !== undefined) seat.lock = lockAfterLoss(asked.address, winner, listInitiators(access).length)
+  const effects = tellAll(
+    access,
+    { kind: 'symbol', symbol: winner },
+    { seat: asked.seat, event: { kind: 'failed', winner } },
+  )
+  return [...effects, ...askNext(access)]
+}
+
+/** The adapter forgot everything, or is gone, or the signal is. Seats have to ask again, and others are heard anew. */
+export function resetBusAccess(access: BusAccess): void {
+  access.asked = undefined
+  access.owner = undefined
+  access.position = 0
+  access.initiatorsHeard.clear()
+  for (const seat of access.seats.values()) Object.assign(seat, { wanted: undefined, lock: 0 })
+}
+
+/** A START only acts on the next SYN, so it may go out one SYN before the lock has run out. */
+function askNext(access: BusAccess): AccessEffect[] {
+  if (access.asked !== undefined) return []
+  for (const [seat, { wanted, lock }] of access.seats) {
+    if (wanted === undefined || lock > 1 || access.owner === seat) continue
+    access.asked = { seat, address: wanted, syns: 0 }
+    return [{ kind: 'start', address: wanted }]
+  }
+  return []
+}
+
+/** To the back of the line. */
+function endTurn(access: BusAccess, id: BusClientId): void {
+  const seat = access.seats.get(id)
+  if (seat === undefined) return
+  seat.wanted = undefined
+  access.seats.delete(id)
+  access.seats.set(id, seat)
+}
+
+function tellAll(
+  access: BusAccess,
+  event: BusClientEvent,
+  exception?: { readonly seat: BusClientId; readonly event: BusClientEvent },
+): AccessEffect[] {
+  // For every symbol there is: a plain loop costs a third of what mapping the keys does.
+  const effects: AccessEffect[] = []
+  for (const seat of access.seats.keys())
+    effects.push({ kind: 'tell', seat, event: exception?.seat === seat ? exception.event : event })
+  return effects
+}

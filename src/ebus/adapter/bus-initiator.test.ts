@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+
+import { fromHex } from '../../core/bytes.ts'
+import type { Telegram } from '../wire/telegram.ts'
+import type { BusTransaction, BusInitiator, InitiatorEffect } from './bus-initiator.ts'
+import {
+  abandonTransaction,
+  beginTransaction,
+  lateTransactionFault,
+  newBusInitiator,
+  takeBusClientEvent,
+  transactionPhase,
+} from './bus-initiator.ts'
+
+const telegram: Telegram = { source: 0x31, target: 0x08, primary: 7, secondary: 4, data: new Uint8Array() }
+
+function begun(options: Partial<BusTransaction> = {}): BusInitiator {
+  const initiator = newBusInitiator()
+  beginTransaction(initiator, { telegram, repeatable: false, ...options })
+  return initiator
+}
+
+const started = (initiator: BusInitiator): InitiatorEffect[] =>
+  takeBusClientEvent(initiator, { kind: 'started', address: 0x31 })
+const failed = (initiator: BusInitiator): InitiatorEffect[] =>
+  takeBusClientEvent(initiator, { kind: 'failed', winner: 0x10 })
+
+/** Wins the bus and hears these symbols, our own echoes among them. The effects of the last one. */
+function talk(initiator: BusInitiator, symbols: string): InitiatorEffect[] {
+  let effects = started(initiator)
+  for (const symbol of fromHex(symbols)) effects = takeBusClientEvent(initiator, { kind: 'symbol', symbol })
+  return effects
+}
+
+const SAID = '08 07 04 00 d1'
+const WANT = { kind: 'want', address: 0x31 }
+
+describe('initiator', () => {
+  it('wants the bus, says its telegram and brings the answer', () => {
+    const initiator = newBusInitiator()
+    expect(beginTransaction(initiator, { telegram, repeatable: false })).toEqual([WANT])
+    expect(transactionPhase(initiator)).toBe('arbitrating')
+    expect(started(initiator)).toEqual([{ kind: 'say', symbol: 0x08 }])
+    expect(transactionPhase(initiator)).toBe('talking')
+    const effects = talk(begun(), `${SAID} 00 01 55 ce 00 aa`)
+    expect(effects).toEqual([{ kind: 'reply', reply: { telegram, response: fromHex('55') } }])
+  })
+
+  it('tries again after every lost arbitration, and can say how often it lost and to whom', () => {
+    const initiator = begun()
+    for (let round = 0; round < 30; round++) expect(failed(initiator)).toEqual([WANT])
+    expect(lateTransactionFault(initiator, 500)).toEqual({ kind: 'arbitration-lost', winner: 0x10, attempts: 30 })
+  })
+
+  it('tries a command again that was spoken over, three times in all', () => {
+    const initiator = begun()
+    expect(talk(initiator, '08 05')).toEqual([WANT])
+    expect(talk(initiator, '08 05')).toEqual([WANT])
+    expect(talk(initiator, '08 05')).toEqual([{ kind: 'fault', fault: { kind: 'collision', attempts: 3 } }])
+    expect(transactionPhase(initiator)).toBe('queued')
+  })
+
+  it.each([
+    ['an absent target', `${SAID} aa`, 'no-answer'],
+    ['a lost answer', `${SAID} 00 02 aa`, 'answer-lost'],
+    ['an answer garbled twice', `${SAID} 00 01 55 00 ff 01 55 00 ff aa`, 'answer-garbled'],
+  ])('never says a telegram twice after %s, unless that does no harm', (_, symbols, kind) => {
+    expect(talk(begun(), symbols)).toEqual([{ kind: 'fault', fault: { kind } }])
+    const repeatable = begun({ repeatable: true })
+    expect(talk(repeatable, symbols)).toEqual([WANT])
+    expect(talk(repeatable, symbols)).toEqual([WANT])
+    expect(talk(repeatable, symbols)).toEqual([{ kind: 'fault', fault: { kind } }])
+  })
+
+  it('takes a refusal for an answer', () => {
+    const twice = `${SAID} ff 31 ${SAID} ff aa`
+    expect(talk(begun({ repeatable: true }), twice)).toEqual([{ kind: 'fault', fault: { kind: 'refused' } }])
+  })
+
+  it('says where it was when the deadline came', () => {
+    expect(lateTransactionFault(begun(), 500)).toEqual({ kind: 'timed-out', afterMs: 500, phase: 'arbitrating' })
+    const talking = begun()
+    started(talking)
+    expect(lateTransactionFault(talking, 500)).toEqual({ kind: 'timed-out', afterMs: 500, phase: 'talking' })
+  })
+
+  it('lets go of everything when nobody waits any longer', () => {
+    const initiator = begun()
+    started(initiator)
+    expect(abandonTransaction(initiator)).toEqual([{ kind: 'cancel' }])
+    expect(abandonTransaction(initiator)).toEqual([])
+    expect(takeBusClientEvent(initiator, { kind: 'symbol', symbol: 0x08 })).toEqual([])
+    expect(beginTransaction(initiator, { telegram, repeatable: false })).toEqual([WANT])
+  })
+
+  it('does one thing at a time', () => {
+    expect(() => beginTransaction(begun(), { telegram, repeatable: false })).toThrow('busy')
+  })
+})

@@ -1,0 +1,126 @@
+/**
+ * Initiator: one telegram of ours at a time, from wanting the bus to a reply or a fault.
+ *
+ *   idle ──begin──▶ wanting ──started──▶ talking ──▶ idle, with an outcome
+ *                     ▲ │ failed                │ spoken over, or lost and repeatable
+ *                     └─┴───────────────────────┘
+ *
+ * What may be tried again is decided by what the target can have heard: a lost arbitration and a command cut off in the
+ * middle always, a lost answer only when the telegram does no harm twice.
+ *
+ * Pure, but for the initiator it is given.
+ */
+import type { Conversation, ConversationFault, ConversationTurn } from '../wire/conversation.ts'
+import { beginConversation, continueConversation } from '../wire/conversation.ts'
+import type { Telegram } from '../wire/telegram.ts'
+import type { BusClientEvent } from './bus-access.ts'
+import type { BusFault, BusReply, SendPhase } from './bus.ts'
+
+export interface BusTransaction {
+  readonly telegram: Telegram
+  readonly repeatable: boolean
+}
+
+export type InitiatorEffect =
+  | { readonly kind: 'want'; readonly address: number }
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'say'; readonly symbol: number }
+  | { readonly kind: 'reply'; readonly reply: BusReply }
+  | { readonly kind: 'fault'; readonly fault: BusFault }
+
+export interface BusInitiator {
+  errand: BusTransaction | undefined
+  conversation: Conversation | undefined
+  /** Arbitrations lost, and to whom the last time. */
+  losses: number
+  winner: number
+  collisions: number
+  retries: number
+}
+
+const MAX_COLLISIONS = 3
+const MAX_RETRIES = 2
+
+export function newBusInitiator(): BusInitiator {
+  return { errand: undefined, conversation: undefined, losses: 0, winner: 0, collisions: 0, retries: 0 }
+}
+
+export function transactionPhase({ errand, conversation }: BusInitiator): SendPhase {
+  if (errand === undefined) return 'queued'
+  return conversation === undefined ? 'arbitrating' : 'talking'
+}
+
+/** What to say to a caller whose deadline has come in the middle of it. */
+export function lateTransactionFault(initiator: BusInitiator, afterMs: number): BusFault {
+  const phase = transactionPhase(initiator)
+  if (phase === 'arbitrating' && initiator.losses > 0)
+    return { kind: 'arbitration-lost', winner: initiator.winner, attempts: initiator.losses }
+  return { kind: 'timed-out', afterMs, phase }
+}
+
+export function beginTransaction(initiator: BusInitiator, errand: BusTransaction): InitiatorEffect[] {
+  if (initiator.errand !== undefined) throw new Error('the initiator is busy')
+  Object.assign(initiator, newBusInitiator(), { errand })
+  return [{ kind: 'want', address: errand.telegram.source }]
+}
+
+/** Nobody waits any longer, or the adapter is gone. In the middle of a telegram the AUTO-SYN takes the bus back. */
+export function abandonTransaction(initiator: BusInitiator): InitiatorEffect[] {
+  if (initiator.errand === undefined) return []
+  Object.assign(initiator, newBusInitiator())
+  return [{ kind: 'cancel' }]
+}
+
+export function takeBusClientEvent(initiator: BusInitiator, event: BusClientEvent): InitiatorEffect[] {
+  const { errand, conversation } = initiator
+  if (errand === undefined) return []
+  switch (event.kind) {
+    case 'started': {
+      const begun = beginConversation(errand.telegram)
+      initiator.conversation = begun.conversation
+      return take(initiator, errand, begun.turn)
+    }
+    case 'failed':
+      // Tried again until the deadline: whoever is least important loses often, and still gets its turn.
+      initiator.losses++
+      initiator.winner = event.winner
+      return [{ kind: 'want', address: errand.telegram.source }]
+    case 'symbol':
+      return conversation === undefined ? [] : take(initiator, errand, continueConversation(conversation, event.symbol))
+  }
+}
+
+function take(initiator: BusInitiator, errand: BusTransaction, turn: ConversationTurn): InitiatorEffect[] {
+  if (turn.kind === 'listen') return []
+  if (turn.kind === 'say') return [{ kind: 'say', symbol: turn.symbol }]
+  initiator.conversation = undefined
+  const { outcome } = turn
+  if (outcome.kind === 'fault') return onConversationFault(initiator, errand, outcome.fault)
+  initiator.errand = undefined
+  const { telegram, response } = outcome.exchange
+  return [{ kind: 'reply', reply: { telegram, response } }]
+}
+
+function onConversationFault(
+  initiator: BusInitiator,
+  errand: BusTransaction,
+  fault: ConversationFault,
+): InitiatorEffect[] {
+  const again: InitiatorEffect[] = [{ kind: 'want', address: errand.telegram.source }]
+  switch (fault) {
+    case 'collision':
+      initiator.collisions++
+      if (initiator.collisions < MAX_COLLISIONS) return again
+      return end(initiator, { kind: 'collision', attempts: initiator.collisions })
+    case 'refused':
+      return end(initiator, { kind: 'refused' })
+    default:
+      if (errand.repeatable && initiator.retries++ < MAX_RETRIES) return again
+      return end(initiator, { kind: fault })
+  }
+}
+
+function end(initiator: BusInitiator, fault: BusFault): InitiatorEffect[] {
+  initiator.errand = undefined
+  return [{ kind: 'fault', fault }]
+}

@@ -1,0 +1,65 @@
+/**
+ * Info desk: questions about the adapter, from us and from clients of the shared port, one at a time.
+ *
+ *   ask ▸ known and unchanging? answered from the cache ▸ else in line ▸ asked ▸ answered, or given up after a second
+ *
+ * Pure, but for the desk it is given.
+ */
+import type { AdapterInfo, InfoId } from './info.ts'
+import { IDENTITY_IDS, NO_INFO, applyInfoAnswer } from './info.ts'
+
+export type InfoRequester = (data: Uint8Array | undefined) => void
+
+export interface InfoRequests {
+  info: AdapterInfo
+  /** Answers that cannot change while the adapter runs. */
+  readonly cache: Map<InfoId, Uint8Array>
+  readonly waiting: { readonly id: InfoId; readonly askers: InfoRequester[] }[]
+  /** When the first of them was asked. */
+  askedMs: number | undefined
+}
+
+const TIMEOUT_MS = 1_000
+/** Eight questions exist; whoever asks for more at once gets no answer. */
+const MAX_WAITING = 32
+
+export function newInfoRequests(): InfoRequests {
+  return { info: NO_INFO, cache: new Map(), waiting: [], askedMs: undefined }
+}
+
+/** Same questions share an answer. */
+export function requestInfo(desk: InfoRequests, id: InfoId, asker: InfoRequester): void {
+  const known = desk.cache.get(id)
+  const same = desk.waiting.find((entry) => entry.id === id)
+  if (known !== undefined) asker(known)
+  else if (same !== undefined && same.askers.length < MAX_WAITING) same.askers.push(asker)
+  else if (same === undefined && desk.info.infoSupported === true) desk.waiting.push({ id, askers: [asker] })
+  else asker(undefined)
+}
+
+/** The question to put to the adapter now, if it is time for one. */
+export function nextInfoRequest(desk: InfoRequests, nowMs: number): InfoId | undefined {
+  if (desk.askedMs !== undefined && nowMs - desk.askedMs >= TIMEOUT_MS) settle(desk, undefined)
+  const [first] = desk.waiting
+  if (first === undefined || desk.askedMs !== undefined) return undefined
+  desk.askedMs = nowMs
+  return first.id
+}
+
+export function takeInfoAnswer(desk: InfoRequests, id: InfoId, data: Uint8Array, atMs: number): void {
+  desk.info = applyInfoAnswer(desk.info, id, data, atMs)
+  if (IDENTITY_IDS.includes(id)) desk.cache.set(id, data)
+  if (desk.waiting[0]?.id === id) settle(desk, data)
+}
+
+/** The adapter is new to us: after connecting, and after it restarted. */
+export function resetInfoRequests(desk: InfoRequests, features: number | undefined): void {
+  desk.cache.clear()
+  desk.info = { ...NO_INFO, infoSupported: features === undefined ? undefined : (features & 0x01) !== 0, features }
+  while (desk.waiting.length > 0) settle(desk, undefined)
+}
+
+function settle(desk: InfoRequests, data: Uint8Array | undefined): void {
+  desk.askedMs = undefined
+  for (const asker of desk.waiting.shift()?.askers ?? []) asker(data)
+}

@@ -1,0 +1,28 @@
+/**
+ * Shared seat: what a client of the shared port may do at our adapter, and what it hears.
+ *
+ * Pure: the contract only.
+ */
+import type { BusClientEvent } from './bus-access.ts'
+import type { InfoId } from './info.ts'
+
+export type SharedClientEvent =
+  | BusClientEvent
+  /** The adapter restarted. */
+  | { readonly kind: 'reset'; readonly features: number }
+  /** The adapter is gone. */
+  | { readonly kind: 'down' }
+
+export interface SharedPortClient {
+  readonly want: (address: number) => void
+  readonly cancel: () => void
+  readonly say: (symbol: number) => void
+  readonly askInfo: (id: InfoId, asker: (data: Uint8Array | undefined) => void) => void
+  readonly features: () => number
+  readonly leave: () => void
+}
+
+/** Who can seat somebody. */
+export interface SharedPortHost {
+  share(listen: (news: SharedClientEvent) => void): SharedPortClient
+}

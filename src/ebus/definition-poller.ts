@@ -1,0 +1,214 @@
+/**
+ * Poller: asks who is there and reads what is worth reading, one question at a time, for as long as the bus can be
+ * used.
+ *
+ *   devices ▸ values ▸ devices ▸ values ▸ … ▸ nothing is due: rest
+ *
+ * Does I/O.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Clock } from '../core/clock.ts'
+import type { Logger } from '../core/logger.ts'
+import type { EbusConnection, BusRequest, BusStatus } from './adapter/bus.ts'
+import type { HeatingInstallation } from './installation.ts'
+import type { DiscoveryMode, DiscoveryProbe, ProbeOutcome } from './registry/discovery.ts'
+import { DeviceDiscovery } from './registry/discovery.ts'
+import { VAILLANT, encodeSerialRequest } from './registry/identity.ts'
+import type { HeatingPlane } from './semantic/planes.ts'
+import { planesAffectedBy } from './semantic/planes.ts'
+import { identityKey } from './semantic/read-key.ts'
+import type { PlannedRead } from './semantic/read-plan.ts'
+import { cadenceMs, isUnknownRead, nextAskedRead, nextDueRead, planReads } from './semantic/read-plan.ts'
+import type { ReadScheduler } from './semantic/read-scheduler.ts'
+
+export interface PollerOptions {
+  readonly installation: HeatingInstallation
+  readonly scheduler: ReadScheduler
+  readonly discovery: DiscoveryMode
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly status: () => BusStatus
+  /** `undefined` before there is a bus. */
+  readonly send: (...telegram: Parameters<EbusConnection['send']>) => ReturnType<EbusConnection['send']> | undefined
+  /** After something was read. */
+  readonly afterRead: () => void
+}
+
+const IDLE_MS = 200
+const DEADLINE_MS = 2_000
+/** Between two questions of ours, so that a poll never looks like a flood to others. */
+const SPACING_MS = 10
+/** What is worth reading changes with what there is; other reasons can wait a second. */
+const PLAN_MS = 1_000
+
+export class DefinitionPoller {
+  readonly #options: PollerOptions
+  readonly #discovery: DeviceDiscovery
+  #planned: { readonly plan: readonly PlannedRead[]; readonly revision: number; readonly atMs: number } | undefined
+  #asksDevices = true
+  /** Planes that somebody waits for, and how many do. */
+  readonly #waitedFor = new Map<HeatingPlane, number>()
+  #step: PromiseWithResolvers<void> | undefined
+
+  constructor(options: PollerOptions) {
+    this.#options = options
+    this.#discovery = new DeviceDiscovery(options.discovery)
+  }
+
+  plan(): readonly PlannedRead[] {
+    const { topology, shadow } = this.#options.installation
+    const nowMs = this.#options.clock.monotonic()
+    const { revision } = topology
+    const known = this.#planned
+    if (known !== undefined && known.revision === revision && nowMs - known.atMs < PLAN_MS) return known.plan
+    const plan = planReads(topology, shadow, this.#options.clock.now())
+    shadow.pin(plan.map(({ key }) => key))
+    this.#planned = { plan, revision, atMs: nowMs }
+    return plan
+  }
+
+  /** Whether everything that is worth reading was read at least once, or there is nobody to read it from. */
+  isThrough(): boolean {
+    const { installation, scheduler } = this.#options
+    const { shadow, topology, registry } = installation
+    if (!this.#isUsable()) return false
+    const answered = ({ key }: PlannedRead): boolean => shadow.get(key) !== undefined || scheduler.isResting(key)
+    return this.#discovery.isThrough(registry) && (topology.regulator === undefined || this.plan().every(answered))
+  }
+
+  /** Until the signal says stop. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      let worked = false
+      try {
+        worked = this.#isUsable() && (await this.#once(signal))
+      } catch (error) {
+        this.#options.logger.error({ err: error }, 'reading the heating failed because of a mistake inside')
+      }
+      this.#step?.resolve()
+      this.#step = undefined
+      await rest(worked ? SPACING_MS : IDLE_MS, signal)
+    }
+  }
+
+  #isUsable(): boolean {
+    const { connected, signal, source } = this.#options.status()
+    return connected && signal && source === 'admitted'
+  }
+
+  #nextAsked(): PlannedRead | undefined {
+    if (this.#waitedFor.size === 0) return undefined
+    const { installation, scheduler } = this.#options
+    return nextAskedRead(this.plan(), installation.shadow, {
+      isAsked: (key) => planesAffectedBy(key).some((plane) => this.#waitedFor.has(plane)),
+      isOpen: (key) => scheduler.isResting(key),
+    })
+  }
+
+  /**
+   * Somebody waits for these planes: what they lack is read ahead of everything else, until `done` says so or the
+   * signal does. Resolves at once where waiting is in vain: nobody can be asked, or everything was.
+   */
+  async readFirst(planes: readonly HeatingPlane[], done: () => boolean, signal: AbortSignal): Promise<void> {
+    for (const plane of planes) this.#waitedFor.set(plane, (this.#waitedFor.get(plane) ?? 0) + 1)
+    try {
+      while (!signal.aborted && this.#canHope(planes) && !done()) await this.#nextStep(signal)
+    } finally {
+      for (const plane of planes) {
+        const others = (this.#waitedFor.get(plane) ?? 1) - 1
+        if (others > 0) this.#waitedFor.set(plane, others)
+        else this.#waitedFor.delete(plane)
+      }
+    }
+  }
+
+  /** Whether everything of these planes that people ask for first was read, or cannot be. */
+  hasEssentials(planes: readonly HeatingPlane[]): boolean {
+    const { installation, scheduler } = this.#options
+    return this.plan()
+      .filter(
+        ({ key, essential }) => essential === true && planesAffectedBy(key).some((plane) => planes.includes(plane)),
+      )
+      .every(({ key }) => !isUnknownRead(installation.shadow, key) || scheduler.isResting(key))
+  }
+
+  /** Somebody can be asked, and either there is something left to ask about these planes, or somebody is unknown. */
+  #canHope(planes: readonly HeatingPlane[]): boolean {
+    const { installation, scheduler } = this.#options
+    const { connected, signal, source } = this.#options.status()
+    const willSpeak = source === 'admitted' || source === 'listening' || source === 'probing'
+    if (!connected || !signal || !willSpeak) return false
+    if (!this.#discovery.isThrough(installation.registry)) return true
+    const isLeft = ({ key }: PlannedRead): boolean =>
+      isUnknownRead(installation.shadow, key) &&
+      !scheduler.isResting(key) &&
+      (installation.topology.regulator === undefined || planesAffectedBy(key).some((plane) => planes.includes(plane)))
+    return this.plan().some(isLeft)
+  }
+
+  /** Until something was read or asked, or some time has passed in which nothing was. */
+  #nextStep(signal: AbortSignal): Promise<unknown> {
+    this.#step ??= Promise.withResolvers<void>()
+    return Promise.race([this.#step.promise, rest(IDLE_MS, signal)])
+  }
+
+  /** Devices and values take turns, so that a long scan does not hold up what people look at. */
+  async #once(signal: AbortSignal): Promise<boolean> {
+    // A value that somebody waits for goes before a device, but for those whose absence would make the plane empty.
+    const knowsDevices = this.#discovery.isThrough(this.#options.installation.registry)
+    if (knowsDevices && this.#nextAsked() !== undefined) return this.#readDue(signal)
+    this.#asksDevices = !this.#asksDevices
+    return this.#asksDevices
+      ? (await this.#askDevice()) || (await this.#readDue(signal))
+      : (await this.#readDue(signal)) || (await this.#askDevice())
+  }
+
+  async #askDevice(): Promise<boolean> {
+    const { installation, clock, status, send } = this.#options
+    const probe = this.#discovery.next(installation.registry, status().address, clock.monotonic())
+    if (probe === undefined) return false
+    // Said once: who is not there is asked again later, and most of the usual addresses are nobody's.
+    const sent = await send(requestOf(probe), { deadlineMs: DEADLINE_MS, caller: 'poll', repeatable: false })
+    if (sent === undefined) return false
+    this.#discovery.settle(probe, outcomeOf(sent), clock.monotonic())
+    if (probe.kind === 'identity' && sent.ok && sent.value.response !== undefined)
+      installation.learn(identityKey(probe.address), sent.value.response, {
+        atMs: clock.now(),
+        nowMs: clock.monotonic(),
+        source: 'poll',
+      })
+    return true
+  }
+
+  async #readDue(signal: AbortSignal): Promise<boolean> {
+    const { installation, scheduler, clock, afterRead } = this.#options
+    const { shadow, pollMs } = installation
+    const isOpen = (key: number): boolean => scheduler.isResting(key)
+    const due = this.#nextAsked() ?? nextDueRead(this.plan(), shadow, { pollMs, nowMs: clock.now(), isOpen })
+    if (due === undefined) return false
+    // What only the last run knew is no answer, however young it looks.
+    const maxAgeMs = shadow.get(due.key)?.source === 'cache' ? 0 : cadenceMs(due.freshness, pollMs)
+    await scheduler.read(due.key, { maxAgeMs, source: 'poll', deadlineMs: DEADLINE_MS, caller: 'poll', signal })
+    afterRead()
+    return true
+  }
+}
+
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(ms, undefined, { signal })
+  } catch {
+    // Told to stop.
+  }
+}
+
+function requestOf(probe: DiscoveryProbe): BusRequest {
+  const { address: target } = probe
+  if (probe.kind === 'identity') return { target, primary: 0x07, secondary: 0x04, data: new Uint8Array() }
+  return { target, primary: VAILLANT, secondary: 0x09, data: encodeSerialRequest(probe.chunk) }
+}
+
+function outcomeOf(sent: Awaited<ReturnType<EbusConnection['send']>>): ProbeOutcome {
+  if (sent.ok || sent.fault.kind === 'refused') return 'answered'
+  return sent.fault.kind === 'no-answer' ? 'absent' : 'unclear'
+}

@@ -1,0 +1,167 @@
+/**
+ * House: the buses as tools reach them. Finds the bus a call is about, and the view it asks for.
+ *
+ * Pure, given its buses.
+ */
+import type { Call } from '../../bus/call.ts'
+import { callerKey } from '../../bus/caller.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { HeatingBus } from '../heating-bus-client.ts'
+import type { FieldFreshness, SemanticPlane } from '../semantic/plane-reader.ts'
+import { isReadingStale } from '../semantic/plane-reader.ts'
+import type { ReadConsistency } from './arguments.ts'
+import type { EbusAnswer } from './ebus-envelope.ts'
+import { notFoundFault } from './faults.ts'
+import type { EbusSnapshots } from './snapshots.ts'
+import type { EbusView } from './ebus-view.ts'
+import { createLiveView } from './ebus-view.ts'
+
+/** Handed to every tool of the family. */
+export interface EbusTools {
+  readonly buses: readonly HeatingBus[]
+  readonly snapshots: EbusSnapshots
+  readonly clock: Clock
+  readonly version: string
+  /** Where definitions come from; `undefined` where the owner has none. */
+  readonly definitions: DefinitionsOrigin | undefined
+}
+
+export interface DefinitionsOrigin {
+  readonly source: string
+  state: 'loading' | 'loaded' | 'failed'
+  /** Why there are none. */
+  problem: string | undefined
+  /** The pin of fetched files. */
+  sha256: string | undefined
+}
+
+/** The first one configured where none is named: most houses have one. */
+export function findBus({ buses }: EbusTools, id: string | undefined): Result<HeatingBus, Fault> {
+  const bus = id === undefined ? buses[0] : buses.find((each) => each.id === id)
+  if (bus !== undefined) return ok(bus)
+  return fail(notFoundFault(`There is no bus ${id ?? ''}; there is ${buses.map((each) => each.id).join(', ')}.`))
+}
+
+/** Calls that change something on one bus do not overlap. Sees the arguments before anybody has checked them. */
+export function busLockKey({ buses }: EbusTools, body: JsonObject): string {
+  const id = body['bus']
+  return `ebus:${typeof id === 'string' ? id : (buses[0]?.id ?? '')}`
+}
+
+/** Costs nothing by itself: a view computes what is asked of it. */
+export function currentView({ clock, version }: EbusTools, heating: HeatingBus): EbusView {
+  return createLiveView({
+    busId: heating.id,
+    installation: heating.installation,
+    bus: heating.status(),
+    info: heating.info(),
+    version,
+    plan: () => heating.plan(),
+    toolReads: heating.toolReads,
+    atMs: clock.now(),
+    nowMs: clock.monotonic(),
+  })
+}
+
+export interface ViewRequest {
+  readonly consistency?: ReadConsistency
+  readonly bus?: string
+}
+
+/** The view that a call asks for, and what to say about it beside the data. */
+export interface ResolvedView {
+  readonly view: EbusView
+  readonly answer: (data: Json, beside?: JsonObject) => EbusAnswer
+}
+
+/** A snapshot of somebody else's, or of another bus, is as unknown as one that never was. */
+export function resolveView(house: EbusTools, wish: ViewRequest, call: Call): Result<ResolvedView, Fault> {
+  const heating = findBus(house, wish.bus)
+  if (!heating.ok) return heating
+  // The bus is checked even where a snapshot decides: a misspelt name is a mistake in either case.
+  if (wish.consistency?.mode !== 'SNAPSHOT') {
+    const view = currentView(house, heating.value)
+    return ok({ view, answer: answerer(house, view, { mode: 'LIVE' }) })
+  }
+  const id = wish.consistency.snapshot_id ?? ''
+  const snapshot = house.snapshots.find(id, callerKey(call.caller), house.clock.now())
+  if (snapshot === undefined || (wish.bus !== undefined && snapshot.view.busId !== wish.bus))
+    return fail({ kind: 'not-found', code: 'NOT_FOUND', message: `There is no snapshot ${id}, or it has expired.` })
+  const { view } = snapshot
+  return ok({ view, answer: answerer(house, view, { mode: 'SNAPSHOT', snapshot_id: id }) })
+}
+
+/** Which bus it was is only worth saying where there are several. */
+export function busNote({ buses }: Pick<EbusTools, 'buses'>, { id }: Pick<HeatingBus, 'id'>): JsonObject {
+  return buses.length > 1 ? { bus: id } : {}
+}
+
+/** What goes beside the data of an answer that was made now. */
+export function liveMeta(house: EbusTools, heating: HeatingBus, atMs: number): Omit<EbusAnswer, 'data'> {
+  return {
+    consistency: { mode: 'LIVE' },
+    data_timestamp: new Date(atMs).toISOString(),
+    ...busNote(house, heating),
+  }
+}
+
+function answerer(house: EbusTools, { atMs, busId }: EbusView, consistency: JsonObject): ResolvedView['answer'] {
+  return (data, beside = {}) => ({
+    data,
+    consistency,
+    data_timestamp: new Date(atMs).toISOString(),
+    ...busNote(house, { id: busId }),
+    ...beside,
+  })
+}
+
+/** How old a plane is, as a whole and field by field; nothing for a plane about which nothing is known. */
+export function planeFreshness(
+  { fields }: SemanticPlane,
+  nowMs: number,
+  { eachField, messageName }: { readonly eachField: boolean; readonly messageName?: EbusView['messageName'] },
+): JsonObject {
+  const all = [...fields]
+  const [first, ...rest] = all.map(([, field]) => field)
+  if (first === undefined) return {}
+  const oldest = rest.reduce((left, right) => (right.atMs < left.atMs ? right : left), first)
+  const sources = new Set(all.map(([, { source }]) => source))
+  const stale = all.filter(([, field]) => isReadingStale(field, nowMs))
+  // In an answer of many planes only what is old is worth the room.
+  const shown = eachField ? all : stale
+  return {
+    freshness: {
+      ...fieldJson(oldest, nowMs),
+      source: sources.size === 1 ? oldest.source : 'mixed',
+      stale: stale.length > 0,
+      ...(shown.length === 0
+        ? {}
+        : {
+            fields: Object.fromEntries(shown.map(([path, field]) => [path, namedFieldJson(field, nowMs, messageName)])),
+          }),
+    },
+  }
+}
+
+/** With the message that it came from, where somebody asked for details. */
+function namedFieldJson(
+  field: FieldFreshness,
+  nowMs: number,
+  messageName: EbusView['messageName'] | undefined,
+): JsonObject {
+  const message = field.message ?? (field.key === undefined ? undefined : messageName?.(field.key))
+  return { ...fieldJson(field, nowMs), ...(message === undefined ? {} : { message }) }
+}
+
+function fieldJson(field: FieldFreshness, nowMs: number): JsonObject {
+  return {
+    source: field.source,
+    observed_at: new Date(field.atMs).toISOString(),
+    age_seconds: Math.max(0, Math.round((nowMs - field.atMs) / 1_000)),
+    stale: isReadingStale(field, nowMs),
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * View: everything that the reading tools show of one bus, either as it is now or as it was at one moment.
+ *
+ * A capture is taken in one turn of the event loop, so nothing in it is from before and nothing from after.
+ *
+ * Pure.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { BusStatus } from '../adapter/bus.ts'
+import type { AdapterInfo } from '../adapter/info.ts'
+import type { HeatingInstallation } from '../installation.ts'
+import { messagesJson, periodicityJson, specimenJson, summaryJson } from '../observe/report.ts'
+import { statusJson } from '../observe/status.ts'
+import { adapterInfoJson } from '../semantic/adapter-info.ts'
+import type { FieldFreshness, SemanticPlane } from '../semantic/plane-reader.ts'
+import type { SemanticPlaneName } from '../semantic/planes.ts'
+import { SEMANTIC_PLANES } from '../semantic/planes.ts'
+import type { ReadKey } from '../semantic/read-key.ts'
+import type { PlannedRead } from '../semantic/read-plan.ts'
+import type { ResidentSetting } from '../semantic/settings.ts'
+import { listResidentSettings } from '../semantic/settings.ts'
+import { startupJson } from '../semantic/startup.ts'
+import { watchSummaryJson } from '../semantic/watch-summary.ts'
+import type { BusDeviceView } from './device-view.ts'
+import { listBusDeviceViews } from './device-view.ts'
+
+/** The contract's words for how the adapter fares. */
+export type BusReach = 'connected' | 'forbidden' | 'no_signal' | 'disconnected'
+
+/** Functions, so that a live view computes no more than it is asked for. */
+export interface EbusView {
+  readonly busId: string
+  /** Wall clock. */
+  readonly atMs: number
+  /** Whether anything could be read at that moment. */
+  readonly reach: BusReach
+  readonly plane: (name: SemanticPlaneName) => SemanticPlane
+  /** Circuit and name, or the bytes, of the message that a value was read with. */
+  readonly messageName: (key: ReadKey) => string | undefined
+  readonly devices: () => readonly BusDeviceView[]
+  readonly settings: () => readonly ResidentSetting[]
+  readonly status: () => JsonObject
+  readonly summary: () => JsonObject
+  readonly messages: () => readonly JsonObject[]
+  readonly periodicity: () => readonly JsonObject[]
+  /** Newest first. */
+  readonly specimens: () => readonly JsonObject[]
+  readonly watch: () => JsonObject
+  readonly capacity: { readonly messages: number; readonly periodicity: number }
+}
+
+export interface ViewParts {
+  readonly busId: string
+  readonly installation: HeatingInstallation
+  readonly bus: BusStatus
+  readonly info: AdapterInfo | undefined
+  readonly version: string
+  readonly plan: () => readonly PlannedRead[]
+  /** What callers have asked for by rpc, which is watched like the plan's own reads. */
+  readonly toolReads: ReadonlySet<ReadKey>
+  /** Wall clock, and monotonic. */
+  readonly atMs: number
+  readonly nowMs: number
+}
+
+const NO_FIELDS: ReadonlyMap<string, FieldFreshness> = new Map()
+
+/** Of one moment: `bus`, `atMs` and `nowMs` are taken once, so that all parts of an answer agree. */
+export function createLiveView(parts: ViewParts): EbusView {
+  const { installation, bus, atMs } = parts
+  const { observatory } = installation
+  const status = (): JsonObject =>
+    statusJson({
+      observatory,
+      bus,
+      cadenceSeconds: installation.pollMs / 1_000,
+      flags: installation.flags,
+      startup: startupJson(installation.startup),
+      nowMs: parts.nowMs,
+    })
+  return {
+    busId: parts.busId,
+    atMs,
+    reach: bus.source === 'forbidden' && bus.signal ? 'forbidden' : reachOf(bus),
+    status,
+    plane: (name) => {
+      if (name === 'runtime_status') return { data: runtimeStatus(parts), fields: NO_FIELDS }
+      if (name === 'adapter_info') return adapterPlane(parts.info)
+      return installation.plane(name, atMs)
+    },
+    messageName: (key) => installation.messageName(key),
+    devices: () => listBusDeviceViews(installation),
+    settings: () => listResidentSettings(installation),
+    summary: () => summaryJson(observatory, status(), { atMs, symbols: bus.symbols }),
+    messages: () => messagesJson(observatory, (exchange) => installation.decode(exchange)),
+    periodicity: () => periodicityJson(observatory),
+    specimens: () => installation.specimens.all().map(specimenJson),
+    watch: () =>
+      watchSummaryJson({
+        shadow: installation.shadow,
+        plan: parts.plan(),
+        tooling: parts.toolReads,
+        flags: installation.flags,
+      }),
+    capacity: { messages: observatory.messages.capacity, periodicity: observatory.periodicity.capacity },
+  }
+}
+
+/** The same view, for ever. */
+export function captureView(live: EbusView): EbusView {
+  const planes = new Map(SEMANTIC_PLANES.map((name) => [name, live.plane(name)]))
+  const devices = live.devices()
+  const settings = live.settings()
+  const status = live.status()
+  const summary = live.summary()
+  const messages = live.messages()
+  const periodicity = live.periodicity()
+  const specimens = live.specimens()
+  const watch = live.watch()
+  return {
+    busId: live.busId,
+    atMs: live.atMs,
+    reach: live.reach,
+    capacity: live.capacity,
+    plane: (name) => planes.get(name) ?? { data: null, fields: NO_FIELDS },
+    messageName: live.messageName,
+    devices: () => devices,
+    settings: () => settings,
+    status: () => status,
+    summary: () => summary,
+    messages: () => messages,
+    periodicity: () => periodicity,
+    specimens: () => specimens,
+    watch: () => watch,
+  }
+}
+
+/** What a capture weighs, in bytes of JSON: near enough to what it takes in memory. */
+export function measureView(view: EbusView): number {
+  const parts = [
+    SEMANTIC_PLANES.map((name) => view.plane(name).data),
+    view.devices().map(({ json }) => json),
+    view.settings(),
+    view.summary(),
+    view.messages(),
+    view.periodicity(),
+    view.specimens(),
+    view.watch(),
+  ]
+  return JSON.stringify(parts).length
+}
+
+function reachOf({ connected, signal }: BusStatus): Exclude<BusReach, 'forbidden'> {
+  return !connected ? 'disconnected' : signal ? 'connected' : 'no_signal'
+}
+
+/** Nobody looks for updates of either, so nothing is claimed about them. */
+function runtimeStatus({ bus, info, version }: ViewParts): JsonObject {
+  return {
+    adapter_status: { status: reachOf(bus), firmware_version: info?.firmwareVersion ?? null, updates_available: null },
+    daemon_status: {
+      status: 'running',
+      firmware_version: version,
+      updates_available: null,
+      initiator_address: bus.address === undefined ? 'auto' : addressName(bus.address),
+    },
+  }
+}
+
+/** `0x7F`, as the contract writes it here and nowhere else. */
+function addressName(address: number): string {
+  return `0x${address.toString(16).toUpperCase().padStart(2, '0')}`
+}
+
+/** Asked every half minute; three silences make it old. */
+const INFO_STALE_MS = 100_000
+
+/** Identity does not age; what is measured does. */
+function adapterPlane(info: AdapterInfo | undefined): SemanticPlane {
+  const data = adapterInfoJson(info)
+  const atMs = info?.telemetryAtMs ?? info?.identityAtMs
+  if (data === null || atMs === undefined) return { data, fields: NO_FIELDS }
+  const telemetry: FieldFreshness = { source: 'poll', atMs, staleAfterMs: INFO_STALE_MS, invalidated: false }
+  return { data, fields: new Map([['telemetry', telemetry]]) }
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+
+import { fromHex } from '../../core/bytes.ts'
+import { startContest, stepContest, newArbitrationContest } from './arbitration-contest.ts'
+
+/** What an initiator that always takes its chance learns, symbol by symbol. */
+function play(own: number, trace: string): string[] {
+  const contest = newArbitrationContest()
+  contest.wanted = own
+  return [...fromHex(trace)].map((symbol) => {
+    const { mayCompete, mustCompete, outcome, winner, hidden } = stepContest(contest, symbol)
+    if (mayCompete || mustCompete) startContest(contest)
+    if (outcome === 'lost') return `lost to ${winner.toString(16)}`
+    if (outcome === 'won') return 'won'
+    if (hidden) return 'hidden'
+    return mayCompete ? 'competes' : mustCompete ? 'competes again' : 'symbol'
+  })
+}
+
+describe('contest', () => {
+  it('is won when the own address comes back', () => {
+    expect(play(0x31, 'aa 31 15')).toEqual(['competes', 'won', 'symbol'])
+  })
+
+  it('is lost once the other one goes on', () => {
+    expect(play(0x31, 'aa 10 08 b5')).toEqual(['competes', 'hidden', 'lost to 10', 'symbol'])
+  })
+
+  it('is lost within the class when the one we tied with goes on', () => {
+    expect(play(0x71, 'aa 31 08')).toEqual(['competes', 'hidden', 'lost to 31'])
+  })
+
+  it('has a second round when nobody goes on and the address seen is of our class', () => {
+    expect(play(0x10, 'aa 00 aa 10 15')).toEqual(['competes', 'hidden', 'competes again', 'won', 'symbol'])
+  })
+
+  it('lets a second round of others decide to whom it is lost', () => {
+    expect(play(0x03, 'aa 00 aa 10 15')).toEqual(['competes', 'hidden', 'symbol', 'hidden', 'lost to 10'])
+  })
+
+  it('is over when the winner falls silent', () => {
+    expect(play(0x03, 'aa 00 aa aa')).toEqual(['competes', 'hidden', 'symbol', 'lost to 0'])
+  })
+
+  it('never joins a second round of others', () => {
+    expect(play(0x31, '10 aa')).toEqual(['symbol', 'symbol'])
+  })
+
+  it('tries again when its address never appeared', () => {
+    expect(play(0x31, 'aa aa 31')).toEqual(['competes', 'competes', 'won'])
+  })
+})

@@ -1,0 +1,93 @@
+/**
+ * Contest: one initiator's try to get the bus, as it follows from what stands on the wire.
+ *
+ *   SYN ▸ own address ▸ ┬ own address back ────────────▶ won
+ *                       ├ other, and it goes on ───────▶ lost to it
+ *                       └ other, then SYN: nobody won ─▶ second round, ours if the other is of our class
+ *
+ * A loss is only told once a symbol has followed the winner's address: until then a second round may still change who
+ * it is.
+ *
+ * Pure, but for the contest it is given.
+ */
+import { isInitiator } from './address.ts'
+import { arbitrate } from './arbitration.ts'
+import { SYN } from './symbol.ts'
+
+export interface ArbitrationContest {
+  /** The address to win the bus with; `undefined` when there is nothing to win. */
+  wanted: number | undefined
+  state: 'none' | 'sent' | 'tied' | 'behind'
+  /** Seen instead of our address. */
+  seen: number
+  /** Symbols since the last SYN. */
+  position: number
+}
+
+export interface ContestNews {
+  /** Put the wanted address on the wire at once, if nothing else forbids it. Only ever true for a SYN. */
+  readonly mayCompete: boolean
+  /** The same, but owed: a second round is for those who tied, lock or no lock. */
+  readonly mustCompete: boolean
+  readonly outcome: 'none' | 'won' | 'lost'
+  /** The address that owns the bus after a loss. */
+  readonly winner: number
+  /** This symbol was an address of the contest: whoever waits for its outcome does not get it as a symbol. */
+  readonly hidden: boolean
+}
+
+const NOTHING: ContestNews = { mayCompete: false, mustCompete: false, outcome: 'none', winner: 0, hidden: false }
+
+export function newArbitrationContest(): ArbitrationContest {
+  return { wanted: undefined, state: 'none', seen: 0, position: 0 }
+}
+
+/** Our address goes on the wire now. */
+export function startContest(contest: ArbitrationContest): void {
+  contest.state = 'sent'
+}
+
+export function abandonContest(contest: ArbitrationContest): void {
+  contest.wanted = undefined
+  contest.state = 'none'
+}
+
+/** One symbol from the wire. After `won` and `lost` the contest is over and nothing is wanted any more. */
+export function stepContest(contest: ArbitrationContest, symbol: number): ContestNews {
+  const { position, state, wanted } = contest
+  contest.position = symbol === SYN ? 0 : position + 1
+  if (symbol === SYN) return onSyn(contest, position)
+  if (state === 'sent' && wanted !== undefined) {
+    const verdict = arbitrate(wanted, symbol)
+    if (verdict === 'won') {
+      abandonContest(contest)
+      return { ...NOTHING, outcome: 'won', hidden: true }
+    }
+    contest.state = verdict === 'second-round' ? 'tied' : 'behind'
+    contest.seen = symbol
+    return { ...NOTHING, hidden: true }
+  }
+  if (state !== 'tied' && state !== 'behind') return NOTHING
+  if (position > 0) return lost(contest)
+  // A second round we are not part of.
+  contest.state = 'behind'
+  contest.seen = isInitiator(symbol) ? symbol : contest.seen
+  return { ...NOTHING, hidden: true }
+}
+
+function onSyn(contest: ArbitrationContest, position: number): ContestNews {
+  const { state, wanted } = contest
+  // The winner fell silent at once: it is final all the same.
+  if ((state === 'tied' || state === 'behind') && position === 0) return lost(contest)
+  if (state === 'tied') return { ...NOTHING, mustCompete: true }
+  if (state === 'behind') return NOTHING
+  contest.state = 'none'
+  // A SYN behind a lone address opens a second round, which is not ours to join.
+  return { ...NOTHING, mayCompete: wanted !== undefined && position !== 1 }
+}
+
+function lost(contest: ArbitrationContest): ContestNews {
+  const winner = contest.seen
+  abandonContest(contest)
+  return { ...NOTHING, outcome: 'lost', winner }
+}

@@ -1,0 +1,301 @@
+/**
+ * House: all devices at once, with the links between them.
+ *
+ * Pure.
+ */
+import type { ControlPair, ReceivedDevice } from '../wire/device.ts'
+import type { DeviceKind } from './classify.ts'
+import { normaliseHomeseerDevice, ROOT_RELATIONSHIP, type HomeseerDevice } from './device.ts'
+import type { EventDefinition } from './event-definition.ts'
+
+export interface HomeseerCatalog {
+  /** In the order of their refs. */
+  readonly devices: readonly HomeseerDevice[]
+  readonly byRef: ReadonlyMap<number, HomeseerDevice>
+}
+
+export const EMPTY_CATALOG: HomeseerCatalog = { devices: [], byRef: new Map() }
+
+/** `controls` may lack refs whose pairs are not known yet; pairs inside a record win, being newer. */
+export function buildCatalog(
+  records: Iterable<ReceivedDevice>,
+  controls: ReadonlyMap<number, readonly ControlPair[]>,
+  ownerKinds: ReadonlyMap<number, DeviceKind> = new Map(),
+): HomeseerCatalog {
+  const alone = new Map<number, HomeseerDevice>()
+  for (const record of records)
+    alone.set(
+      record.ref,
+      normaliseHomeseerDevice(record, record.controls ?? controls.get(record.ref), ownerKinds.get(record.ref)),
+    )
+  const parents = parentsOf(alone)
+  const children = childrenOf(parents)
+  const linked = [...alone.values()].map((device) => ({
+    ...device,
+    parentRef: parents.get(device.ref),
+    childRefs: children.get(device.ref) ?? [],
+  }))
+  const sensitive = new Map(linked.filter(isShared).map((device) => [findRootRef(device), device]))
+  const devices = linked
+    .map((device) => {
+      const relative = sensitive.get(findRootRef(device))
+      const isOwn = device.sensitivity.length > 0 || ownerKinds.has(device.ref)
+      return isOwn || relative === undefined ? device : asRelative(device, relative)
+    })
+    .sort((left, right) => left.ref - right.ref)
+  return { devices, byRef: new Map(devices.map((device) => [device.ref, device])) }
+}
+
+/** The ref all members of one physical device share. */
+export function findRootRef(device: HomeseerDevice): number {
+  return device.parentRef ?? device.ref
+}
+
+/** The asked refs that exist, each followed by its children. */
+export function withChildren(house: HomeseerCatalog, refs: readonly number[]): readonly HomeseerDevice[] {
+  const wanted = new Set<number>()
+  for (const ref of refs) {
+    wanted.add(ref)
+    for (const child of house.byRef.get(ref)?.childRefs ?? []) wanted.add(child)
+  }
+  return [...wanted].map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
+}
+
+/** The asked refs that exist, with the refs of everything that is one physical device with them. */
+export function withRelatives(house: HomeseerCatalog, refs: readonly number[]): readonly number[] {
+  const asked = refs.map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
+  const roots = new Set(asked.map(findRootRef))
+  return house.devices.filter((device) => roots.has(findRootRef(device))).map(({ ref }) => ref)
+}
+
+export interface DeviceGroup {
+  readonly name: string
+  readonly refs: readonly number[]
+}
+
+/** Largest group first; devices without that name are under `''`. */
+export function groupDevices(
+  house: HomeseerCatalog,
+  nameOf: (device: HomeseerDevice) => string,
+): readonly DeviceGroup[] {
+  const groups = new Map<string, number[]>()
+  for (const device of house.devices) {
+    const name = nameOf(device)
+    const refs = groups.get(name)
+    if (refs === undefined) groups.set(name, [device.ref])
+    else refs.push(device.ref)
+  }
+  return [...groups]
+    .map(([name, refs]) => ({ name, refs }))
+    .sort((left, right) => right.refs.length - left.refs.length || left.name.localeCompare(right.name, 'en'))
+}
+
+/** A feature that only reports, such as the overheating alarm of a dimmer, makes nothing of its relatives. */
+function isShared({ sensitivity, controls, controlsKnown, kind, relationship }: HomeseerDevice): boolean {
+  if (sensitivity.length === 0) return false
+  return !controlsKnown || controls.length > 0 || relationship === ROOT_RELATIONSHIP || kind !== 'alarm'
+}
+
+function asRelative(device: HomeseerDevice, { ref, name }: HomeseerDevice): HomeseerDevice {
+  return { ...device, sensitivity: ['relative'], evidence: [`one device with ${name} (${ref})`] }
+}
+
+/**
+ * Both directions are read: HS3 plug-ins forget to mark a child, and a new feature may not be in its root's list yet.
+ */
+function parentsOf(devices: ReadonlyMap<number, HomeseerDevice>): ReadonlyMap<number, number> {
+  const parents = new Map<number, number>()
+  for (const device of devices.values()) {
+    if (device.relationship !== ROOT_RELATIONSHIP) continue
+    for (const ref of device.associatedRefs) {
+      // A root listed by another root stays a root: only one level is known to HomeSeer.
+      const listed = devices.get(ref)
+      if (listed !== undefined && listed.relationship !== ROOT_RELATIONSHIP && ref !== device.ref)
+        parents.set(ref, device.ref)
+    }
+  }
+  for (const device of devices.values())
+    if (device.parentRef !== undefined && device.parentRef !== device.ref) parents.set(device.ref, device.parentRef)
+  return parents
+}
+
+function childrenOf(parents: ReadonlyMap<number, number>): ReadonlyMap<number, readonly number[]> {
+  const children = new Map<number, number[]>()
+  for (const [child, parent] of parents) {
+    const known = children.get(parent)
+    if (known === undefined) children.set(parent, [child])
+    else known.push(child)
+  }
+  for (const refs of children.values()) refs.sort((left, right) => left - right)
+  return children
+}
+
+// Exposure: which devices an agent gets to see at all. HomeSeer's own flags for voice assistants can decide it, or a list
+// of the owner. What is not exposed is not found, neither by ref nor by name; it is still part of what a change reaches.
+
+/** Bits of `misc`: discovered by Google, discovered by Amazon. */
+const ASSISTANTS = 0x40_0000 | 0x80_0000
+
+export type IsExposed = (device: HomeseerDevice) => boolean
+
+/** `undefined` exposes everything. */
+export function createExposure(config: {
+  readonly expose: 'all' | 'voice' | 'list'
+  readonly isListed: (ref: number) => boolean
+}): IsExposed | undefined {
+  if (config.expose === 'all') return undefined
+  if (config.expose === 'list') return ({ ref }) => config.isListed(ref)
+  return ({ record }) => record.voiceCommand !== '' || (record.misc & ASSISTANTS) !== 0
+}
+
+/** The same house gives the same part of it. */
+const parts = new WeakMap<HomeseerCatalog, HomeseerCatalog>()
+
+export function limitToExposed(house: HomeseerCatalog, exposes: IsExposed | undefined): HomeseerCatalog {
+  if (exposes === undefined) return house
+  const known = parts.get(house)
+  if (known !== undefined) return known
+  const devices = house.devices.filter(exposes)
+  const part = { devices, byRef: new Map(devices.map((device) => [device.ref, device])) }
+  parts.set(house, part)
+  return part
+}
+
+// Consequence: what a change sets in motion beside itself, by way of HomeSeer's events.
+//
+//   a device is written ─▶ events that it can set off ─▶ devices that they set ─▶ …        an event is run ─▶ the same
+//
+// HomeSeer runs an event whenever its trigger is met, whoever wrote the value, also where only its memory was written.
+// All members of one physical device count as written: a lamp that goes on moves its power meter, too. Conditions do not
+// excuse, nor does an event that is switched off: both may be otherwise by the time it happens.
+
+/** Why nobody can say that this is all. */
+export type ConsequenceDoubt =
+  /** An action, or a part of the file, that is not understood. */
+  | 'unknown-action'
+  /** Code can do anything. */
+  | 'runs-script'
+  /** HomeSeer has an event that the definitions do not tell of. */
+  | 'unknown-event'
+  /** It goes on further than anybody follows. */
+  | 'too-far'
+
+export interface ConsequenceStep {
+  readonly eventId: number
+  readonly group: string
+  readonly name: string
+  /** The device that sets it off, or the event that runs it; `undefined` for the event that was asked for. */
+  readonly because: { readonly ref: number } | { readonly eventId: number } | undefined
+  readonly sets: readonly number[]
+  /** Members of the file that are not understood. */
+  readonly unknown: readonly string[]
+}
+
+export interface EventConsequences {
+  readonly steps: readonly ConsequenceStep[]
+  /** Devices that are set, without those that were asked for. */
+  readonly refs: readonly number[]
+  readonly eventIds: readonly number[]
+  readonly doubts: readonly ConsequenceDoubt[]
+  /** HomeSeer's own mark for events that guard the house, on one of them. */
+  readonly security: boolean
+}
+
+export const NO_CONSEQUENCES: EventConsequences = { steps: [], refs: [], eventIds: [], doubts: [], security: false }
+
+/** What is known of all events, prepared so that following costs as much as it finds. */
+export interface EventGraph {
+  readonly byId: ReadonlyMap<number, EventDefinition>
+  readonly byTrigger: ReadonlyMap<number, readonly EventDefinition[]>
+  /** Set off by any device, or by what we cannot tell. */
+  readonly byAnything: readonly EventDefinition[]
+}
+
+/** More than any house chains on purpose. */
+const MAX_EVENTS = 200
+
+export function buildEventGraph(definitions: readonly EventDefinition[]): EventGraph {
+  const byTrigger = new Map<number, EventDefinition[]>()
+  for (const definition of definitions)
+    for (const ref of definition.triggerReach.refs) {
+      const known = byTrigger.get(ref)
+      if (known === undefined) byTrigger.set(ref, [definition])
+      else known.push(definition)
+    }
+  return {
+    byId: new Map(definitions.map((definition) => [definition.id, definition])),
+    byTrigger,
+    byAnything: definitions.filter(({ triggerReach }) => triggerReach.anyDevice),
+  }
+}
+
+export interface ConsequenceStart {
+  /** Devices that are written. */
+  readonly refs?: readonly number[]
+  /** An event that is run; `undefined` where it is unknown to the definitions. */
+  readonly event?: EventDefinition
+}
+
+/** `relativesOf` gives all members of the physical device that a ref belongs to. */
+export function followConsequences(
+  graph: EventGraph,
+  start: ConsequenceStart,
+  relativesOf: (ref: number) => readonly number[],
+): EventConsequences {
+  const steps = new Map<number, ConsequenceStep>()
+  const doubts = new Set<ConsequenceDoubt>()
+  const written = new Set<number>()
+  const set = new Set<number>()
+  let security = false
+  const queue: Queued[] = []
+
+  const write = (ref: number): void => {
+    for (const member of [ref, ...relativesOf(ref)]) {
+      if (written.has(member)) continue
+      written.add(member)
+      for (const definition of graph.byTrigger.get(member) ?? []) queue.push({ definition, because: { ref: member } })
+    }
+    for (const definition of graph.byAnything) queue.push({ definition, because: { ref } })
+  }
+
+  const run = ({ definition, because }: Queued): void => {
+    const { id, group, name, actionRefs, unknown, mayRun } = definition
+    if (steps.has(id)) return
+    if (steps.size >= MAX_EVENTS) {
+      doubts.add('too-far')
+      return
+    }
+    steps.set(id, { eventId: id, group, name, because, sets: actionRefs, unknown })
+    if (definition.security) security = true
+    if (definition.runsScript) doubts.add('runs-script')
+    if (unknown.length > 0) doubts.add('unknown-action')
+    for (const next of mayRun) {
+      const other = graph.byId.get(next)
+      if (other !== undefined) queue.push({ definition: other, because: { eventId: id } })
+    }
+    for (const ref of actionRefs) {
+      set.add(ref)
+      write(ref)
+    }
+  }
+
+  for (const ref of start.refs ?? []) write(ref)
+  if (start.event !== undefined) queue.push({ definition: start.event, because: undefined })
+  for (let at = 0; at < queue.length; at++) {
+    const next = queue[at]
+    if (next !== undefined) run(next)
+  }
+  const asked = new Set(start.refs)
+  return {
+    steps: [...steps.values()],
+    refs: [...set].filter((ref) => !asked.has(ref)),
+    eventIds: [...steps.keys()],
+    doubts: [...doubts],
+    security,
+  }
+}
+
+interface Queued {
+  readonly definition: EventDefinition
+  readonly because: ConsequenceStep['because']
+}

@@ -1,0 +1,199 @@
+/**
+ * Envelope: how the HomeSeer family answers (spec 4, “Actionable Errors”).
+ *
+ *   success  {result}
+ *   failure  {error: {code, message, retryable, fixHint, suggestedNextToolCalls[], details?}}     MCP isError
+ *
+ * Arguments that do not fit the schema are answered in the same form.
+ *
+ * Pure.
+ */
+import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
+import type { Fault, FaultKind } from '../../core/fault.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { visibleJson } from '../../core/stranger-text.ts'
+import { FIX_HINTS, isHs4Code, NEXT_CALLS, nextJson, type Hs4Code, type NextCall } from './faults.ts'
+
+/** For faults that the chain or the guard says, which know nothing of the family's ten codes. */
+const CODES: Readonly<Record<FaultKind, Hs4Code>> = {
+  'invalid-arguments': 'BAD_REQUEST',
+  'not-found': 'NOT_FOUND',
+  'not-permitted': 'POLICY_DENY',
+  'approval-required': 'POLICY_DENY',
+  conflict: 'BAD_REQUEST',
+  // A limit is the owner's policy, too; `retryable` tells it from a no.
+  busy: 'POLICY_DENY',
+  offline: 'NETWORK',
+  'timed-out': 'TIMEOUT',
+  cancelled: 'TIMEOUT',
+  failed: 'HS4_ERROR',
+  'unknown-outcome': 'UNKNOWN',
+  unsupported: 'UNSUPPORTED_ON_TARGET',
+  internal: 'INTERNAL',
+}
+
+/** The very same call may succeed later. An unknown outcome is never retried: the change may have happened. */
+const RETRYABLE: ReadonlySet<FaultKind> = new Set(['offline', 'timed-out', 'busy', 'internal'])
+
+/** `error.fixHint` where the fault brings none of its own; written for the model that has to act on it. */
+const HINTS: Readonly<Record<Hs4Code, string>> = {
+  AUTH: 'Check user and password of HomeSeer in the configuration.',
+  NETWORK: 'Check that HomeSeer runs and that its address is right, then try again.',
+  BAD_REQUEST: 'Correct the arguments; `details` says which.',
+  NOT_FOUND: 'Resolve the name again and use the ref or id that comes back.',
+  HS4_ERROR: 'Look at HomeSeer itself: its log, the device, its settings.',
+  POLICY_DENY: 'Put every reason in `details.reasons` right, or ask the owner.',
+  TIMEOUT: 'Try again; if it stays slow, raise the timeout.',
+  UNSUPPORTED_ON_TARGET: 'Use another way; this HomeSeer cannot do this one.',
+  INTERNAL: 'Try once more; the log of the gateway says what went wrong.',
+  UNKNOWN: 'Read the state back before trying again: the change may have happened.',
+}
+const APPROVAL_HINT = 'A person has to approve this very call (`details.how`); then make it again unchanged.'
+const DECIDED_HINT = 'A person decided this. Tell the user; do not look for another way.'
+/** Not HomeSeer is at fault here, but the way to it. */
+const AWAY_HINT = 'Another node was asked, and cannot be reached now. Try again later, or tell the user.'
+const NODE_HINT = 'Name one of the nodes in the message, or leave `_node` out.'
+const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
+
+export const homeseerFamily: Family = {
+  name: 'homeseer',
+  // Names, states and events are the words of whoever set up the house; event files are not cleaned where they are read,
+  // because a rollback restores what it found.
+  success: (data) => ({ result: visibleJson(data) }),
+  failure: (fault, offer, listed = (tool) => tool) => ({
+    structured: visibleJson({ error: errorJson(fault, offer, listed) }),
+    isError: true,
+  }),
+  outputSchema,
+}
+
+function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string): JsonObject {
+  const code = codeOf(fault)
+  const { [NEXT_CALLS]: own, [FIX_HINTS]: hint, ...known } = fault.details ?? {}
+  // The fault's own suggestion has the arguments of the call that failed in it; the usual one only its name.
+  const next = Array.isArray(own) ? own : usualNext(code, offer).map(nextJson)
+  const details = { ...known, ...extraDetails(fault), ...adminDetails(fault) }
+  return {
+    code,
+    message: fault.message,
+    retryable: RETRYABLE.has(fault.kind),
+    fixHint: typeof hint === 'string' ? hint : hintFor(fault, code),
+    suggestedNextToolCalls: next.map((call) => spelt(call, listed)),
+    ...(Object.keys(details).length === 0 ? {} : { details }),
+  }
+}
+
+/** Another node may have suggested it, in whatever form. */
+function spelt(call: Json, listed: (tool: string) => string): Json {
+  if (!isJsonObject(call) || typeof call['name'] !== 'string') return call
+  return { ...call, name: listed(call['name']) }
+}
+
+/** The kind has the last word where the guard has learned more than the family knew. */
+function codeOf({ kind, code }: Fault): Hs4Code {
+  return isHs4Code(code) && kind !== 'unknown-outcome' ? code : CODES[kind]
+}
+
+/** Reasons that no arguments can put right. */
+const DECIDED: ReadonlySet<string> = new Set(['approval-denied', 'owner', 'emergency-stop'])
+
+function hintFor({ kind, code: given, details, reasons = [] }: Fault, code: Hs4Code): string {
+  if (kind === 'approval-required') return APPROVAL_HINT
+  // Words of the bus, spec 2 § 6: nothing of this family was called.
+  if (kind === 'offline' && given === 'partition') return AWAY_HINT
+  if (kind === 'not-found' && details?.['reason'] === 'node') return NODE_HINT
+  if (reasons.some(({ rule }) => DECIDED.has(rule))) return DECIDED_HINT
+  return kind === 'busy' ? LATER_HINT : HINTS[code]
+}
+
+/** Spec 4's `suggestedNextToolCalls`, by code; every failure names at least one call that can be made as it stands. */
+function usualNext(code: Hs4Code, { name }: Offer): readonly NextCall[] {
+  const health: NextCall = { name: 'hs4.health.get' }
+  const selftest: NextCall = { name: 'hs4.selftest.run' }
+  const audit = (result: string): NextCall => ({ name: 'hs4.audit.query', args: { tool: name, result, limit: 10 } })
+  switch (code) {
+    case 'AUTH':
+    case 'TIMEOUT':
+      return [health]
+    case 'NETWORK':
+    case 'HS4_ERROR':
+      return [health, selftest]
+    case 'POLICY_DENY':
+      return [audit('blocked')]
+    case 'INTERNAL':
+      return [audit('error')]
+    case 'UNKNOWN':
+      return [selftest, audit('error')]
+    default:
+      return [{ name: 'hs4.help.route', args: { goal: `use ${name}` } }]
+  }
+}
+
+function extraDetails({ kind, reasons, retryAfterMs }: Fault): JsonObject {
+  return {
+    ...(reasons === undefined
+      ? {}
+      : { reasons: reasons.map(({ message }) => message), rules: reasons.map(({ rule }) => rule) }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(kind === 'approval-required' ? { approval: 'required' } : {}),
+  }
+}
+
+/**
+ * A refused act of administration still answers with the contract's envelope, so that one reader suffices. What it says
+ * of the call comes with the fault (admin/admin-envelope.ts); what it came to is said here, where the reasons are
+ * known.
+ */
+function adminDetails({ reasons = [], details }: Fault): JsonObject {
+  const envelope = details?.['envelope']
+  if (!isJsonObject(envelope) || envelope['result'] !== undefined) return {}
+  const { precheck, ...call } = envelope
+  const statusOf = (check: Json | undefined): string => {
+    if (check === 'policy') return 'fail'
+    const rule = check === 'change_ticket' ? 'change-ticket' : 'maintenance-window'
+    if (reasons.some((reason) => reason.rule.startsWith(rule))) return 'fail'
+    // Of an act that was not even found nobody has checked it.
+    return call['domain'] === null ? 'skipped' : 'pass'
+  }
+  const checks = Array.isArray(precheck) ? (precheck as readonly JsonObject[]) : []
+  return {
+    envelope: {
+      result: 'failed',
+      precheck: checks.map(({ check, ...more }) => ({ check: check ?? null, status: statusOf(check), ...more })),
+      steps: [],
+      rollback: 'not_needed',
+      ...call,
+    },
+  }
+}
+
+/** Short, because it stands in every tool of the list. */
+const ERROR: JsonSchema = {
+  type: 'object',
+  required: ['code', 'message', 'retryable', 'fixHint'],
+}
+
+/** Without the keywords that say nothing: a list of sixty tools is read by models that pay for every word. */
+function slim(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(slim)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const told = Object.entries(schema).filter(([keyword, value]) => !saysNothing(keyword, value))
+  return Object.fromEntries(told.map(([keyword, value]) => [keyword, slim(value)]))
+}
+
+function saysNothing(keyword: string, value: unknown): boolean {
+  const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
+  if (keyword === 'maximum' || keyword === 'minimum') return Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER
+  return isEmpty && ['properties', 'additionalProperties', 'items'].includes(keyword)
+}
+
+/** Failures are admitted, too: clients of the 2025 era check structured content even when `isError` is set. */
+function outputSchema(offer: Offer): JsonSchema {
+  const { $defs, ...response } = offer.responseSchema ?? {}
+  return {
+    type: 'object',
+    properties: { result: slim(response), error: ERROR },
+    anyOf: [{ required: ['result'] }, { required: ['error'] }],
+    ...($defs === undefined ? {} : { $defs }),
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Rules: what the owner's configuration says about changing HomeSeer, and every reason why one change is refused.
+ *
+ *   1 dry run, asked for or by default ▸ 2 mode, confirm, intent, reason (not when dry)
+ *   ▸ 3 device, event and camera lists ▸ 4 scripts ▸ 5 plug-in functions
+ *   ▸ 6 users, plug-ins, interfaces, categories ▸ 7 the gates of administration
+ *
+ * All reasons are collected, in this order, so that a caller can put all of it right at once. Whether a call is one of
+ * administration follows from the tool; no argument can say so, or deny it.
+ *
+ * Pure.
+ */
+import type { HomeseerConfig } from '../../config/homeseer.ts'
+import type { Reason } from '../../core/fault.ts'
+import { allowExactly, allowNames, allowNumbers, type AllowList } from './allow-list.ts'
+import { listedName } from './exact-call.ts'
+
+/** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
+export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
+export type AdminDomain = (typeof ADMIN_DOMAINS)[number]
+
+/** The configuration with its lists made ready to ask; `undefined` is a list that the owner did not write. */
+export interface OwnerLists {
+  readonly readOnly: boolean
+  readonly requireConfirm: boolean
+  readonly defaultDryRun: boolean
+  readonly devices: AllowList<number> | undefined
+  readonly events: AllowList<number> | undefined
+  readonly cameras: AllowList<number> | undefined
+  readonly scripts: AllowList<string> | undefined
+  readonly pluginFunctions: AllowList<string> | undefined
+  readonly admin: AdminRules
+}
+
+interface AdminRules {
+  readonly enabled: boolean
+  readonly domains: ReadonlySet<AdminDomain>
+  readonly window: string | undefined
+  readonly windows: AllowList<string> | undefined
+  readonly requireTicket: boolean
+  readonly users: AllowList<string> | undefined
+  readonly plugins: AllowList<string> | undefined
+  readonly interfaces: AllowList<string> | undefined
+  readonly categories: AllowList<string> | undefined
+}
+
+/** What a caller claims about its own call. */
+export interface CallerClaims {
+  readonly confirm?: boolean
+  readonly intent?: string
+  readonly reason?: string
+  readonly dryRun?: boolean
+  readonly maintenanceWindowId?: string
+  readonly changeTicket?: string
+}
+
+/** What a call would touch, resolved: names have become ids by now, because lists hold ids. */
+export interface TouchedThings {
+  readonly refs?: readonly number[]
+  /** `undefined` stands for an event that has no id and therefore is on no list. */
+  readonly eventIds?: readonly (number | undefined)[]
+  /** What it sets in motion is not known to the end: it might change any device. */
+  readonly mayTouchAnything?: boolean
+  readonly cameraIds?: readonly number[]
+  readonly scriptId?: string
+  readonly pluginFunction?: string
+  readonly userIds?: readonly string[]
+  readonly pluginIds?: readonly string[]
+  readonly interfaceIds?: readonly string[]
+  readonly categoryIds?: readonly string[]
+  /** Set for `hs4.admin.*`, and for nothing else. */
+  readonly domain?: AdminDomain
+}
+
+export function readOwnerLists(config: HomeseerConfig): OwnerLists {
+  const { allow, admin } = config
+  return {
+    readOnly: config.safeMode === 'read_only',
+    requireConfirm: config.requireConfirm,
+    defaultDryRun: config.defaultDryRun,
+    devices: allowNumbers(allow.devices),
+    events: allowNumbers(allow.events),
+    cameras: allowNumbers(allow.cameras),
+    scripts: allowNames(allow.scripts?.map(listedName)),
+    pluginFunctions: allowNames(allow.pluginFunctions?.map(listedName)),
+    admin: {
+      enabled: admin.enabled,
+      domains: new Set(ADMIN_DOMAINS.filter((domain) => admin[domain])),
+      window: admin.maintenanceWindowId,
+      windows: allowExactly(admin.allowedMaintenanceWindowIds),
+      requireTicket: admin.requireChangeTicket,
+      users: allowNames(admin.allowedUserIds),
+      plugins: allowNames(admin.allowedPluginIds),
+      interfaces: allowNames(admin.allowedInterfaceIds),
+      categories: allowNames(admin.allowedCategoryIds),
+    },
+  }
+}
+
+/** The owner's default cannot be switched off by an argument: `dryRun: false` is no more than silence. */
+export function isDryRun(rules: OwnerLists, claims: CallerClaims): boolean {
+  return rules.defaultDryRun || claims.dryRun === true
+}
+
+/** No reasons, no refusal by the owner's rules; the guard has its own beside them. */
+export function listRefusals(rules: OwnerLists, claims: CallerClaims, touched: TouchedThings): readonly Reason[] {
+  return [
+    ...(isDryRun(rules, claims) ? [] : claimReasons(rules, claims)),
+    ...listReasons(rules, touched),
+    ...(touched.domain === undefined ? [] : adminReasons(rules.admin, claims, touched.domain)),
+  ]
+}
+
+/** `read_only` first: nothing that follows could be put right by the caller then. */
+function claimReasons(rules: OwnerLists, { confirm, intent, reason }: CallerClaims): readonly Reason[] {
+  const reasons: Reason[] = []
+  if (rules.readOnly) reasons.push({ rule: 'safe-mode', message: 'HomeSeer is set to read_only here.' })
+  if (rules.requireConfirm && confirm !== true)
+    reasons.push({ rule: 'confirm', message: 'confirm must be true for a change.' })
+  if (!saysSomething(intent)) reasons.push({ rule: 'intent', message: 'intent must say what is to be done.' })
+  if (!saysSomething(reason)) reasons.push({ rule: 'reason', message: 'reason must say why.' })
+  return reasons
+}
+
+/** Blanks of any script, and characters that nobody sees, say nothing. */
+function saysSomething(text: string | undefined): boolean {
+  return /[\p{L}\p{N}]/u.test(text ?? '')
+}
+
+function listReasons(rules: OwnerLists, touched: TouchedThings): readonly Reason[] {
+  const { admin } = rules
+  return [
+    ...outside(rules.devices, touched.refs, 'device-list', 'device'),
+    ...unsure(rules, touched),
+    ...outside(rules.events, touched.eventIds, 'event-list', 'event'),
+    ...outside(rules.cameras, touched.cameraIds, 'camera-list', 'camera'),
+    ...outside(rules.scripts, one(touched.scriptId), 'script-list', 'script'),
+    ...outside(rules.pluginFunctions, one(touched.pluginFunction), 'plugin-function-list', 'plug-in function'),
+    ...outside(admin.users, touched.userIds, 'user-list', 'user'),
+    ...outside(admin.plugins, touched.pluginIds, 'plugin-list', 'plug-in'),
+    ...outside(admin.interfaces, touched.interfaceIds, 'interface-list', 'interface'),
+    ...outside(admin.categories, touched.categoryIds, 'category-list', 'category'),
+  ]
+}
+
+/** A list of devices would be no list if something could pass it by not saying what it does. */
+function unsure({ devices }: OwnerLists, { mayTouchAnything = false }: TouchedThings): readonly Reason[] {
+  if (devices === undefined || !mayTouchAnything) return []
+  const message = "Nobody can say that this changes no device that is not on the owner's list."
+  return [{ rule: 'device-list', message }]
+}
+
+/** What has no id cannot be on a list, and is refused wherever there is one. */
+function outside<Item extends string | number>(
+  allows: AllowList<Item> | undefined,
+  items: readonly (Item | undefined)[] | undefined,
+  rule: string,
+  noun: string,
+): readonly Reason[] {
+  if (allows === undefined || items === undefined) return []
+  return items
+    .filter((item) => item === undefined || !allows(item))
+    .map((item) => ({ rule, message: `The ${noun} ${item ?? 'without an id'} is not on the owner's list.` }))
+}
+
+function one(item: string | undefined): readonly string[] | undefined {
+  return item === undefined ? undefined : [item]
+}
+
+function adminReasons(admin: AdminRules, claims: CallerClaims, domain: AdminDomain): readonly Reason[] {
+  const { maintenanceWindowId: window = '', changeTicket = '' } = claims
+  const reasons: Reason[] = []
+  if (!admin.enabled)
+    reasons.push({
+      rule: 'admin-enabled',
+      message: 'Administration is switched off (homeseer.admin.enabled, or HS4_ADMIN_ENABLED).',
+    })
+  if (!admin.domains.has(domain))
+    reasons.push({
+      rule: 'admin-domain',
+      message: `Administration of ${domain} is switched off (homeseer.admin.${domain}, or HS4_ADMIN_${domain.toUpperCase()}_ENABLED).`,
+    })
+  // Also for a dry run: a plan is made for a window (spec 4, Admin Guard).
+  if (!saysSomething(window))
+    reasons.push({ rule: 'maintenance-window', message: 'maintenanceWindowId must name a maintenance window.' })
+  else {
+    if (admin.window !== undefined && window !== admin.window)
+      reasons.push({ rule: 'maintenance-window', message: 'This maintenance window is not the one that is open.' })
+    if (admin.windows?.(window) === false)
+      reasons.push({ rule: 'maintenance-window-list', message: "This maintenance window is not on the owner's list." })
+  }
+  if (admin.requireTicket && !saysSomething(changeTicket))
+    reasons.push({ rule: 'change-ticket', message: 'changeTicket must name a ticket.' })
+  return reasons
+}

@@ -1,0 +1,16 @@
+/**
+ * Authenticated request: one HTTP request whose principal is known, at an endpoint that exists.
+ *
+ * Pure.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { McpCatalogue, EndpointScope } from './catalogue.ts'
+import type { FacePrincipal } from './face-bus.ts'
+
+export interface AuthenticatedRequest {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly principal: FacePrincipal
+  readonly door: EndpointScope
+  readonly catalogue: McpCatalogue
+}

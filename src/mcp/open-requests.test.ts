@@ -1,0 +1,37 @@
+import { createServer } from 'node:http'
+import { afterEach, describe, expect, it } from 'vitest'
+import { listenLocally } from '../../test/local-port.ts'
+import { createOpenRequests } from './http-server.ts'
+
+const stops: (() => void)[] = []
+afterEach(() => stops.splice(0).forEach((stop) => stop()))
+
+describe('visitors', () => {
+  it('are cut off by name, while they listen and while they still speak; whoever left is forgotten', async () => {
+    const visitors = createOpenRequests()
+    const server = createServer((request, response) => {
+      visitors.enter(request.url ?? '', response)
+      response.writeHead(200).flushHeaders()
+      if (request.url === '/brief') response.end()
+    })
+    stops.push(
+      () => server.closeAllConnections(),
+      () => server.close(),
+    )
+    const url = `http://127.0.0.1:${await listenLocally(server)}`
+    await (await fetch(`${url}/brief`)).text()
+    const body = new ReadableStream({ start: (sender) => sender.enqueue(new Uint8Array([123])) })
+    const speaking = await fetch(`${url}/gone`, { method: 'POST', body, duplex: 'half' })
+    const [listening, spared] = await Promise.all([fetch(`${url}/gone`), fetch(`${url}/spared`)])
+    visitors.expel('/brief')
+    visitors.expel('/gone')
+    visitors.expel('/never')
+    await expect(speaking.text()).rejects.toThrow('terminated')
+    await expect(listening.text()).rejects.toThrow('terminated')
+    const ended = spared.text().then(
+      () => 'ended',
+      () => 'cut off',
+    )
+    expect(await Promise.race([ended, fetch(`${url}/brief`).then(() => 'still there')])).toBe('still there')
+  })
+})

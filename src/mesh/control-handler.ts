@@ -1,0 +1,155 @@
+/**
+ * Desk: answers the questions that nodes ask each other about themselves.
+ *
+ *   mesh.session    a session key                      mesh.exchange   manifests both ways, and who else is known
+ *   mesh.manifest   the full manifest                  mesh.schemas    contracts by their hashes
+ *   mesh.community  the member list                    mesh.join       come in, with an invitation
+ *   mesh.merge      records of a node that we may have forgotten
+ *   mesh.gossip     rounds, votes and checkpoints  
+ *   mesh.witness    cosign a checkpoint                mesh.checkpoint the last one that was cosigned here
+ *
+ * Pure: what it answers from comes from outside.
+ */
+import { z } from 'zod'
+import type { Fault } from '../core/fault.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { readCommunity } from './identity/community.ts'
+import type { Community } from './identity/community.ts'
+import { readJoinRequest } from './identity/invitation.ts'
+import type { JoinRequest } from './identity/invitation.ts'
+import type { JoinFault } from './identity/mesh-store.ts'
+import { JOIN_QUESTION, MERGE_QUESTION, SESSION_QUESTION } from './gate.ts'
+import type { ControlHandler } from './inbound.ts'
+import { meshRefusal } from './refusal.ts'
+import type { OwnManifest } from './own-node.ts'
+import type { GrantedSessions } from './sessions.ts'
+
+export interface ControlExchange {
+  readonly manifest: Json
+  readonly revision: number
+  readonly digest: string
+}
+
+/** Cosigns for a peer, in the terms of C2SP tlog-witness. */
+export interface WitnessService {
+  readonly addCheckpoint: (peer: string, body: string) => Promise<{ readonly status: number; readonly text: string }>
+  readonly latest: (peer: string) => string | undefined
+}
+
+/** Takes what a peer tells of rounds, votes and checkpoints, and gives what this node has. */
+export type GossipDesk = (peer: string, body: JsonObject) => Promise<JsonObject>
+
+export interface ControlHandlerParts {
+  readonly self: string
+  readonly sessions: GrantedSessions
+  readonly community: () => Community | undefined
+  readonly own: () => OwnManifest | undefined
+  readonly schemas: (hashes: ReadonlySet<string>) => JsonObject
+  /** Takes what the other side said and gives what we say. */
+  readonly exchange: (peer: string, said: ControlExchange) => JsonObject
+  readonly join: (request: JoinRequest) => Promise<Result<Community, JoinFault>>
+  /** Records that proved themselves. */
+  readonly merge: (community: Community) => Promise<void>
+  readonly witness: WitnessService | undefined
+  readonly gossip: GossipDesk | undefined
+}
+
+const MAX_HASHES = 256
+
+const sessionBody = z.object({
+  ephemeral: z.string().length(43),
+  signatures: z.enum(['session', 'none']).default('session'),
+})
+const exchangeBody = z.object({
+  manifest: z.json(),
+  community: z.object({ revision: z.int().min(1), digest: z.string().max(64) }),
+})
+const schemasBody = z.object({ hashes: z.array(z.string().max(71)).max(MAX_HASHES) })
+const witnessBody = z.object({ body: z.string().max(65_536) })
+
+type Answer = Result<Json, Fault>
+
+export function createControlHandler(parts: ControlHandlerParts): ControlHandler {
+  const questions: Readonly<Record<string, (body: JsonObject, asker: string) => Promise<Answer> | Answer>> = {
+    [SESSION_QUESTION]: (body, asker) => {
+      const { ephemeral, signatures } = sessionBody.parse(body)
+      const given = parts.sessions.give(asker, ephemeral, signatures)
+      return given === undefined ? fail(misread('no key')) : ok(given)
+    },
+    [JOIN_QUESTION]: async (body, asker) => {
+      const request = readJoinRequest(body)
+      if (!request.ok)
+        return fail(meshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s.'))
+      if (request.value.nodeId !== asker || request.value.to !== parts.self)
+        return fail(
+          meshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s, or not for us.'),
+        )
+      const joined = await parts.join(request.value)
+      return joined.ok ? ok({ community: joined.value.document }) : fail(joinFault(joined.fault))
+    },
+    [MERGE_QUESTION]: async (body, asker) => {
+      const held = parts.community()
+      const shown = held === undefined ? undefined : readCommunity(body['community'], held.id)
+      if (shown?.ok !== true || !shown.value.members.has(asker))
+        return fail(meshRefusal('unauthorized', 'stranger', 'The records do not show that their sender is a member.'))
+      await parts.merge(shown.value)
+      return ok({ community: parts.community()?.document ?? {} })
+    },
+    'mesh.exchange': (body, asker) => {
+      const { manifest, community } = exchangeBody.parse(body)
+      return ok(parts.exchange(asker, { manifest: manifest, ...community }))
+    },
+    'mesh.manifest': () => ok(parts.own()?.full ?? {}),
+    'mesh.community': () => ok(parts.community()?.document ?? {}),
+    'mesh.schemas': (body) => ok(parts.schemas(new Set(schemasBody.parse(body).hashes))),
+    'mesh.witness': async (body, asker) => {
+      if (parts.witness === undefined) return fail(notHere('witness'))
+      return ok({ ...(await parts.witness.addCheckpoint(asker, witnessBody.parse(body).body)) })
+    },
+    'mesh.gossip': async (body, asker) =>
+      parts.gossip === undefined ? fail(notHere('gossip')) : ok(await parts.gossip(asker, body)),
+    'mesh.checkpoint': (_, asker) => ok({ text: parts.witness?.latest(asker) ?? null }),
+  }
+  return (question, body, { id }) => {
+    if (!question.startsWith('mesh.')) return undefined
+    const answer = Object.hasOwn(questions, question) ? questions[question] : undefined
+    return answer === undefined ? Promise.resolve(fail(notHere(question))) : answered(() => answer(body, id))
+  }
+}
+
+async function answered(answer: () => Promise<Answer> | Answer): Promise<Answer> {
+  try {
+    return await answer()
+  } catch (error) {
+    if (error instanceof z.ZodError) return fail(misread(error.issues[0]?.message ?? 'malformed'))
+    throw error
+  }
+}
+
+function joinFault(fault: JoinFault): Fault {
+  const sentence = JOIN_SENTENCES[fault.kind] ?? 'The member list could not be changed here.'
+  if (fault.kind === 'revoked') return meshRefusal('revoked', 'invitation', sentence)
+  if (fault.kind === 'expired-invitation' || fault.kind === 'used-invitation')
+    return meshRefusal('expired', 'invitation', sentence)
+  return meshRefusal('unauthorized', 'invitation', sentence)
+}
+
+const JOIN_SENTENCES: Readonly<Partial<Record<JoinFault['kind'], string>>> = {
+  'unknown-invitation': 'This node has given out no such invitation.',
+  'used-invitation': 'This invitation was used already. Ask for a new one.',
+  'expired-invitation': 'This invitation has expired. Ask for a new one.',
+  'wrong-proof': 'The invitation’s secret is not known to the sender.',
+  revoked: 'This node was revoked from the community.',
+  'name-taken': 'Another member has that name. Set node.name to another one.',
+  'no-authority': 'This node may no longer let anybody in.',
+}
+
+function misread(why: string): Fault {
+  return meshRefusal('bad_request', 'question', `The question cannot be read: ${why}.`)
+}
+
+function notHere(question: string): Fault {
+  return meshRefusal('not_implemented', 'question', `This node does not answer ${question}.`)
+}

@@ -1,0 +1,116 @@
+/**
+ * Contents: what other nodes offer, fetched from them where a manifest says that there is something new.
+ *
+ *   manifest heard ─▶ capabilities? ─▶ schemas? ─▶ on the bus
+ *        ▲ there was news meanwhile       │
+ *        └────────────────────────────────┘
+ *
+ * Does I/O: questions through `ask`.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Result } from '../core/result.ts'
+import type { PeerCapability } from '../bus/peer.ts'
+import { visibleText } from '../core/stranger-text.ts'
+import { decodeSchemas } from './identity/capability-wire.ts'
+import type { Community } from './identity/community.ts'
+import type { KnownPeer, PeerBook } from './peer-book.ts'
+import type { PeerAddress } from './transport.ts'
+
+export interface ManifestFetcherParts {
+  readonly book: PeerBook
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly community: () => Community | undefined
+  readonly ask: (peer: PeerAddress, question: string, body: Json) => Promise<Result<JsonObject, Fault>>
+}
+
+/** So few that what comes is read in a moment. */
+const SCHEMAS_AT_ONCE = 16
+/** Nothing was answered: whether the contract can be read is not known. */
+const UNANSWERED: ReadonlySet<Fault['kind']> = new Set(['offline', 'busy', 'timed-out', 'cancelled'])
+
+export class ManifestFetcher {
+  readonly #parts: ManifestFetcherParts
+  /** Who is being asked, and whether there was news of it since. */
+  readonly #fetching = new Map<string, { isStale: boolean }>()
+
+  constructor(parts: ManifestFetcherParts) {
+    this.#parts = parts
+  }
+
+  /** Until there is no news meanwhile: what comes back may be older than the news. */
+  async fetch(nodeId: string): Promise<void> {
+    const underWay = this.#fetching.get(nodeId)
+    if (underWay !== undefined) {
+      underWay.isStale = true
+      return
+    }
+    const fetching = { isStale: false }
+    this.#fetching.set(nodeId, fetching)
+    try {
+      do {
+        fetching.isStale = false
+        await this.#fetchOnce(nodeId)
+      } while (fetching.isStale)
+    } finally {
+      this.#fetching.delete(nodeId)
+    }
+  }
+
+  async #fetchOnce(nodeId: string): Promise<void> {
+    const { book, clock } = this.#parts
+    // Each time anew: it may have gone and come back as another entry.
+    const peer = book.find(nodeId)
+    if (peer === undefined) return
+    if (peer.capabilitiesHash !== peer.manifest.capabilitiesHash) {
+      const full = await this.#parts.ask(book.addressOf(peer), 'mesh.manifest', {})
+      const community = this.#parts.community()
+      if (!full.ok || community === undefined) return
+      book.hear(full.value, { community, nowMs: clock.now(), monotonicMs: clock.monotonic(), source: 'exchange' })
+    }
+    await this.#fetchSchemas(peer)
+    book.publish(peer)
+  }
+
+  async #fetchSchemas(peer: KnownPeer): Promise<void> {
+    const { book, logger } = this.#parts
+    const missing = book.missingSchemas(peer)
+    const wrong: PeerCapability[] = []
+    const batches: (readonly PeerCapability[])[] = []
+    for (let at = 0; at < missing.length; at += SCHEMAS_AT_ONCE) batches.push(missing.slice(at, at + SCHEMAS_AT_ONCE))
+    // A batch that grows is walked to its end.
+    for (const some of batches) {
+      if (book.missingSchemas(peer).length === 0) break
+      const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
+      const answer = await this.#parts.ask(book.addressOf(peer), 'mesh.schemas', { hashes })
+      if (!answer.ok && UNANSWERED.has(answer.fault.kind)) break
+      if (!answer.ok) {
+        // Too large for one answer: one by one, and what is too large alone is no contract for us.
+        if (some.length > 1) batches.push(...some.map((capability) => [capability]))
+        else wrong.push(...some)
+        continue
+      }
+      for (const capability of some) {
+        const schemas = decodeSchemas(answer.value[capability.schemaHash])
+        if (schemas === undefined) continue
+        if (!book.schemas.keep(capability, schemas)) wrong.push(capability)
+        // Reading a contract takes milliseconds where it is large: everybody else's requests go between two of them.
+        await setImmediate()
+      }
+    }
+    const [first] = wrong
+    if (first === undefined) return
+    book.refuseSchemas(
+      peer,
+      wrong.map(({ schemaHash }) => schemaHash),
+    )
+    logger.warn(
+      { node: peer.nodeId, capability: visibleText(first.name, 128), contracts: wrong.length },
+      'a contract is too large, or not the one that was announced',
+    )
+  }
+}

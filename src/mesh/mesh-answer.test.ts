@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import type { Outcome } from '../bus/call.ts'
+import { fail, ok } from '../core/result.ts'
+import { decodeFault, decodeReplyBody, encodeFaultBody, encodeReplyBody } from './mesh-answer.ts'
+import { meshRefusal } from './refusal.ts'
+
+describe('answer', () => {
+  it.each<[string, Outcome]>([
+    ['a success', ok({ data: { open: 40 } })],
+    ['a replayed success', ok({ data: null, replayed: true })],
+    ['a refusal', fail({ kind: 'failed', code: 'internal_error', message: 'm', details: { cause: 'x' } })],
+    ['an answer of a device', ok({ data: 1, from: { device: 'speaker-1' } })],
+    ['a fault of what was begun', fail({ kind: 'busy', code: 'capacity_exceeded', message: 'm', begun: true })],
+    ['a fault of what was not begun', fail({ kind: 'offline', code: 'partition', message: 'm', begun: false })],
+    ['a replayed refusal', fail({ kind: 'failed', code: 'internal_error', message: 'm', replayed: true })],
+  ])('brings %s to the other node as it was', (_, outcome) => {
+    const there = outcome.ok
+      ? decodeReplyBody(encodeReplyBody(outcome.value))
+      : fail(decodeFault(encodeFaultBody(outcome.fault)))
+    expect(there).toEqual(outcome)
+  })
+
+  it('takes nothing but a word of the provider for whether it has begun, and nobody’s for whose node it is', () => {
+    expect(decodeFault({ error: 'partition', message: 'm', begun: 'no' })).not.toHaveProperty('begun')
+    expect(decodeFault({ error: 'partition', message: 'm' })).not.toHaveProperty('begun')
+    // It is about this node's own connection, which no other node can know.
+    expect(decodeFault({ error: 'partition', message: 'm', ownSide: true })).not.toHaveProperty('ownSide')
+    expect(decodeReplyBody({ ok: true, data: 1, from: { node: 'another' }, device: 5 })).toEqual(ok({ data: 1 }))
+    expect(encodeReplyBody({ data: 1, from: { node: 'this', device: 'd' } })).toEqual({
+      ok: true,
+      data: 1,
+      device: 'd',
+    })
+  })
+
+  it('says of whoever is refused at the gate that nothing was begun', () => {
+    expect(encodeFaultBody(meshRefusal('expired', 'skew', 'Too late.'))).toMatchObject({ begun: false })
+  })
+
+  it('takes nothing but true for a replay', () => {
+    expect(decodeReplyBody({ ok: true, data: 1, replayed: 'yes' })).toEqual(ok({ data: 1 }))
+    expect(decodeFault({ error: 'internal_error', message: 'm', replayed: 1 })).not.toHaveProperty('replayed')
+  })
+})

@@ -1,0 +1,152 @@
+/**
+ * Answer: an outcome as it travels between nodes.
+ *
+ *   200 { ok: true, data, content?, usage?, input_required?, replayed?, device? }
+ *   4xx, 5xx { error, message, retry_after_ms?, alt_nodes?, schema_hash_expected?, … ,
+ *              kind, family_code?, reasons?, replayed?, begun? }
+ *
+ * The first five keys of a failure are CONTRACT § 5.4; those from `kind` on let our own nodes keep what the code alone
+ * would lose: whether a person has to approve, whether a change may have happened, whether a handler was entered.
+ *
+ * Pure.
+ */
+import { toErrorCode, FAULT_KINDS, isErrorCode, toFaultKind, STATUS_OF_CODE } from '../bus/code.ts'
+import type { ContentBlock, Outcome, Reply } from '../bus/call.ts'
+import type { Fault, FaultKind, Reason } from '../core/fault.ts'
+import { isJsonObject, isNestedWithin, parseJsonOrUndefined } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import { MAX_BODY_DEPTH } from './body.ts'
+
+/** A mistake of another node's is to us that it failed. */
+const KINDS: ReadonlySet<string> = new Set(FAULT_KINDS.filter((kind) => kind !== 'internal'))
+const MAX_RETRY_AFTER_MS = 300_000
+const MAX_DEVICE = 256
+
+export interface WireAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+export function encodeOutcome(outcome: Outcome): WireAnswer {
+  if (outcome.ok) return { status: 200, text: JSON.stringify(encodeReplyBody(outcome.value)) }
+  const { fault } = outcome
+  // HTTP has a number of its own for it; the contract's codes do not.
+  const status = fault.details?.['reason'] === 'too-large' ? 413 : STATUS_OF_CODE[toErrorCode(fault)]
+  return { status, text: JSON.stringify(encodeFaultBody(fault)) }
+}
+
+/** Whatever a peer sends becomes an outcome: its own, or that it talks nonsense. */
+export function decodeOutcome(status: number, text: string): Outcome {
+  return decodeParsedOutcome(status, parseJsonOrUndefined(text))
+}
+
+/** The same for what has been parsed already. */
+export function decodeParsedOutcome(status: number, body: unknown): Outcome {
+  if (!isJsonObject(body)) return fail(malformedReply('The peer did not answer JSON.'))
+  if (!isNestedWithin(body, MAX_BODY_DEPTH))
+    return fail(malformedReply(`The peer’s answer is nested deeper than ${MAX_BODY_DEPTH} levels.`))
+  return status === 200 ? decodeReplyBody(body) : fail(decodeFault(body))
+}
+
+export function encodeReplyBody({ data, content, usage, inputRequired, replayed, from }: Reply): JsonObject {
+  const device = from?.device
+  // Nearly all of them; what is below makes an object for each part that is not there.
+  if ((content ?? usage ?? inputRequired ?? replayed ?? device) === undefined) return { ok: true, data }
+  return {
+    ok: true,
+    data,
+    ...(content === undefined ? {} : { content: content }),
+    ...(usage === undefined
+      ? {}
+      : {
+          usage: {
+            ...(usage.tokensIn === undefined ? {} : { tokens_in: usage.tokensIn }),
+            ...(usage.tokensOut === undefined ? {} : { tokens_out: usage.tokensOut }),
+          },
+        }),
+    ...(inputRequired === undefined
+      ? {}
+      : {
+          input_required: {
+            requests: inputRequired.requests,
+            ...(inputRequired.state === undefined ? {} : { state: inputRequired.state }),
+          },
+        }),
+    ...(replayed === undefined ? {} : { replayed }),
+    ...(device === undefined ? {} : { device }),
+  }
+}
+
+export function decodeReplyBody(body: JsonObject): Outcome {
+  const { data, content, usage, input_required: wanted, replayed, device } = body
+  if (data === undefined) return fail(malformedReply('The peer answered without data.'))
+  if ((content ?? usage ?? wanted ?? replayed ?? device) === undefined) return ok({ data })
+  return ok({
+    data,
+    ...(isContent(content) ? { content } : {}),
+    ...(isJsonObject(usage) ? { usage: decodeUsage(usage) } : {}),
+    ...(isJsonObject(wanted) && isJsonObject(wanted['requests'])
+      ? {
+          inputRequired: {
+            requests: wanted['requests'],
+            ...(typeof wanted['state'] === 'string' ? { state: wanted['state'] } : {}),
+          },
+        }
+      : {}),
+    ...(replayed === true ? { replayed } : {}),
+    ...(typeof device === 'string' ? { from: { device: device.slice(0, MAX_DEVICE) } } : {}),
+  })
+}
+
+export function encodeFaultBody(fault: Fault): JsonObject {
+  const code = toErrorCode(fault)
+  return {
+    ...fault.details,
+    error: code,
+    message: fault.message,
+    ...(fault.retryAfterMs === undefined ? {} : { retry_after_ms: fault.retryAfterMs }),
+    kind: fault.kind,
+    ...(fault.code === undefined || fault.code === code ? {} : { family_code: fault.code }),
+    ...(fault.reasons === undefined ? {} : { reasons: fault.reasons.map(({ rule, message }) => ({ rule, message })) }),
+    ...(fault.replayed === undefined ? {} : { replayed: fault.replayed }),
+    ...(fault.begun === undefined ? {} : { begun: fault.begun }),
+  }
+}
+
+export function decodeFault(body: JsonObject): Fault {
+  const { error, message, retry_after_ms: retry, kind, family_code: familyCode, ...more } = body
+  const { reasons, replayed, begun, ...details } = more
+  if (typeof error !== 'string' || !isErrorCode(error))
+    return malformedReply('The peer answered an error of no known code.')
+  return {
+    // A peer's mistake inside is, seen from here, a far end that failed.
+    kind: typeof kind === 'string' && KINDS.has(kind) ? (kind as FaultKind) : toFaultKind(error),
+    code: typeof familyCode === 'string' ? familyCode.slice(0, 64) : error,
+    message: typeof message === 'string' ? message.slice(0, 4_096) : `The peer answered ${error}.`,
+    ...(typeof retry === 'number' && retry >= 0 ? { retryAfterMs: Math.min(retry, MAX_RETRY_AFTER_MS) } : {}),
+    ...(Array.isArray(reasons) ? { reasons: reasons.filter(isReason).slice(0, 32) } : {}),
+    ...(Object.keys(details).length === 0 ? {} : { details }),
+    ...(replayed === true ? { replayed } : {}),
+    ...(typeof begun === 'boolean' ? { begun } : {}),
+  }
+}
+
+export function malformedReply(message: string): Fault {
+  return { kind: 'failed', code: 'internal_error', message }
+}
+
+function decodeUsage({ tokens_in: tokensIn, tokens_out: tokensOut }: JsonObject): NonNullable<Reply['usage']> {
+  return {
+    ...(typeof tokensIn === 'number' ? { tokensIn } : {}),
+    ...(typeof tokensOut === 'number' ? { tokensOut } : {}),
+  }
+}
+
+function isContent(value: Json | undefined): value is readonly ContentBlock[] {
+  return Array.isArray(value) && value.every((block) => isJsonObject(block) && typeof block['type'] === 'string')
+}
+
+function isReason(value: unknown): value is Reason {
+  return isJsonObject(value) && typeof value['rule'] === 'string' && typeof value['message'] === 'string'
+}

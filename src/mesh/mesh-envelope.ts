@@ -1,0 +1,184 @@
+/**
+ * Envelope: everything about a call between nodes but its body, and the text that its proof covers.
+ *
+ *   spec 2:  capability, version, request_id, from, community, timestamp, body
+ *   added:   to, key_id, deadline_ms (what is left of it), session, hops, stream, schema_hash, traceparent, input,
+ *            actor
+ *
+ * The body is covered by the SHA-256 of its bytes as they travel: no parser sees what nobody has vouched for, and no
+ * two programs have to agree on how a number is spelt. Both transports carry the same fields.
+ *
+ * Pure.
+ */
+import { createHash, hash } from 'node:crypto'
+import type { Hash } from 'node:crypto'
+import type { StreamFrame } from '../bus/call.ts'
+import type { CapabilityVersion } from '../bus/capability.ts'
+import type { Fault } from '../core/fault.ts'
+import { isUlid } from '../core/ids.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { isActor } from './actor.ts'
+import { parseVersion } from './identity/capability-wire.ts'
+import { isNodeId } from './identity/node-key.ts'
+import { parseMeshTime } from './identity/time.ts'
+import { meshRefusal } from './refusal.ts'
+
+export interface MeshEnvelope {
+  readonly capability: string
+  readonly version: CapabilityVersion
+  /** Of this very attempt: never used twice, whatever trace it belongs to. */
+  readonly requestId: string
+  readonly from: string
+  readonly to: string
+  readonly community: string
+  /** As it travels, RFC 3339. */
+  readonly timestamp: string
+  readonly deadlineMs: number
+  /** The session key under which it was sent; every message names one, but the two that come before there is any. */
+  readonly keyId: string | undefined
+  /** Sticky routing. */
+  readonly session: string | undefined
+  readonly hops: number
+  readonly stream: boolean
+  readonly schemaHash: string | undefined
+  readonly traceparent: string | undefined
+  /** The body carries more than arguments: see input.ts. */
+  readonly input?: boolean
+  /** For whom the sender says that it calls: see actor.ts. */
+  readonly actor?: string | undefined
+}
+
+/** The fields by the names under which they are signed. Strings, so that headers and JSON carry them alike. */
+export type EnvelopeFields = Readonly<Record<string, string>>
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_./:-]{0,127}$/
+export const MAX_SESSION = 256
+export const MAX_DEADLINE_MS = 86_400_000
+export const MAX_HOPS = 16
+
+export function isCapabilityName(name: string): boolean {
+  return NAME.test(name)
+}
+
+export function envelopeFields(envelope: MeshEnvelope): EnvelopeFields {
+  const { keyId, session, schemaHash, traceparent, actor } = envelope
+  // In the order of RFC 8785, so that the text below needs no sorting.
+  return {
+    ...(actor === undefined ? {} : { actor }),
+    capability: envelope.capability,
+    community: envelope.community,
+    deadline_ms: String(envelope.deadlineMs),
+    from: envelope.from,
+    hops: String(envelope.hops),
+    ...(envelope.input === true ? { input: '1' } : {}),
+    ...(keyId === undefined ? {} : { key_id: keyId }),
+    request_id: envelope.requestId,
+    ...(schemaHash === undefined ? {} : { schema_hash: schemaHash }),
+    ...(session === undefined ? {} : { session }),
+    stream: envelope.stream ? '1' : '0',
+    timestamp: envelope.timestamp,
+    to: envelope.to,
+    ...(traceparent === undefined ? {} : { traceparent }),
+    type: 'call',
+    version: `${envelope.version[0]}.${envelope.version[1]}`,
+  }
+}
+
+/** Canonical JSON (RFC 8785): the keys are in order, and every value is a string. */
+export function signedCallText(fields: EnvelopeFields, bodyHash: string): string {
+  // An actor stands before the body's hash; where there is none, nothing does.
+  return JSON.stringify({ actor: fields['actor'], body_sha256: bodyHash, ...fields })
+}
+
+/** What the answer's proof covers. A proof under one answer fits no other: request ids are used once. */
+export function signedAnswerText(answer: {
+  readonly requestId: string
+  readonly from: string
+  readonly status: number
+  readonly bodyHash: string
+  /** Of the frames that came before, if any came. */
+  readonly framesHash?: string | undefined
+}): string {
+  const { requestId, from, status, bodyHash, framesHash } = answer
+  return JSON.stringify({
+    body_sha256: bodyHash,
+    ...(framesHash === undefined ? {} : { frames_sha256: framesHash }),
+    from,
+    request_id: requestId,
+    status: String(status),
+    type: 'answer',
+  })
+}
+
+/** Runs along with a stream: both ends hash the frames as they go by, and the end of the stream proves them all. */
+export class FramesHash {
+  #hash: Hash | undefined
+
+  add({ event, data }: StreamFrame): void {
+    this.#hash ??= createHash('sha256')
+    this.#hash.update(`${event}\n${JSON.stringify(data)}\n`)
+  }
+
+  /** `undefined` when there was no frame. */
+  digest(): string | undefined {
+    return this.#hash?.digest('base64url')
+  }
+}
+
+/** Base64url of the SHA-256 of the bytes. */
+export function envelopeBodyHash(body: Uint8Array | string): string {
+  return hash('sha256', body, 'base64url')
+}
+
+/** From whatever carried it: nothing is believed, everything is bounded. */
+export function readEnvelope(field: (name: string) => string | undefined): Result<MeshEnvelope, Fault> {
+  const capability = field('capability') ?? ''
+  const version = parseVersion(field('version') ?? '')
+  const [from, to, community] = [field('from') ?? '', field('to') ?? '', field('community') ?? '']
+  const [requestId, timestamp] = [field('request_id') ?? '', field('timestamp') ?? '']
+  const deadlineMs = integer(field('deadline_ms'), MAX_DEADLINE_MS)
+  const hops = integer(field('hops') ?? '0', MAX_HOPS)
+  const [keyId, session, schemaHash] = [field('key_id'), field('session'), field('schema_hash')]
+  const actor = field('actor')
+  const wrong = [
+    !isCapabilityName(capability) && 'capability',
+    version === undefined && 'version',
+    !isUlid(requestId) && 'request_id',
+    !isNodeId(from) && 'from',
+    !isNodeId(to) && 'to',
+    !isNodeId(community) && 'community',
+    parseMeshTime(timestamp) === undefined && 'timestamp',
+    deadlineMs === undefined && 'deadline_ms',
+    hops === undefined && 'hops',
+    (keyId?.length ?? 0) > 64 && 'key_id',
+    (session?.length ?? 0) > MAX_SESSION && 'session',
+    (schemaHash?.length ?? 0) > 71 && 'schema_hash',
+    actor !== undefined && !isActor(actor) && 'actor',
+  ].filter((name) => name !== false)
+  if (wrong.length > 0 || version === undefined || deadlineMs === undefined || hops === undefined)
+    return fail(meshRefusal('bad_request', 'envelope', `The envelope lacks, or garbles: ${wrong.join(', ')}.`))
+  return ok({
+    capability,
+    version,
+    requestId,
+    from,
+    to,
+    community,
+    timestamp,
+    deadlineMs,
+    keyId,
+    session,
+    hops,
+    stream: field('stream') === '1',
+    schemaHash,
+    traceparent: field('traceparent'),
+    input: field('input') === '1',
+    actor,
+  })
+}
+
+function integer(text: string | undefined, max: number): number | undefined {
+  const value = text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
+  return value <= max ? value : undefined
+}

@@ -1,0 +1,178 @@
+/**
+ * Link: this node's one connection to NATS. It is kept for as long as the node runs; whoever uses it asks whether it is
+ * up and hears when it comes and goes.
+ *
+ * Does I/O.
+ */
+import { connect } from '@nats-io/transport-node'
+import type { Auth, Msg, NatsConnection } from '@nats-io/transport-node'
+import type { Clock } from '../../core/clock.ts'
+import type { Logger } from '../../core/logger.ts'
+import { thrownMessage } from '../../core/thrown.ts'
+import type { NodeIdentity } from '../identity/node-key.ts'
+import { signNonce, encodeUserNkey } from './nkey.ts'
+import { redactServerAddress } from './server-address.ts'
+
+export interface NatsLinkOptions {
+  readonly servers: readonly string[]
+  readonly useNkey: boolean
+  readonly identity: NodeIdentity
+  readonly name: string
+  readonly clock: Pick<Clock, 'now'>
+  readonly logger: Logger
+}
+
+export interface NatsLinkEvents {
+  /** The first time and every time again. */
+  readonly onUp: (connection: NatsConnection) => void
+  readonly onDown: () => void
+}
+
+const RECONNECT_MS = 250
+const PING_MS = 5_000
+
+export class NatsLink {
+  readonly #options: NatsLinkOptions
+  /** The servers, for the log. */
+  readonly #shown: readonly string[]
+  readonly #events: NatsLinkEvents
+  /** What is listened to, whichever connection there is. */
+  readonly #subscriptions = new Map<string, (message: Msg) => void>()
+  #connection: NatsConnection | undefined
+  #isUp = false
+  #isClosed = false
+  #downSinceMs: number
+  /** Why it is down, as the log has it: it is tried again every second, and said once. */
+  #told: string | undefined
+
+  constructor(options: NatsLinkOptions, events: NatsLinkEvents) {
+    this.#options = options
+    this.#shown = options.servers.map(redactServerAddress)
+    this.#events = events
+    this.#downSinceMs = options.clock.now()
+  }
+
+  get isUp(): boolean {
+    return this.#isUp
+  }
+
+  /** `undefined` while it is up. */
+  get downSinceMs(): number | undefined {
+    return this.#isUp ? undefined : this.#downSinceMs
+  }
+
+  /** `undefined` while it is down. */
+  get connection(): NatsConnection | undefined {
+    return this.#isUp ? this.#connection : undefined
+  }
+
+  /** Resolves at once where a server is there; goes on trying where none is, for as long as it takes. */
+  start(): void {
+    void this.#connect()
+  }
+
+  /**
+   * For as long as the node runs: the client keeps it through reconnects, and a connection that is new begins with it.
+   */
+  subscribe(subject: string, hear: (message: Msg) => void): void {
+    this.#subscriptions.set(subject, hear)
+    if (this.#connection?.isClosed() === false) this.#listen(this.#connection, subject, hear)
+  }
+
+  /** While we are down, the client keeps it and says it when we are up again. */
+  publish(subject: string, payload: Uint8Array | string): void {
+    if (this.#connection?.isClosed() === false) this.#connection.publish(subject, payload)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#isUp = false
+    const connection = this.#connection
+    if (connection === undefined) return
+    // Says what is still to be said; a server that is gone cannot keep us from stopping.
+    const impatience = new Promise((resolve) => setTimeout(resolve, 500).unref())
+    await Promise.race([connection.flush().catch(() => undefined), impatience])
+    await connection.close()
+  }
+
+  async #connect(): Promise<void> {
+    const { servers, useNkey, identity, name, logger } = this.#options
+    while (!this.#isClosed) {
+      try {
+        const connection = await connect({
+          servers: [...servers],
+          name: `hearthbus ${name}`,
+          maxReconnectAttempts: -1,
+          reconnectTimeWait: RECONNECT_MS,
+          reconnectJitter: RECONNECT_MS,
+          pingInterval: PING_MS,
+          maxPingOut: 2,
+          timeout: 5_000,
+          ...(useNkey ? { authenticator: (nonce?: string) => this.#authenticate(identity, nonce) } : {}),
+        })
+        this.#connection = connection
+        if (this.#isClosed) {
+          await connection.close()
+          return
+        }
+        // The client gives a connection up for good when the server refuses to let it in again.
+        for (const [subject, hear] of this.#subscriptions) this.#listen(connection, subject, hear)
+        this.#up(connection)
+        await this.#watch(connection)
+      } catch (error) {
+        const why = thrownMessage(error)
+        if (this.#told !== why)
+          logger.warn({ err: error, servers: this.#shown }, 'NATS cannot be reached; it is tried until it can be')
+        this.#told = why
+      }
+      this.#down()
+      await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS * 4).unref())
+    }
+  }
+
+  #listen(connection: NatsConnection, subject: string, hear: (message: Msg) => void): void {
+    connection.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null) hear(message)
+        else this.#options.logger.warn({ err: error, subject }, 'NATS refuses a subscription')
+      },
+    })
+  }
+
+  /** Until the connection is closed for good. */
+  async #watch(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect' || status.type === 'staleConnection') this.#down()
+      if (status.type === 'reconnect') this.#up(connection)
+      if (status.type === 'error') this.#options.logger.warn({ err: status.error }, 'NATS reports an error')
+    }
+  }
+
+  #authenticate(identity: NodeIdentity, nonce: string | undefined): Auth {
+    const sig = nonce === undefined ? undefined : signNonce(identity, nonce)
+    if (sig === undefined) {
+      this.#options.logger.error({}, 'the NATS server asks for a signature of something that is no nonce: refused')
+      return { nkey: encodeUserNkey(identity.publicKey), sig: '' }
+    }
+    return { nkey: encodeUserNkey(identity.publicKey), sig }
+  }
+
+  #up(connection: NatsConnection): void {
+    if (this.#isUp || this.#isClosed) return
+    this.#isUp = true
+    if (this.#told !== undefined) this.#options.logger.info({ servers: this.#shown }, 'NATS is reached again')
+    this.#told = undefined
+    this.#events.onUp(connection)
+  }
+
+  #down(): void {
+    if (!this.#isUp) return
+    this.#isUp = false
+    if (this.#isClosed) return
+    const { clock, logger } = this.#options
+    this.#downSinceMs = clock.now()
+    this.#told = 'lost'
+    logger.warn({ servers: this.#shown }, 'the connection to NATS is lost; it is tried until it is back')
+    this.#events.onDown()
+  }
+}

@@ -1,8 +1,0 @@
-/**
- * Shown server: the address of a NATS server as everybody may read it, without the name and password it may hold.
- *
- * Pure.
- */
-export function shownServer(address: string): string {
-  return address.replace(/^([a-z]+:\/\/)?[^/\s]*@/i, '$1')
-}

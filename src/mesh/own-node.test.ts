@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { answering, echo, node } from '../../test/bus-village.ts'
+import { manualClock } from '../../test/manual-clock.ts'
+import { identityOf } from '../../test/mesh-keys.ts'
+import { readManifest } from './identity/node-manifest.ts'
+import { OwnNode } from './own-node.ts'
+
+const PREFIXES = { name: 'test', prefixes: ['device'] }
+
+function told(description: string, names: readonly string[]) {
+  const bus = node('attic')
+  for (const name of names) bus.registerCapability(answering({ name, description }, echo), PREFIXES)
+  const clock = manualClock()
+  const self = new OwnNode({
+    identity: identityOf(1),
+    name: 'attic',
+    ledgerOrigin: undefined,
+    communityId: () => identityOf(2).id,
+    bus,
+    clock,
+    firstSequence: 1,
+  })
+  const full = self.manifest()?.full
+  return {
+    read: readManifest(full, clock.now()),
+    bytes: Buffer.byteLength(JSON.stringify(full)),
+    untold: self.untold(),
+  }
+}
+
+describe('what a node says of itself', () => {
+  const names = Array.from({ length: 2_100 }, (_, each) => `device.panel-${each}.set`)
+
+  it('is believed also where it offers more than others take: they hear of what was there first', () => {
+    const { read, untold } = told('', names)
+    if (!read.ok) throw new Error(JSON.stringify(read.fault))
+    expect(read.value.capabilities?.map(({ name }) => name)).toEqual(names.slice(0, 2_000))
+    expect(untold).toBe(100)
+  })
+
+  it('fits into the largest answer between nodes, however much its tools have to say', () => {
+    const { read, bytes, untold } = told('ü'.repeat(1_000), names)
+    if (!read.ok) throw new Error(JSON.stringify(read.fault))
+    expect(read.value.capabilities).toHaveLength(2_100 - untold)
+    expect(untold).toBeGreaterThan(1_600)
+    expect(bytes).toBeLessThan(1_048_576)
+  })
+})

@@ -1,0 +1,136 @@
+/**
+ * Self: what this node says of itself at the moment, renewed before it lapses and whenever something changes.
+ *
+ * Pure: time and numbers come from outside.
+ */
+import type { CapabilityBus } from '../bus/bus.ts'
+import type { CapabilityEntry } from '../bus/entry.ts'
+import { describeOwnCapability } from '../bus/peer.ts'
+import type { PeerCapability } from '../bus/peer.ts'
+import type { Clock } from '../core/clock.ts'
+import type { JsonObject } from '../core/json.ts'
+import { countInFlight } from '../bus/topology.ts'
+import { encodeCapability, encodeSchemas } from './identity/capability-wire.ts'
+import type { NodeIdentity } from './identity/node-key.ts'
+import { issueManifest, MAX_CAPABILITIES, withoutCapabilities } from './identity/node-manifest.ts'
+import type { NodeEndpoint } from './identity/node-manifest.ts'
+import type { SignedDocument } from './identity/signed-document.ts'
+
+export interface OwnNodeParts {
+  readonly identity: NodeIdentity
+  readonly name: string
+  readonly ledgerOrigin: string | undefined
+  readonly communityId: () => string | undefined
+  readonly bus: CapabilityBus
+  readonly clock: Clock
+  /** The first of a block of sequence numbers that nobody has had. */
+  readonly firstSequence: number
+}
+
+export interface OwnManifest {
+  readonly full: SignedDocument
+  readonly slim: JsonObject
+}
+
+/** A third of a manifest's life: two may get lost. */
+export const RENEW_MS = 10_000
+/** The whole manifest fits into the largest answer between nodes, and into one message of NATS, as they come. */
+const MAX_TOLD_BYTES = 900_000
+
+export class OwnNode {
+  readonly #parts: OwnNodeParts
+  readonly #startedMs: number
+  #sequence: number
+  #endpoints: readonly NodeEndpoint[] = []
+  #current: OwnManifest | undefined
+  #issuedMs = -Infinity
+  #untold = 0
+
+  constructor(parts: OwnNodeParts) {
+    this.#parts = parts
+    this.#sequence = parts.firstSequence
+    this.#startedMs = parts.clock.monotonic()
+  }
+
+  setEndpoints(endpoints: readonly NodeEndpoint[]): void {
+    this.#endpoints = endpoints
+    this.#current = undefined
+  }
+
+  /** Something about us has changed. */
+  touch(): void {
+    this.#current = undefined
+  }
+
+  /** `undefined` while we belong to nobody. */
+  manifest(): OwnManifest | undefined {
+    const nowMs = this.#parts.clock.monotonic()
+    if (this.#current === undefined || nowMs - this.#issuedMs >= RENEW_MS) {
+      this.#current = this.#issue()
+      this.#issuedMs = nowMs
+    }
+    return this.#current
+  }
+
+  /** Says that we leave. */
+  goodbye(): OwnManifest | undefined {
+    return this.#issue(0)
+  }
+
+  /** Contracts of our own by hash, for whoever asks; those of `self` are nobody else's business. */
+  schemas(hashes: ReadonlySet<string>): JsonObject {
+    const found: Record<string, JsonObject> = {}
+    for (const capability of this.#capabilities())
+      if (hashes.has(capability.schemaHash) && capability.schemas !== undefined)
+        found[capability.schemaHash] = encodeSchemas(capability.schemas)
+    return found
+  }
+
+  capabilities(): readonly PeerCapability[] {
+    return this.#capabilities()
+  }
+
+  /** How many of our capabilities others do not hear of. */
+  untold(): number {
+    return this.#untold
+  }
+
+  /** Those that were there first, the families' own among them. A list that is too long is refused whole. */
+  #capabilities(): readonly PeerCapability[] {
+    const all = this.#forOthers()
+    const told: PeerCapability[] = []
+    let bytes = 0
+    for (const { offer } of all.slice(0, MAX_CAPABILITIES)) {
+      const capability = describeOwnCapability(offer)
+      bytes += Buffer.byteLength(JSON.stringify(encodeCapability(capability)))
+      if (bytes > MAX_TOLD_BYTES) break
+      told.push(capability)
+    }
+    this.#untold = all.length - told.length
+    return told
+  }
+
+  #forOthers(): readonly CapabilityEntry[] {
+    return this.#parts.bus.registry.allLocal().filter(({ offer }) => offer.trustRequired !== 'self')
+  }
+
+  #issue(lifeMs?: number): OwnManifest | undefined {
+    const { identity, name, ledgerOrigin, clock, bus } = this.#parts
+    const communityId = this.#parts.communityId()
+    if (communityId === undefined) return undefined
+    const facts = {
+      displayName: name,
+      communityId,
+      endpoints: this.#endpoints,
+      capabilities: this.#capabilities(),
+      inFlight: countInFlight(bus.registry),
+      uptimeSeconds: (clock.monotonic() - this.#startedMs) / 1_000,
+      ledgerOrigin,
+      sequence: this.#sequence++,
+      nowMs: clock.now(),
+      ...(lifeMs === undefined ? {} : { lifeMs }),
+    }
+    const full = issueManifest(facts, identity)
+    return { full, slim: withoutCapabilities(full) }
+  }
+}

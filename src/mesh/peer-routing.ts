@@ -1,0 +1,92 @@
+/**
+ * Ways: how this node gets to others. Which way to a peer is tried first, and which transport carries it.
+ *
+ *   best way ─offline: nothing was sent─▶ next way ─▶ … ─▶ what came back, or why nobody was reached
+ *
+ * Pure: the transports do the I/O.
+ */
+import type { EmitFrame } from '../bus/peer.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import { fail } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { disconnectedFault } from './transport.ts'
+import type {
+  DeliveredMessage,
+  MessageDestination,
+  MeshTransport,
+  MeshMessage,
+  PacketEvents,
+  PacketWire,
+  PeerAddress,
+  PeerEndpoint,
+} from './transport.ts'
+import { EndpointOrder } from './endpoint-order.ts'
+
+export type MeshTransports = { readonly [Kind in PeerEndpoint['transport']]?: MeshTransport<Kind> | undefined }
+
+export interface SendRequest {
+  readonly message: MeshMessage
+  readonly signal: AbortSignal
+  /** Who takes the frames, where the answer is a stream. */
+  readonly emit: EmitFrame | undefined
+}
+
+export class PeerRouting {
+  readonly #transports: MeshTransports
+  readonly #order: EndpointOrder
+
+  constructor(transports: MeshTransports, clock: Clock) {
+    this.#transports = transports
+    this.#order = new EndpointOrder(clock)
+  }
+
+  onPackets(events: PacketEvents): void {
+    this.#transports.http?.onPackets?.(events)
+    this.#transports.nats?.onPackets?.(events)
+  }
+
+  /** What carries packets along the best way; a promise while it is being made. */
+  wire(peer: PeerAddress): PacketWire | Promise<PacketWire | undefined> | undefined {
+    const { nodeId } = peer
+    const { http, nats } = this.#transports
+    const [way] = this.#order.inOrder(peer)
+    if (way?.transport === 'http') return http?.wire?.({ nodeId, way })
+    return way?.transport === 'nats' ? nats?.wire?.({ nodeId, way }) : undefined
+  }
+
+  /** Along each way in turn, as long as nothing was sent: `offline` says that of all of them. */
+  async send(peer: PeerAddress, sending: SendRequest): Promise<Result<DeliveredMessage, Fault>> {
+    const { nodeId } = peer
+    let nobody = disconnectedFault(nodeId, 'no way to it is known')
+    for (const way of this.#order.inOrder(peer)) {
+      const delivered = await this.#along(way, nodeId, sending)
+      // A way that its peer has and this node has no transport for.
+      if (delivered === undefined) continue
+      if (delivered.ok || delivered.fault.kind !== 'offline') return delivered
+      // That this node lacks one connection explains nothing, if the other node was not found along another.
+      if (delivered.fault.ownSide !== true || nobody.ownSide === true) nobody = delivered.fault
+      this.#order.ledNowhere(nodeId, way)
+    }
+    return fail(nobody)
+  }
+
+  #along(
+    way: PeerEndpoint,
+    nodeId: string,
+    sending: SendRequest,
+  ): Promise<Result<DeliveredMessage, Fault>> | undefined {
+    const { http, nats } = this.#transports
+    return way.transport === 'http'
+      ? http && carry(http, { nodeId, way }, sending)
+      : nats && carry(nats, { nodeId, way }, sending)
+  }
+}
+
+function carry<Kind extends PeerEndpoint['transport']>(
+  transport: MeshTransport<Kind>,
+  to: MessageDestination<Kind>,
+  { message, signal, emit }: SendRequest,
+): Promise<Result<DeliveredMessage, Fault>> {
+  return emit === undefined ? transport.send(to, message, signal) : transport.stream(to, message, { signal, emit })
+}

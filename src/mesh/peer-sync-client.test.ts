@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest'
+import { node, offered } from '../../test/bus-village.ts'
+import { identityOf } from '../../test/mesh-keys.ts'
+import { describeOwnCapability } from '../bus/peer.ts'
+import { manualClock } from '../../test/manual-clock.ts'
+import type { JsonObject } from '../core/json.ts'
+import { silentLogger } from '../core/logger.ts'
+import { fail, ok } from '../core/result.ts'
+import { foundCommunity, withMember } from './identity/community.ts'
+import { issueManifest, withoutCapabilities } from './identity/node-manifest.ts'
+import { PeerSync } from './peer-sync-client.ts'
+import { PeerBook } from './peer-book.ts'
+import { unreachableFault } from './transport.ts'
+
+const [us, root, other] = [identityOf(21), identityOf(22), identityOf(23)]
+
+describe('a neighbour that only a registry tells of', () => {
+  it('is on the bus without being asked what it offers, however its news is ordered', () => {
+    for (const order of ['capabilities first', 'manifest first'] as const) {
+      const { bus, hear, asked } = house()
+      const told = order === 'capabilities first' ? ['capabilities', 'manifest'] : ['manifest', 'capabilities']
+      for (const kind of told) hear(kind as 'capabilities' | 'manifest', ['test.one'], 1)
+      expect([order, bus.offer('test.one')?.name]).toEqual([order, 'test.one'])
+      expect([order, asked.includes('mesh.manifest')]).toEqual([order, order === 'manifest first'])
+    }
+  })
+
+  it('is believed only what its manifest names', () => {
+    const { bus, hear } = house()
+    hear('capabilities', ['test.other'], 1)
+    hear('manifest', ['test.one'], 1)
+    expect([bus.offer('test.one'), bus.offer('test.other')]).toEqual([undefined, undefined])
+    // What came too early is what the next manifest names.
+    hear('manifest', ['test.other'], 2)
+    expect(bus.offer('test.other')?.name).toBe('test.other')
+  })
+})
+
+describe('a neighbour whose manifests are refused', () => {
+  it('is in the log once, and once more after it was heard again', () => {
+    const { clock, warnings, neighbourhood, manifest } = house()
+    const say = (sequence: number): void =>
+      neighbourhood.hint(
+        { kind: 'manifest', manifest: withoutCapabilities(manifest([], sequence)), way: { transport: 'nats' } },
+        'nats',
+      )
+    const stale = withoutCapabilities(manifest([], 1))
+    const repeat = (): void =>
+      neighbourhood.hint({ kind: 'manifest', manifest: stale, way: { transport: 'nats' } }, 'nats')
+    clock.advance(86_400_000)
+    for (let times = 0; times < 3; times++) repeat()
+    expect(warnings).toEqual(['a manifest was refused'])
+    say(2)
+    for (let times = 0; times < 3; times++) repeat()
+    expect(warnings).toEqual(['a manifest was refused', 'a manifest was refused'])
+  })
+})
+
+describe('a neighbour that is asked for what it offers', () => {
+  it('is asked once more when there was news of it meanwhile', async () => {
+    const { bus, hear, asked, answer, manifest } = house()
+    hear('manifest', ['test.one'], 1)
+    // What comes back is what it was asked for, and old by now.
+    hear('manifest', ['test.one', 'test.two'], 2)
+    answer(manifest(['test.one'], 1))
+    await expect.poll(() => asked.length).toBe(2)
+    answer(manifest(['test.one', 'test.two'], 2))
+    await expect.poll(() => bus.offer('test.two')).toBeDefined()
+    expect(asked).toEqual(['mesh.manifest', 'mesh.manifest'])
+    expect(bus.offer('test.one')?.name).toBe('test.one')
+  })
+
+  it('is asked under its new entry when it has gone and come back meanwhile', async () => {
+    const { bus, hear, asked, answer, manifest, leave } = house()
+    hear('manifest', ['test.one'], 1)
+    leave()
+    hear('manifest', ['test.one'], 2)
+    answer(undefined)
+    await expect.poll(() => asked.length).toBe(2)
+    answer(manifest(['test.one'], 2))
+    await expect.poll(() => bus.offer('test.one')).toBeDefined()
+    expect(asked).toEqual(['mesh.manifest', 'mesh.manifest'])
+  })
+
+  it('is told once more, at once, when there was news of us meanwhile', async () => {
+    const { neighbourhood, hear, asked, answer } = house()
+    hear('capabilities', ['test.one'], 1)
+    hear('manifest', ['test.one'], 1)
+    void neighbourhood.tellAll()
+    void neighbourhood.tellAll()
+    expect(asked).toEqual(['mesh.exchange'])
+    answer({})
+    await expect.poll(() => asked.length).toBe(2)
+    answer({})
+    expect(asked).toEqual(['mesh.exchange', 'mesh.exchange'])
+  })
+})
+
+function house(): {
+  readonly neighbourhood: PeerSync
+  readonly clock: ReturnType<typeof manualClock>
+  readonly warnings: readonly string[]
+  readonly bus: ReturnType<typeof node>
+  readonly asked: readonly string[]
+  readonly hear: (kind: 'capabilities' | 'manifest', names: readonly string[], sequence: number) => void
+  /** To the oldest question that waits; `undefined` where nobody answers. */
+  readonly answer: (value: JsonObject | undefined) => void
+  readonly manifest: (names: readonly string[], sequence: number) => JsonObject
+  readonly leave: () => void
+} {
+  const clock = manualClock()
+  const bus = node(us.id, { clock })
+  const founded = foundCommunity({ name: 'lane', root, founder: { nodeId: us.id, name: 'us' }, nowMs: clock.now() })
+  const context = { authority: { self: us, root }, nowMs: clock.now() }
+  const grown = withMember(founded, { nodeId: other.id, name: 'other', level: 'trusted' }, context)
+  if (!grown.ok) throw new Error(grown.fault.kind)
+  const asked: string[] = []
+  const warnings: string[] = []
+  const waiting: ((value: JsonObject | undefined) => void)[] = []
+  const book = new PeerBook(us.id, bus)
+  const neighbourhood = new PeerSync({
+    self: us.id,
+    book,
+    clock,
+    logger: { ...silentLogger, warn: (_, message) => void warnings.push(message) },
+    community: () => grown.value,
+    own: () => undefined,
+    ask: async (peer, question) => {
+      asked.push(question)
+      const value = await new Promise<JsonObject | undefined>((resolve) => waiting.push(resolve))
+      return value === undefined ? fail(unreachableFault(peer.nodeId, 'nobody answers')) : ok(value)
+    },
+    askUnknown: async ({ nodeId }) => fail(unreachableFault(nodeId, 'nobody answers')),
+    identify: async () => undefined,
+    onCommunity: async () => undefined,
+    onGone: () => undefined,
+  })
+  const manifest = (names: readonly string[], sequence: number): JsonObject => {
+    const capabilities = names.map((name) => describeOwnCapability(offered({ name })))
+    for (const capability of capabilities)
+      if (capability.schemas !== undefined) book.schemas.keep(capability, capability.schemas)
+    const facts = { displayName: 'other', endpoints: [], inFlight: 0, uptimeSeconds: 1, nowMs: clock.now() }
+    return issueManifest({ ...facts, communityId: root.id, capabilities, sequence }, other)
+  }
+  return {
+    neighbourhood,
+    clock,
+    warnings,
+    bus,
+    asked,
+    hear: (kind, names, sequence) => {
+      const full = manifest(names, sequence)
+      const { capabilities, capabilities_hash: hash } = full
+      if (kind === 'manifest')
+        neighbourhood.hint({ kind, manifest: withoutCapabilities(full), way: { transport: 'nats' } }, 'nats')
+      else if (typeof hash === 'string') neighbourhood.hint({ kind, nodeId: other.id, hash, capabilities }, 'nats')
+    },
+    answer: (value) => waiting.shift()?.(value),
+    manifest,
+    leave: () => book.remove(other.id),
+  }
+}

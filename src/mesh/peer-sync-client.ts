@@ -1,0 +1,362 @@
+/**
+ * Neighbourhood: keeps in touch with the other nodes. Knocks where somebody may be, exchanges manifests, fetches what
+ * is new, and notices who has gone.
+ *
+ *   hint ─▶ knock ─▶ exchange ─▶ capabilities? ─▶ schemas? ─▶ on the bus ─▶ exchange every few seconds
+ *             ▲ backs off                                        │ no answer three times running
+ *             └──────────────────────────────────────────────────┘
+ *
+ * Does I/O: its timers, and questions through `ask`.
+ */
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Result } from '../core/result.ts'
+import { PeerCandidates } from './candidates.ts'
+import type { PeerCandidate, CandidatePlace } from './candidates.ts'
+import { ManifestFetcher } from './manifest-fetcher-client.ts'
+import { formatPeerAddress, parsePeerAddress, STATIC_SOURCE } from './discovery/peer-source.ts'
+import type { PeerHint } from './discovery/peer-source.ts'
+import { readCommunity } from './identity/community.ts'
+import type { Community } from './identity/community.ts'
+import { MERGE_QUESTION } from './gate.ts'
+import { readCapabilities } from './identity/node-manifest.ts'
+import type { PeerEvent, KnownPeer, PeerBook } from './peer-book.ts'
+import { readRefusalReason } from './refusal.ts'
+import type { OwnManifest } from './own-node.ts'
+import type { PeerAddress, PeerEndpoint } from './transport.ts'
+
+export interface PeerSyncParts {
+  readonly self: string
+  readonly book: PeerBook
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly community: () => Community | undefined
+  readonly own: () => OwnManifest | undefined
+  readonly ask: (
+    peer: PeerAddress,
+    question: string,
+    body: Json,
+    signal: AbortSignal,
+  ) => Promise<Result<JsonObject, Fault>>
+  /** A signed question to a node that may not know us. */
+  readonly askUnknown: (
+    peer: PeerAddress,
+    question: string,
+    body: JsonObject,
+    signal: AbortSignal,
+  ) => Promise<Result<JsonObject, Fault>>
+  /** Whose key answers at an address. */
+  readonly identify: (host: string, port: number) => Promise<string | undefined>
+  /** Records that proved themselves; whether any is new is for the store to say. */
+  readonly onCommunity: (community: Community) => Promise<void>
+  readonly onGone: (nodeId: string) => void
+}
+
+const TICK_MS = 250
+/**
+ * A peer not heard of for so long is asked: longer than a heartbeat through a registry takes, half a manifest's life.
+ */
+const QUIET_MS = 12_000
+/** After a question without answer the next ones come quickly: is it gone, or was it one packet? */
+const DOUBT_MS = 500
+const ASK_MS = 5_000
+const MAX_TOLD_PEERS = 64
+/** Beyond it they are said again: who a manifest is of is anybody's word. */
+const MAX_TOLD_REFUSALS = 256
+
+type CapabilitiesHint = Extract<PeerHint, { kind: 'capabilities' }>
+
+export class PeerSync {
+  readonly #parts: PeerSyncParts
+  readonly #candidates = new PeerCandidates()
+  readonly #asking = new Set<string>()
+  readonly #askAgainMs = new Map<string, number>()
+  readonly #contents: ManifestFetcher
+  /** What members offer, until the manifest that names it comes: a registry tells it first. */
+  readonly #offered = new Map<string, CapabilitiesHint>()
+  /** Node and reason of manifests that were refused, as the log has it. */
+  readonly #told = new Set<string>()
+  readonly #stop = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(parts: PeerSyncParts) {
+    this.#parts = parts
+    this.#contents = new ManifestFetcher({ ...parts, ask: (...question) => this.#ask(...question) })
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#stop.abort()
+  }
+
+  hint(hint: PeerHint, source: string): void {
+    if (this.#stop.signal.aborted) return
+    switch (hint.kind) {
+      case 'address':
+        this.#addCandidate({ ...hint, source })
+        return
+      case 'manifest':
+        this.#hear(hint.manifest, source, { reached: hint.way })
+        return
+      case 'capabilities':
+        this.#learn(hint)
+        return
+      default:
+        void this.#hearCommunity(hint.document)
+    }
+  }
+
+  /** Something of ours has changed: everybody hears now and not in a few seconds. */
+  async tellAll(): Promise<void> {
+    await Promise.all(this.#parts.book.peers.map((peer) => this.#exchange(peer)))
+  }
+
+  /** What everybody who is reached holds about who belongs here, before this node decides about it. */
+  async hearCommunities(): Promise<void> {
+    await Promise.all(this.#parts.book.peers.map((peer) => this.#fetchCommunity(peer)))
+  }
+
+  /** Who belongs here has changed: whoever did not answer, or was none of ours, is asked again now. */
+  knockAgain(): void {
+    this.#candidates.hurry()
+  }
+
+  /** A call found nobody there. */
+  doubt(nodeId: string): void {
+    if (this.#parts.book.find(nodeId) !== undefined) this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())
+  }
+
+  /** The other side's part of an exchange; ours is the answer. */
+  answerExchange(
+    said: { readonly manifest: Json; readonly revision: number; readonly digest: string },
+    peer: string,
+  ): JsonObject {
+    if (isJsonObject(said.manifest)) this.#hear(said.manifest, 'exchange')
+    const known = this.#parts.book.find(peer)
+    if (known !== undefined) this.#compareCommunity(known, said)
+    return this.#say()
+  }
+
+  #tick(): void {
+    const { book, clock } = this.#parts
+    const nowMs = clock.monotonic()
+    for (const nodeId of book.sweep(this.#parts.community(), nowMs)) this.#gone(nodeId)
+    for (const peer of book.peers) {
+      const dueMs = this.#askAgainMs.get(peer.nodeId) ?? peer.heardMs + QUIET_MS
+      if (nowMs >= dueMs) void this.#exchange(peer)
+    }
+    for (const candidate of this.#candidates.due(nowMs)) void this.#knock(candidate)
+  }
+
+  async #exchange(peer: KnownPeer): Promise<void> {
+    const { nodeId } = peer
+    if (this.#asking.has(nodeId)) {
+      // One is under way and may carry what was true before: once more when it is done.
+      this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())
+      return
+    }
+    this.#asking.add(nodeId)
+    this.#askAgainMs.delete(nodeId)
+    const answer = await this.#ask(this.#parts.book.addressOf(peer), 'mesh.exchange', this.#say())
+    this.#asking.delete(nodeId)
+    if (this.#stop.signal.aborted) return
+    if (answer.ok) {
+      this.#took(answer.value, nodeId)
+      if (this.#askAgainMs.has(nodeId)) void this.#exchange(peer)
+      return
+    }
+    this.#parts.logger.debug({ node: nodeId, fault: answer.fault.message }, 'a node did not answer')
+    void this.#remind(this.#parts.book.addressOf(peer), answer.fault)
+    if (this.#parts.book.fail(nodeId)) this.#gone(nodeId)
+    else this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic() + DOUBT_MS)
+  }
+
+  /** What the other side said in an exchange that we began. */
+  #took(answer: JsonObject, nodeId: string, reached?: PeerEndpoint): void {
+    const { manifest, community, peers } = answer
+    const isLive = isJsonObject(manifest) && manifest['node_id'] === nodeId
+    const heard = isJsonObject(manifest) ? this.#hear(manifest, 'exchange', { reached, isLive }) : undefined
+    const peer = this.#parts.book.find(nodeId)
+    // An answer proves that it lives even when its manifest is the one that we know.
+    if (heard?.kind === 'old' && peer !== undefined) {
+      peer.heardMs = this.#parts.clock.monotonic()
+      peer.failures = 0
+      this.#parts.book.publish(peer)
+    }
+    if (peer !== undefined && isJsonObject(community)) {
+      const { revision, digest } = community
+      if (typeof revision === 'number' && typeof digest === 'string') this.#compareCommunity(peer, { revision, digest })
+    }
+    if (Array.isArray(peers)) for (const each of peers.slice(0, MAX_TOLD_PEERS)) this.#hearsay(each)
+  }
+
+  #say(): JsonObject {
+    const { own, community, book } = this.#parts
+    const held = community()
+    const peers = book.peers
+      .slice(0, MAX_TOLD_PEERS)
+      .map((peer) => ({ node_id: peer.nodeId, addresses: [...book.placesOf(peer)] }))
+    return {
+      manifest: own()?.slim ?? {},
+      community: { revision: held?.revision ?? 1, digest: held?.digest ?? '' },
+      peers,
+    }
+  }
+
+  #hear(
+    manifest: JsonObject,
+    source: string,
+    how: { readonly reached?: PeerEndpoint | undefined; readonly isLive?: boolean } = {},
+  ): PeerEvent | undefined {
+    const { book, clock } = this.#parts
+    const community = this.#parts.community()
+    if (community === undefined) return undefined
+    const heard = book.hear(manifest, {
+      community,
+      nowMs: clock.now(),
+      monotonicMs: clock.monotonic(),
+      source,
+      ...how,
+    })
+    if (heard.kind === 'refused' && heard.why.kind !== 'ourselves')
+      this.#refused(manifest['node_id'], heard.why, source)
+    if (heard.kind === 'left') this.#gone(heard.nodeId)
+    if (heard.kind === 'heard') {
+      // It is on the bus: nobody knocks any more. Where it was is remembered by `gone`.
+      this.#candidates.forget(heard.peer.nodeId)
+      for (const key of this.#told) if (key.startsWith(`"${heard.peer.nodeId}" `)) this.#told.delete(key)
+      const offered = this.#offered.get(heard.peer.nodeId)
+      this.#offered.delete(heard.peer.nodeId)
+      if (!heard.wantsCapabilities) this.#complete(heard.peer)
+      else if (offered === undefined || !this.#learn(offered)) void this.#contents.fetch(heard.peer.nodeId)
+    }
+    return heard
+  }
+
+  /** Once for each reason: a registry brings what a revoked node, or one with a wrong clock, says every ten seconds. */
+  #refused(node: Json | undefined, why: Extract<PeerEvent, { kind: 'refused' }>['why'], source: string): void {
+    const key = `${JSON.stringify(node)} ${why.kind}`
+    if (this.#told.has(key)) return
+    if (this.#told.size >= MAX_TOLD_REFUSALS) this.#told.clear()
+    this.#told.add(key)
+    this.#parts.logger.warn({ node, why, source }, 'a manifest was refused')
+  }
+
+  /** On the bus with whatever is known; what is missing of its contracts comes after. */
+  #complete(peer: KnownPeer): void {
+    const { book } = this.#parts
+    if (book.missingSchemas(peer).length > 0) void this.#contents.fetch(peer.nodeId)
+    else book.publish(peer)
+  }
+
+  /** `false` when it is not what the newest manifest of a node that we know names: it may be what the next one does. */
+  #learn(hint: CapabilitiesHint): boolean {
+    const { book, community } = this.#parts
+    const { nodeId, hash, capabilities } = hint
+    const peer = book.find(nodeId)
+    if (peer?.manifest.capabilitiesHash !== hash) {
+      if (community()?.members.has(nodeId) === true) this.#offered.set(nodeId, hint)
+      return false
+    }
+    const read = readCapabilities(capabilities, hash)
+    if (read === undefined) return false
+    book.learn(nodeId, read, hash)
+    this.#complete(peer)
+    return true
+  }
+
+  #compareCommunity(peer: KnownPeer, said: { readonly revision: number; readonly digest: string }): void {
+    const held = this.#parts.community()
+    // Of two sets neither number says that the other holds nothing new: both sides ask.
+    if (held === undefined || said.digest === held.digest) return
+    void this.#fetchCommunity(peer)
+  }
+
+  async #fetchCommunity(peer: KnownPeer): Promise<void> {
+    const answer = await this.#ask(this.#parts.book.addressOf(peer), 'mesh.community', {})
+    if (answer.ok) await this.#hearCommunity(answer.value)
+  }
+
+  /** It is a member here and says that we are none there: it has forgotten us, and is shown what it signed. */
+  async #remind(peer: PeerAddress, fault: Fault): Promise<void> {
+    const held = this.#parts.community()
+    if (held === undefined || readRefusalReason(fault) !== 'stranger') return
+    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)])
+    const answer = await this.#parts.askUnknown(peer, MERGE_QUESTION, { community: held.document }, signal)
+    const shown = answer.ok ? answer.value['community'] : undefined
+    if (isJsonObject(shown)) await this.#hearCommunity(shown)
+  }
+
+  async #hearCommunity(document: JsonObject): Promise<void> {
+    const held = this.#parts.community()
+    if (held === undefined) return
+    const read = readCommunity(document, held.id)
+    if (read.ok) await this.#parts.onCommunity(read.value)
+    else this.#parts.logger.warn({ fault: read.fault }, 'a member list was refused')
+  }
+
+  #hearsay(told: Json): void {
+    if (!isJsonObject(told) || typeof told['node_id'] !== 'string' || !Array.isArray(told['addresses'])) return
+    const { node_id: nodeId, addresses } = told
+    if (nodeId === this.#parts.self || this.#parts.book.find(nodeId) !== undefined) return
+    if (this.#parts.community()?.members.has(nodeId) !== true) return
+    for (const text of addresses.slice(0, 4)) {
+      const address = typeof text === 'string' ? parsePeerAddress(text) : undefined
+      if (address !== undefined) this.#addCandidate({ ...address, nodeId, source: 'hearsay' })
+    }
+  }
+
+  #addCandidate(place: CandidatePlace): void {
+    const { nodeId } = place
+    if (nodeId !== undefined && (nodeId === this.#parts.self || this.#isKnownAt(nodeId, place))) return
+    const candidate = this.#candidates.add(place)
+    if (candidate !== undefined) void this.#knock(candidate)
+  }
+
+  /** A node that has moved is on the bus for a while yet, at an address where it is no more. */
+  #isKnownAt(nodeId: string, { host, port }: CandidatePlace): boolean {
+    const peer = this.#parts.book.find(nodeId)
+    return peer !== undefined && this.#parts.book.placesOf(peer).includes(formatPeerAddress(host, port))
+  }
+
+  async #knock(candidate: PeerCandidate): Promise<void> {
+    const { host, port } = candidate
+    candidate.isBusy = true
+    const nodeId = candidate.nodeId ?? (await this.#parts.identify(host, port))
+    candidate.nodeId = nodeId
+    const way: PeerEndpoint = { transport: 'http', host, port }
+    const isMember = nodeId !== undefined && this.#parts.community()?.members.has(nodeId) === true
+    if (nodeId === this.#parts.self) this.#candidates.drop(candidate)
+    const answer =
+      isMember && nodeId !== this.#parts.self
+        ? await this.#ask({ nodeId, ways: [way] }, 'mesh.exchange', this.#say())
+        : undefined
+    candidate.isBusy = false
+    if (this.#stop.signal.aborted) return
+    if (answer?.ok === false && nodeId !== undefined) await this.#remind({ nodeId, ways: [way] }, answer.fault)
+    if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, way)
+    // At an address that the owner named, or that the network gave away again, another node may live by now.
+    else if (candidate.source === STATIC_SOURCE) candidate.nodeId = undefined
+    this.#candidates.knockLater(candidate, this.#parts.clock.monotonic())
+  }
+
+  #gone(nodeId: string): void {
+    const { book, onGone, logger } = this.#parts
+    this.#askAgainMs.delete(nodeId)
+    logger.info({ node: nodeId }, 'a node is gone')
+    onGone(nodeId)
+    for (const way of book.departed(nodeId)?.ways ?? [])
+      if (way.transport === 'http') this.#addCandidate({ ...way, nodeId, source: 'remembered' })
+  }
+
+  #ask(peer: PeerAddress, question: string, body: Json): Promise<Result<JsonObject, Fault>> {
+    return this.#parts.ask(peer, question, body, AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)]))
+  }
+}

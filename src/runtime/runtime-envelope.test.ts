@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import type { Offer } from '../bus/capability.ts'
+import type { Fault } from '../core/fault.ts'
+import { runtimeFamily } from './runtime-envelope.ts'
+import { runtimeFault } from './faults.ts'
+
+const RETURNING = [
+  'task_create',
+  'task_get',
+  'task_update',
+  'task_list',
+  'task_next_actions',
+  'audit_session_start',
+  'merkle_finalize',
+  'merkle_root',
+]
+const THROWING = [
+  'server_ping',
+  'server_health',
+  'skill_list',
+  'thought_record',
+  'thought_record_list',
+  'audit_verify_chain',
+  'router_score',
+  'router_call',
+  'router_fallback',
+  'router_stats',
+]
+
+function offer(name: string): Offer {
+  return { name, responseSchema: { type: 'object', properties: { id: { type: 'string' } } } } as unknown as Offer
+}
+
+describe('runtime envelope', () => {
+  it('wraps a success in ok and data', () => {
+    expect(runtimeFamily.success({ id: 'x' }, offer('task_get'))).toEqual({ ok: true, data: { id: 'x' } })
+  })
+
+  it.each(RETURNING)('returns the domain errors of %s as values', (name) => {
+    const refused = runtimeFault('ERR_INVALID_TRANSITION', 'no', { from: 'INIT', to: 'DONE' })
+    expect(runtimeFamily.failure(refused, offer(name))).toEqual({
+      structured: {
+        ok: true,
+        data: { ok: false, error: { code: 'ERR_INVALID_TRANSITION', message: 'no', from: 'INIT', to: 'DONE' } },
+      },
+      isError: false,
+    })
+  })
+
+  it.each(THROWING)('throws the domain errors of %s', (name) => {
+    expect(runtimeFamily.failure(runtimeFault('ERR_SESSION_CLOSED', 'no', { session_id: 's' }), offer(name))).toEqual({
+      structured: {
+        ok: false,
+        error: {
+          code: 'HANDLER_ERROR',
+          message: 'ERR_SESSION_CLOSED: no',
+          details: { code: 'ERR_SESSION_CLOSED', session_id: 's' },
+        },
+      },
+      isError: true,
+    })
+  })
+
+  it.each([...RETURNING, ...THROWING])('is pattern A for what the chain refuses of %s', (name) => {
+    const refusals: readonly [Fault, string][] = [
+      [{ kind: 'invalid-arguments', message: 'm', details: { issues: [] } }, 'INVALID_PARAMS'],
+      [{ kind: 'internal', message: 'm' }, 'HANDLER_ERROR'],
+      [{ kind: 'not-permitted', message: 'm' }, 'NOT_PERMITTED'],
+      [{ kind: 'busy', message: 'm' }, 'BUSY'],
+      [{ kind: 'timed-out', message: 'm' }, 'TIMED_OUT'],
+    ]
+    for (const [refusal, code] of refusals)
+      expect(runtimeFamily.failure(refusal, offer(name))).toMatchObject({
+        structured: { ok: false, error: { code } },
+        isError: true,
+      })
+  })
+
+  it('keeps every reason and when to come back', () => {
+    const denied: Fault = {
+      kind: 'not-permitted',
+      message: 'Not now.',
+      reasons: [{ rule: 'mode', message: 'This node is in read-only mode.' }],
+      retryAfterMs: 1_000,
+    }
+    expect(runtimeFamily.failure(denied, offer('task_create')).structured).toEqual({
+      ok: false,
+      error: {
+        code: 'NOT_PERMITTED',
+        message: 'Not now.',
+        details: {
+          reasons: [{ rule: 'mode', message: 'This node is in read-only mode.' }],
+          retry_after_ms: 1_000,
+        },
+      },
+    })
+  })
+
+  it('has an output schema whose root is an object and whose references still point at something', () => {
+    const recursive = {
+      name: 'server_ping',
+      responseSchema: { $ref: '#/$defs/tree', $defs: { tree: { type: 'object' } } },
+    } as unknown as Offer
+    expect(runtimeFamily.outputSchema?.(recursive)).toMatchObject({
+      type: 'object',
+      properties: { data: { $ref: '#/$defs/tree' } },
+      $defs: { tree: { type: 'object' } },
+    })
+  })
+})

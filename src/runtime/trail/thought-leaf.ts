@@ -1,0 +1,119 @@
+/**
+ * Leaf: what the ledger says of a thought, and whether a stored record says the same.
+ *
+ *   thought_records row  ◀── every field ──▶  entry bytes in the ledger ──▶ leaf hash
+ *   content (erasable)   ◀── commitment ───▶  body_hash of the entry
+ *
+ * Pure.
+ */
+import { toHex } from '../../core/bytes.ts'
+import { isJsonObject } from '../../core/json.ts'
+import { commitmentHash, decodeBody } from '../../ledger/group.ts'
+import { decodeEntry } from '../../ledger/entry.ts'
+import type { LedgerEntry, LedgerEvent } from '../../ledger/entry.ts'
+import { leafHash } from '../../ledger/tree.ts'
+import { isThoughtSignedBy, thoughtHash } from './thought.ts'
+import type { ThoughtRow } from './thought-store.ts'
+
+export const THOUGHT_EVENT = 'thought'
+
+/** The first thing found wrong with a record; the walk looks no further into it. */
+export type RecordFlaw =
+  /** The record was deleted: the ledger has it. */
+  | 'missing'
+  /** The ledger does not have the record, or says something else about it. */
+  | 'ledger'
+  /** The content is not what was committed to. */
+  | 'content'
+  /** The hash is not that of the fields. */
+  | 'hash'
+  /** It does not continue the record before it. */
+  | 'link'
+  /** It was moved to another place in the table. */
+  | 'order'
+  | 'signature'
+
+/** Everything that is known of a record when it is written, but for the ledger's own answer. */
+export type NewThought = Omit<ThoughtRow, 'seq' | 'log_index' | 'leaf_hash'>
+
+/**
+ * Each column that a record has is a field of its event: a column that could be edited unnoticed would be worthless.
+ */
+export function thoughtEvent(thought: NewThought, traceId: string): LedgerEvent {
+  return {
+    kind: THOUGHT_EVENT,
+    id: thought.id,
+    type: thought.type,
+    task_id: thought.task_id,
+    agent_id: thought.agent_id,
+    session_id: thought.session_id ?? undefined,
+    timestamp: thought.timestamp,
+    prev_hash: thought.prev_hash,
+    hash: thought.hash,
+    principal: thought.principal,
+    client: thought.client ?? undefined,
+    public_key: thought.public_key ?? undefined,
+    signature: thought.signature ?? undefined,
+    trace_id: traceId,
+  }
+}
+
+/** Every column but the three that place it (`seq`, `log_index`, `leaf_hash`), which are compared on their own. */
+const COMPARED = [
+  'id',
+  'type',
+  'task_id',
+  'agent_id',
+  'session_id',
+  'timestamp',
+  'prev_hash',
+  'hash',
+  'principal',
+  'client',
+  'public_key',
+  'signature',
+] as const satisfies readonly (keyof NewThought)[]
+
+export interface StoredLeaf {
+  readonly bytes: Uint8Array
+  readonly entry: LedgerEntry
+}
+
+/** `undefined` for bytes that are no entry, and for entries of other kinds. */
+export function thoughtLeaf(bytes: Uint8Array): StoredLeaf | undefined {
+  const entry = decodeEntry(bytes)
+  return entry.ok && entry.value.kind === THOUGHT_EVENT ? { bytes, entry: entry.value } : undefined
+}
+
+/** Columns of a record that its entry says otherwise. */
+export function listLeafFlaws(record: ThoughtRow, { bytes, entry }: StoredLeaf): readonly string[] {
+  return [
+    // Canonical JSON has no `undefined`: an absent field is a null column.
+    ...COMPARED.filter((field) => (entry[field] ?? null) !== record[field]),
+    ...(entry.seq === record.log_index ? [] : ['log_index']),
+    ...(toHex(leafHash(bytes)) === record.leaf_hash ? [] : ['leaf_hash']),
+  ]
+}
+
+export interface StoredBody {
+  readonly salt: Uint8Array
+  readonly body: Uint8Array
+}
+
+/** The words of a thought, or `undefined` when the body is not the one that the entry commits to. */
+export function committedContent(entry: LedgerEntry, { salt, body }: StoredBody): string | undefined {
+  return commitmentHash(salt, body) === entry['body_hash'] ? readContent(decodeBody(body)) : undefined
+}
+
+export function readContent(body: unknown): string | undefined {
+  return isJsonObject(body) && typeof body['content'] === 'string' ? body['content'] : undefined
+}
+
+/** What is wrong with a record's hash or signature, given the words that they cover. */
+export function findContentFlaw(record: ThoughtRow, content: string): RecordFlaw | undefined {
+  if (thoughtHash({ ...record, content }) !== record.hash) return 'hash'
+  const { public_key, signature } = record
+  // Half a signature is none: somebody removed the other half.
+  if (public_key === null || signature === null) return public_key === signature ? undefined : 'signature'
+  return isThoughtSignedBy({ ...record, content }, { public_key, value: signature }) ? undefined : 'signature'
+}

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { makeBoard } from './board.ts'
+import type { IntakeAction } from './payload-intake.ts'
+import { failedReply, takePayload, returnedReply, toInt32 } from './payload-intake.ts'
+import type { ProfileName } from './profile.ts'
+import { PROFILES } from './profile.ts'
+
+const board = makeBoard('robot', {
+  firmware: '2.4.2',
+  systemInfo: () => ({}),
+  reboot: () => undefined,
+  hasAssets: false,
+  upload: () => Promise.resolve(false),
+  download: () => Promise.resolve(undefined),
+  explain: () => Promise.resolve(''),
+})
+
+const ask = (payload: Json, profile: ProfileName = 'fw-2.4'): IntakeAction =>
+  takePayload({ profile: PROFILES[profile], board: board.name, tools: board.tools }, payload)
+const request = (method: string, params?: JsonObject, id: Json = 7) => ({
+  jsonrpc: '2.0',
+  method,
+  ...(params === undefined ? {} : { params }),
+  id,
+})
+const reply = (payload: Json, profile?: ProfileName) => {
+  const action = ask(payload, profile)
+  return action.kind === 'reply' ? action.text : action.kind
+}
+const call = (name: string, args: Json, profile?: ProfileName) =>
+  reply(request('tools/call', { name, arguments: args }), profile)
+
+describe('firmware', () => {
+  it.each<[string, Json]>([
+    ['a batch', [request('ping')]],
+    ['no version', { method: 'ping', id: 1 }],
+    ['another version', { jsonrpc: '1.0', method: 'ping', id: 1 }],
+    ['an answer', { jsonrpc: '2.0', id: 1, result: {} }],
+    ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized', id: 1 }],
+    ['params that are a list', { jsonrpc: '2.0', method: 'ping', params: [], id: 1 }],
+    ['params that are null', { jsonrpc: '2.0', method: 'ping', params: null, id: 1 }],
+    ['no id', { jsonrpc: '2.0', method: 'ping' }],
+    ['an id that is a string', request('ping', {}, 'x')],
+  ])('meets %s with silence', (_what, payload) => {
+    expect(ask(payload)).toEqual({ kind: 'silence' })
+  })
+
+  it('cuts ids to 32 bits', () => {
+    expect([15.7, 99_999_999_999, -3, -1e12].map(toInt32)).toEqual([15, 2_147_483_647, -3, -2_147_483_648])
+    expect(reply(request('ping', {}, 15.7))).toContain('"id":15,')
+  })
+
+  it('implements no other method', () => {
+    expect(reply(request('ping'))).toBe('{"jsonrpc":"2.0","id":7,"error":{"message":"Method not implemented: ping"}}')
+    expect(reply(request('ping'), 'fw-next')).toBe(
+      '{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not implemented: ping"}}',
+    )
+  })
+
+  it('answers initialize in every order and remembers where pictures go', () => {
+    const vision = { url: 'http://h:1/v', token: 'T' }
+    const action = ask(request('initialize', { Capabilities: { Vision: vision } }))
+    expect(action).toMatchObject({ kind: 'reply', vision })
+    expect(JSON.parse(reply(request('initialize', {})))).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      result: {
+        protocolVersion: '2024-11-05',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'otto-robot', version: '2.4.2' },
+      },
+    })
+  })
+
+  it('lists 8,000 bytes at a time, with the next name as cursor', () => {
+    const names: string[] = []
+    let cursor = ''
+    let pages = 0
+    do {
+      const text = reply(request('tools/list', { cursor, withUserTools: true }))
+      expect(Buffer.byteLength(text)).toBeLessThan(8_100)
+      const { result } = JSON.parse(text) as { result: { tools: { name: string }[]; nextCursor?: string } }
+      names.push(...result.tools.map(({ name }) => name))
+      cursor = result.nextCursor ?? ''
+      pages++
+    } while (cursor !== '')
+    expect(pages).toBeGreaterThan(1)
+    expect(names).toEqual(board.tools.map(({ name }) => name))
+    expect(names.at(-1)).toBe('self.screen.preview_image')
+  })
+
+  it('has one misleading error for unknown cursors', () => {
+    expect(reply(request('tools/list', { cursor: 'nobody' }))).toBe(
+      '{"jsonrpc":"2.0","id":7,"error":{"message":"Failed to add tool  because of payload size limit"}}',
+    )
+  })
+
+  it('gives a user-only cursor the same error when the flag is forgotten', () => {
+    expect(reply(request('tools/list', { cursor: 'self.reboot' }))).toContain('payload size limit')
+  })
+
+  it.each<[Json, string]>([
+    [{ volume: 33.9 }, 'run'],
+    [{ VOLUME: 5, extra: 1 }, 'run'],
+    [{ volume: '50' }, 'Missing valid argument: volume'],
+    [{}, 'Missing valid argument: volume'],
+    [{ volume: 101 }, 'Value exceeds maximum allowed: 100'],
+    [{ volume: -1 }, 'Value is below minimum allowed: 0'],
+    [[], 'Invalid arguments'],
+    [null, 'Invalid arguments'],
+  ])('2.4 meets %j with %s', (args, outcome) => {
+    expect(call('self.audio_speaker.set_volume', args)).toContain(outcome)
+  })
+
+  it.each<[Json, string]>([
+    [{ volume: '50' }, '"code":-32602,"message":"Invalid type for argument: volume"'],
+    [{}, '"code":-32602,"message":"Missing required argument: volume"'],
+    [[], '"code":-32602,"message":"Invalid arguments: expected object"'],
+  ])('newer firmware meets %j with %s', (args, outcome) => {
+    expect(call('self.audio_speaker.set_volume', args, 'fw-next')).toContain(outcome)
+  })
+
+  it('runs tools it hides', () => {
+    expect(call('self.reboot', {})).toBe('run')
+  })
+
+  it('breaks its own frame on a name with a quote', () => {
+    expect(call('a"b', {})).toBe('{"jsonrpc":"2.0","id":7,"error":{"message":"Unknown tool: a"b"}}')
+    expect(call('a"b', {}, 'py')).toBe(
+      String.raw`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Unknown tool: a\"b"}}`,
+    )
+  })
+
+  it('returns one piece of content, and pictures inside a string', () => {
+    expect(returnedReply(3, true)).toBe(
+      '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"true"}],"isError":false}}',
+    )
+    expect(returnedReply(3, { jpeg: Uint8Array.of(0xff, 0xd8) })).toContain(
+      String.raw`{"type":"image","image":"{\"type\":\"image\",\"mimeType\":\"image/jpeg\",\"data\":\"/9g=\"}"}`,
+    )
+  })
+
+  it('fails with an error, and py-xiaozhi with a flagged result', () => {
+    expect(failedReply(PROFILES['fw-2.4'], 3, 'no')).toBe('{"jsonrpc":"2.0","id":3,"error":{"message":"no"}}')
+    expect(failedReply(PROFILES.py, 3, 'no')).toBe(
+      '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"no"}],"isError":true}}',
+    )
+  })
+})

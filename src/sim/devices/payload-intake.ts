@@ -1,0 +1,171 @@
+/**
+ * Intake: what the firmware's MCP server makes of one payload. Most of what is wrong with a message is met with
+ * silence.
+ *
+ *   payload ▸ silence | a reply | a tool to run
+ *
+ * Replies are texts, because the firmware glues them together and some come out broken.
+ *
+ * Pure.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { findField } from '../../devices/wire/json-field.ts'
+import type { FirmwareProfile } from './profile.ts'
+import type { ToolArguments, ToolProperty, ToolReturn, FirmwareTool } from './tool.ts'
+import { toolPage } from './tool-pages.ts'
+
+export type IntakeAction =
+  | { readonly kind: 'silence' }
+  | {
+      readonly kind: 'reply'
+      readonly text: string
+      readonly vision?: { readonly url: string; readonly token: string }
+    }
+  | { readonly kind: 'run'; readonly id: number; readonly tool: FirmwareTool; readonly arguments: ToolArguments }
+
+export interface IntakeMachine {
+  readonly profile: FirmwareProfile
+  readonly board: string
+  readonly tools: readonly FirmwareTool[]
+}
+
+const SILENCE: IntakeAction = { kind: 'silence' }
+const INT32_MAX = 2_147_483_647
+
+/** In the order of the firmware's own checks: what fails one is never looked at by the next. */
+export function takePayload(machine: IntakeMachine, payload: Json | undefined): IntakeAction {
+  if (!isJsonObject(payload) || findField(payload, 'jsonrpc') !== '2.0') return SILENCE
+  const method = findField(payload, 'method')
+  if (typeof method !== 'string' || method.startsWith('notifications')) return SILENCE
+  const params = findField(payload, 'params')
+  if (params !== undefined && !isJsonObject(params)) return SILENCE
+  const rawId = findField(payload, 'id')
+  if (typeof rawId !== 'number') return SILENCE
+  const id = toInt32(rawId)
+  switch (method) {
+    case 'initialize':
+      return initialize(machine, id, params)
+    case 'tools/list':
+      return list(machine, id, params)
+    case 'tools/call':
+      return call(machine, id, params)
+    default:
+      return { kind: 'reply', text: errorReply(machine.profile, id, [-32_601, `Method not implemented: ${method}`]) }
+  }
+}
+
+/** As cJSON stores numbers: cut to whole, and held at the ends of 32 bits. */
+export function toInt32(value: number): number {
+  return Math.trunc(Math.min(Math.max(value, -INT32_MAX - 1), INT32_MAX)) + 0
+}
+
+/** Whatever version is asked for, firmware answers its own. */
+function initialize(machine: IntakeMachine, id: number, params: JsonObject | undefined): IntakeAction {
+  const capabilities = params === undefined ? undefined : findField(params, 'capabilities')
+  const vision = isJsonObject(capabilities) ? findField(capabilities, 'vision') : undefined
+  const url = isJsonObject(vision) ? findField(vision, 'url') : undefined
+  const token = isJsonObject(vision) ? findField(vision, 'token') : undefined
+  const text = resultReply(
+    id,
+    JSON.stringify({
+      protocolVersion: '2024-11-05',
+      capabilities: { tools: {} },
+      serverInfo: { name: machine.board, version: machine.profile.firmware },
+    }),
+  )
+  if (typeof url !== 'string') return { kind: 'reply', text }
+  return { kind: 'reply', text, vision: { url, token: typeof token === 'string' ? token : '' } }
+}
+
+function list({ profile, tools }: IntakeMachine, id: number, params: JsonObject | undefined): IntakeAction {
+  const cursor = params === undefined ? undefined : findField(params, 'cursor')
+  const wanted = params !== undefined && findField(params, 'withUserTools') === true
+  // Firmware without user tools does not know the flag.
+  const page = toolPage(tools, typeof cursor === 'string' ? cursor : '', wanted && profile.userTools)
+  if (page.ok) return { kind: 'reply', text: resultReply(id, page.value) }
+  return { kind: 'reply', text: errorReply(profile, id, [-32_603, page.fault]) }
+}
+
+function call({ profile, tools }: IntakeMachine, id: number, params: JsonObject | undefined): IntakeAction {
+  const newer = profile.wording === 'new'
+  const refuse = (message: string): IntakeAction => ({
+    kind: 'reply',
+    text: errorReply(profile, id, [-32_602, message]),
+  })
+  if (params === undefined) return refuse('Missing params')
+  const name = findField(params, 'name')
+  if (typeof name !== 'string') return refuse(newer ? 'Missing tool name' : 'Missing name')
+  const given = findField(params, 'arguments')
+  if (given !== undefined && !isJsonObject(given))
+    return refuse(newer ? 'Invalid arguments: expected object' : 'Invalid arguments')
+  // Hidden or not, a user-only tool is found: the firmware only hides it from the list.
+  const tool = tools.find((candidate) => candidate.name === name)
+  if (tool === undefined) return refuse(`Unknown tool: ${name}`)
+  const args = bind(profile, tool.properties, given ?? {})
+  return args.ok ? { kind: 'run', id, tool, arguments: args.value } : refuse(args.fault)
+}
+
+function bind(
+  profile: FirmwareProfile,
+  properties: readonly ToolProperty[],
+  given: JsonObject,
+): Result<ToolArguments, string> {
+  const bound: Record<string, boolean | number | string> = {}
+  for (const property of properties) {
+    const { name } = property
+    const value = findField(given, name)
+    // The wrong type counts as missing on older firmware, so a default takes its place without a word.
+    const fitting = fit(property, value)
+    if (fitting === undefined && value !== undefined && profile.wording === 'new')
+      return fail(`Invalid type for argument: ${name}`)
+    const used = fitting ?? property.default
+    if (used === undefined)
+      return fail(`${profile.wording === 'new' ? 'Missing required' : 'Missing valid'} argument: ${name}`)
+    if (typeof used === 'number' && property.min !== undefined && used < property.min)
+      return fail(`Value is below minimum allowed: ${property.min}`)
+    if (typeof used === 'number' && property.max !== undefined && used > property.max)
+      return fail(`Value exceeds maximum allowed: ${property.max}`)
+    bound[name] = used
+  }
+  return ok(bound)
+}
+
+function fit({ type }: ToolProperty, value: Json | undefined): boolean | number | string | undefined {
+  if (type === 'boolean') return typeof value === 'boolean' ? value : undefined
+  if (type === 'integer') return typeof value === 'number' ? toInt32(value) : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+function resultReply(id: number, result: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":${result}}`
+}
+
+function errorReply(profile: FirmwareProfile, id: number, [code, message]: readonly [number, string]): string {
+  const said = profile.escapesErrors ? JSON.stringify(message) : `"${message}"`
+  // py-xiaozhi has one code for everything.
+  const number = profile.name === 'py' ? -32_603 : code
+  const head = profile.errorCodes ? `"code":${number},` : ''
+  return `{"jsonrpc":"2.0","id":${id},"error":{${head}"message":${said}}}`
+}
+
+/** One item, never flagged as an error; a picture arrives as JSON inside a string. */
+export function returnedReply(id: number, returned: ToolReturn): string {
+  const content = (item: JsonObject) => resultReply(id, JSON.stringify({ content: [item], isError: false }))
+  if (typeof returned === 'string') return content({ type: 'text', text: returned })
+  if (typeof returned !== 'object') return content({ type: 'text', text: String(returned) })
+  if (!isPicture(returned)) return content({ type: 'text', text: JSON.stringify(returned) })
+  const data = Buffer.from(returned.jpeg).toString('base64')
+  return content({ type: 'image', image: JSON.stringify({ type: 'image', mimeType: 'image/jpeg', data }) })
+}
+
+function isPicture(returned: object): returned is { readonly jpeg: Uint8Array } {
+  return 'jpeg' in returned && returned.jpeg instanceof Uint8Array
+}
+
+export function failedReply(profile: FirmwareProfile, id: number, message: string): string {
+  if (profile.toolFailure === 'error') return errorReply(profile, id, [-32_603, message])
+  return resultReply(id, JSON.stringify({ content: [{ type: 'text', text: message }], isError: true }))
+}

@@ -1,0 +1,25 @@
+/**
+ * Chance: a small seeded source of it, so that a run of the virtual house repeats to the last symbol.
+ *
+ * Pure, but for the source it hands out.
+ */
+export type RandomState = () => number
+
+/** Numbers in [0, 1), the same ones for the same seed. */
+export function seedRandom(seed: number): RandomState {
+  let state = seed | 0
+  return () => {
+    const next = nextRandom(state)
+    state = next.state
+    return next.value
+  }
+}
+
+/** For machines that carry their chance in their state. */
+export function nextRandom(state: number): { readonly state: number; readonly value: number } {
+  // Mulberry32: 32 bits of state are plenty for a house that only has to be repeatable.
+  const next = (state + 0x6d2b79f5) | 0
+  let mixed = Math.imul(next ^ (next >>> 15), 1 | next)
+  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+  return { state: next, value: ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296 }
+}

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest'
+import { noFaults } from './fault.ts'
+import { hardCases, HOME_REFS, manySensors } from './home.ts'
+import { SimulatedDevices, type HouseChange } from './simulated-devices.ts'
+
+const T = 1_767_225_600_000
+const by = { user: 'default', nowMs: T }
+
+function home() {
+  const faults = noFaults()
+  const house = new SimulatedDevices(hardCases(), faults)
+  const changes: HouseChange[] = []
+  house.onChange((change) => changes.push(change))
+  return { house, faults, changes }
+}
+
+describe('simulated house', () => {
+  it('moves the hardware on control, and shows it a little later', () => {
+    const { house, changes } = home()
+    expect(house.controlByValue(HOME_REFS.kitchenSwitch, 255, by)).toBe(true)
+    house.advance(T)
+    expect(house.hardware(120)?.value).toBe(255)
+    expect(house.record(120)).toMatchObject({ value: 0, status: 'Off' })
+    house.advance(T + 10)
+    expect(house.record(120)).toMatchObject({ value: 255, status: 'On', lastChangeMs: T + 10 })
+    expect(changes).toEqual([{ ref: 120, value: 255, previous: 0 }])
+  })
+
+  it('keeps a stored value apart from the hardware', () => {
+    const { house, changes } = home()
+    expect(house.store(HOME_REFS.kitchenSwitch, { value: 255 }, T)).toBe(true)
+    house.advance(T + 1_000)
+    expect(house.stored(120)?.value).toBe(255)
+    expect(house.hardware(120)?.value).toBe(0)
+    expect(changes).toEqual([{ ref: 120, value: 255, previous: 0 }])
+    house.store(120, { text: 'Broken' }, T)
+    expect(house.record(120)).toMatchObject({ value: 255, status: 'Broken' })
+  })
+
+  it('refuses what no pair has', () => {
+    const { house } = home()
+    expect(house.controlByValue(HOME_REFS.diningDimmer, 100, by)).toBe(false)
+    expect(house.controlByValue(HOME_REFS.diningDimmer, 42.5, by)).toBe(false)
+    expect(house.controlByValue(HOME_REFS.heatSetpoint, 21.5, by)).toBe(true)
+    expect(house.controlByValue(HOME_REFS.heatSetpoint, 21.55, by)).toBe(false)
+    expect(house.controlByValue(HOME_REFS.hallLampRoot, 1, by)).toBe(false)
+    expect(house.controlByValue(HOME_REFS.windowContact, 0, by)).toBe(false)
+    expect(house.controlByValue(9_999, 0, by)).toBe(false)
+  })
+
+  it('goes to the last level when told to go on', () => {
+    const { house } = home()
+    const lamp = HOME_REFS.hallLamp
+    house.controlByLabel(lamp, 'off', by)
+    house.advance(T)
+    house.controlByLabel(lamp, 'On Last Level', by)
+    house.advance(T)
+    expect(house.hardware(lamp)?.value).toBe(35)
+  })
+
+  it('controls by use through the root only', () => {
+    const { house } = home()
+    const dim = { use: 'Dim', value: 30, text: undefined } as const
+    expect(house.controlByUse(HOME_REFS.hallLampRoot, dim, by)).toBe(true)
+    expect(house.controlByUse(HOME_REFS.hallLamp, dim, by)).toBe(false)
+    house.advance(T)
+    expect(house.hardware(HOME_REFS.hallLamp)?.value).toBe(30)
+  })
+
+  it('lets a lock travel through 254', () => {
+    const { house, changes } = home()
+    house.controlByValue(HOME_REFS.frontDoorLock, 0, by)
+    house.advance(T + 20)
+    expect(house.record(141)?.value).toBe(254)
+    house.advance(T + 100)
+    expect(house.record(141)).toMatchObject({ value: 0, status: 'Unlocked' })
+    expect(changes.map((change) => change.value)).toEqual([254, 0])
+  })
+
+  it('has devices that stick, dawdle and fall back', () => {
+    const { house } = home()
+    for (const ref of [HOME_REFS.stuckLamp, HOME_REFS.slowBlind, HOME_REFS.flappingPlug])
+      expect(house.controlByValue(ref, 255, by)).toBe(true)
+    house.advance(T + 50)
+    expect([195, 196, 197].map((ref) => house.hardware(ref)?.value)).toEqual([0, 0, 255])
+    house.advance(T + 4_000)
+    expect([195, 196, 197].map((ref) => house.stored(ref)?.value)).toEqual([0, 255, 0])
+    expect(house.nextDueMs).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('obeys only the user a device belongs to', () => {
+    const { house } = home()
+    expect(house.controlByValue(HOME_REFS.officeHeater, 255, by)).toBe(false)
+    expect(house.controlByValue(HOME_REFS.officeHeater, 255, { ...by, user: 'anna' })).toBe(true)
+  })
+
+  it('hands text to text boxes and colour pickers', () => {
+    const { house } = home()
+    expect(house.controlByIndex(HOME_REFS.messageBoard, { index: 0, text: 'Hello' }, by)).toBe(true)
+    expect(house.controlByIndex(HOME_REFS.messageBoard, { index: 0, text: undefined }, by)).toBe(false)
+    expect(house.controlByValue(HOME_REFS.messageBoard, 0, by)).toBe(false)
+    house.advance(T + 10)
+    expect(house.record(HOME_REFS.messageBoard)?.status).toBe('Hello')
+  })
+
+  it('has as many sensors as asked for, with names of their own', () => {
+    const sensors = manySensors(2_500)
+    expect(new Set(sensors.map(({ record }) => record.ref)).size).toBe(2_500)
+    expect(new Set(sensors.map(({ record }) => record.name)).size).toBe(2_500)
+    expect(sensors.every(({ pairs }) => pairs.length === 0)).toBe(true)
+  })
+})

@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { APPROVER, assessedOffer, callOf, openHouse, around } from '../../test/guard-house.ts'
+import type { GuardHouse } from '../../test/guard-house.ts'
+import { manualClock } from '../../test/manual-clock.ts'
+import { openInbox } from '../../test/notice-inbox.ts'
+import type { Inbox } from '../../test/notice-inbox.ts'
+import { notifySection } from '../config/notify.ts'
+import type { Logger } from '../core/logger.ts'
+import { silentLogger } from '../core/logger.ts'
+import { startNotifier } from './notifier-client.ts'
+import type { Notifier, NotifierParts } from './notifier-client.ts'
+
+const QUICK = { restMs: 0, again: { firstMs: 1, maxMs: 1, factor: 1 } }
+const HOUR_MS = 3_600_000
+
+/** What a label quotes, an argument says. */
+const lock = {
+  ...assessedOffer('sensitive', ({ door }) => ({ label: `Door ${JSON.stringify(door)}` })),
+  name: 'test.lock',
+}
+
+let house: GuardHouse & Disposable
+let inbox: Inbox
+let started: Notifier[]
+beforeEach(async () => {
+  house = openHouse()
+  inbox = await openInbox()
+  started = []
+})
+afterEach(async () => {
+  for (const { stop } of started) stop()
+  house[Symbol.dispose]()
+  await inbox.close()
+})
+
+function notify(places: readonly object[], more: Partial<NotifierParts> = {}): Notifier {
+  const notifying = startNotifier({
+    config: { notify: notifySection.parse(places), node: { name: 'home' } },
+    approvals: house.guard.approvals,
+    bus: { nodeName: () => undefined },
+    environment: {},
+    clock: house.clock,
+    logger: silentLogger,
+    pace: QUICK,
+    ...more,
+  })
+  if (notifying === undefined) throw new Error('nobody is to be told')
+  started.push(notifying)
+  return notifying
+}
+
+const here = (path = '/'): object => ({ url: inbox.url + path, names: true })
+
+/** The id of its question. */
+async function ask(door: number): Promise<string> {
+  const outcome = await around(house.guard, callOf(lock, { door }), lock, () => {
+    throw new Error('it acted')
+  })
+  if (outcome.ok) throw new Error('it was let through')
+  return outcome.fault.details?.['approval_id'] as string
+}
+
+/** Of each notice that arrived there, what it says waits. */
+function told(path = '/'): readonly (readonly string[])[] {
+  return inbox.letters
+    .filter(({ request }) => request === `POST ${path}`)
+    .map(({ body }) => (JSON.parse(body) as { waiting: { what: string }[] }).waiting.map(({ what }) => what))
+}
+
+describe('people who are to be told', () => {
+  it('are told at every place, once, of all that waits', async () => {
+    notify([here('/a'), here('/b')])
+    await ask(1)
+    await ask(1)
+    await ask(2)
+    await expect
+      .poll(() => [told('/a'), told('/b')].map((notices) => notices.flat().at(-1)))
+      .toEqual(['Door 2', 'Door 2'])
+    await ask(3)
+    await expect.poll(() => told('/a').flat()).toEqual(['Door 1', 'Door 2', 'Door 3'])
+    await expect.poll(() => told('/b').flat()).toEqual(['Door 1', 'Door 2', 'Door 3'])
+  })
+
+  it('are not told of what was answered before they could be', async () => {
+    inbox.answer(503)
+    const { reporter } = notify([here()])
+    const answered = await ask(1)
+    await ask(2)
+    await expect.poll(() => told().at(-1)).toEqual(['Door 1', 'Door 2'])
+    await house.guard.approvals.approve(answered, APPROVER)
+    await expect.poll(() => told().at(-1)).toEqual(['Door 2'])
+    inbox.answer(200)
+    await expect.poll(() => reporter.health().details['notices']).toBe(1)
+    expect(told().at(-1)).toEqual(['Door 2'])
+  })
+
+  it('are not told of what has lapsed, also where the guard has not looked yet', async () => {
+    notify([here('/late')], { clock: manualClock(house.clock.now() + HOUR_MS) })
+    notify([here('/in-time')])
+    await ask(1)
+    await expect.poll(() => told('/in-time')).toEqual([['Door 1']])
+    expect(told('/late')).toEqual([])
+  })
+
+  it('are told again and again until it is taken, which is said once', async () => {
+    const lines: string[] = []
+    const say = (_: object, message: string): void => void lines.push(message)
+    const logger: Logger = { ...silentLogger, info: say, warn: say }
+    inbox.answer(503)
+    const { reporter } = notify([here('/k3x9')], { logger })
+    await ask(1)
+    await expect.poll(() => inbox.letters.length).toBeGreaterThan(3)
+    const host = new URL(inbox.url).host
+    expect(reporter.health()).toEqual({
+      status: 'degraded',
+      details: {
+        advice: `People are not told at ${host} that calls wait for them: it answered 503. Try it with: hearthbus notify.`,
+        places: 1,
+        notices: 0,
+      },
+    })
+    inbox.answer(200)
+    await expect.poll(() => reporter.health()).toEqual({ status: 'ok', details: { places: 1, notices: 1 } })
+    expect(lines).toEqual(['a notice was not taken; it is tried again while the call waits', 'notices are taken again'])
+  })
+
+  it('have a rest between two notices', async () => {
+    notify([here('/resting')], { pace: { ...QUICK, restMs: HOUR_MS } })
+    await ask(1)
+    await expect.poll(() => told('/resting')).toEqual([['Door 1']])
+    notify([here('/other')])
+    await ask(2)
+    await expect.poll(() => told('/other').flat()).toEqual(['Door 1', 'Door 2'])
+    expect(told('/resting')).toEqual([['Door 1']])
+  })
+
+  it('are told after a restart what still waits', async () => {
+    const before = notify([here('/before')])
+    await house.guard.approvals.deny(await ask(9), APPROVER, 'no')
+    await ask(1)
+    await expect.poll(() => told('/before').flat()).toContain('Door 1')
+    before.stop()
+    notify([here('/after')], { approvals: house.afterPowerCut().guard.approvals })
+    await expect.poll(() => told('/after')).toEqual([['Door 1']])
+  })
+
+  it('hear nothing more from a gateway that stops', async () => {
+    const stopping = notify([here('/stopping')])
+    await ask(1)
+    stopping.stop()
+    notify([here('/other')])
+    await ask(2)
+    await expect.poll(() => told('/other').flat()).toEqual(['Door 1', 'Door 2'])
+    expect(told('/stopping')).toEqual([])
+  })
+
+  it('are told nothing at a place whose token is missing, and elsewhere all the same', async () => {
+    const { reporter } = notify([{ ...here('/token'), tokenVariable: 'NTFY_TOKEN' }, here('/free')])
+    await ask(1)
+    await expect.poll(() => told('/free')).toEqual([['Door 1']])
+    expect(told('/token')).toEqual([])
+    expect(reporter.health()).toMatchObject({
+      status: 'degraded',
+      details: { places: 2, advice: expect.stringContaining('NTFY_TOKEN, which should hold its token, is not set') },
+    })
+  })
+
+  it('are nobody unless the owner named a place', () => {
+    expect(() => notify([])).toThrow('nobody is to be told')
+  })
+})

@@ -34,7 +34,8 @@ const watered = await gateway.bus.call(
 )
 // Before it says so: whoever reads it may stop it at once.
 const stopped = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
-process.stdout.write(`${JSON.stringify(watered)}\n${gateway.ledger.size()} entries in the ledger
+process.stdout
+  .write(`${JSON.stringify(watered.ok ? watered.value.data : watered.fault)}\n${gateway.ledger.size()} entries in the ledger
 
 Try, in another terminal:
   bin/hearthbus --data ${dataRoot} call garden.tap.get

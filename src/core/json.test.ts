@@ -4,6 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { canonicalJson, parseReceivedJson } from './json.ts'
 
 describe('canonical JSON', () => {
+  it('orders names after an object with more names than are remembered', () => {
+    const many = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`k${99 - index}`, index]))
+    expect(canonicalJson(many).slice(0, 9)).toBe('{"k35":64')
+    for (let index = 0; index < 40; index++)
+      expect(canonicalJson({ [`b${index}`]: 1, [`a${index}`]: 2 })).toBe(`{"a${index}":2,"b${index}":1}`)
+  })
   it('is RFC 8785: sorted by UTF-16 unit, shortest numbers, no white space', () => {
     const value = { '\u20ac': 1, '\r': 2, '\ufb33': 3, '1': 4, '\ud83d\ude00': 5, '\u0080': 6, '\u00f6': 7 }
     expect(canonicalJson(value)).toBe('{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\ud83d\ude00":5,"\ufb33":3}')

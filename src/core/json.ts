@@ -122,8 +122,10 @@ function sorted(given: readonly string[]): readonly string[] {
   for (const known of LAST_NAMES) if (isSameList(known.given, given)) return known.names ?? given
   const names = isSorted(given) ? undefined : given.toSorted()
   // One object with a million names must not be held for its names.
-  if (given.length <= MAX_KNOWN_LIST) LAST_NAMES[nextLastName] = { given, names }
-  nextLastName = (nextLastName + 1) % MAX_LAST_NAMES
+  if (given.length <= MAX_KNOWN_LIST) {
+    LAST_NAMES[nextLastName] = { given, names }
+    nextLastName = (nextLastName + 1) % MAX_LAST_NAMES
+  }
   return names ?? given
 }
 

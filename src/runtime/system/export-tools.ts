@@ -6,7 +6,6 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
-import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
 import { mayRecord } from '../../guard/authority.ts'
@@ -14,7 +13,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import { collectAuditPacket, packetFaultSentence } from '../../ledger/packet-collection.ts'
 import type { PacketFault } from '../../ledger/packet-collection.ts'
 import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFamily } from '../runtime-envelope.ts'
+import { defineRuntimeTool } from '../runtime-tool.ts'
 import { runtimeFault } from '../faults.ts'
 import { idArgument } from '../text.ts'
 import { mayOpenEntry, mayReadEntry, toLedgerFault } from './ledger-tools.ts'
@@ -22,8 +21,7 @@ import { mayOpenEntry, mayReadEntry, toLedgerFault } from './ledger-tools.ts'
 const SCOPES = ['task_id', 'session_id', 'since'] as const
 const list = z.array(z.record(z.string(), z.unknown()))
 
-const auditExport = defineTool({
-  family: runtimeFamily,
+const auditExport = defineRuntimeTool({
   lock: RUNTIME_LOCK,
   effect: 'reads',
   name: 'audit_export',

@@ -20,11 +20,14 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'rooms',
+          name: 'modules',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'console/src/**/*.test.ts'],
           exclude: [FLOWS],
           maxWorkers: '100%',
           sequence: { groupOrder: 1 },
+          // A test of a module waits for nobody: one that takes a minute hangs.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {

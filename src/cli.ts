@@ -1,8 +1,6 @@
 #!/usr/bin/env node
 /**
  * CLI: what a person types.
- *
- * Does I/O.
  */
 // Here and with nothing imported before it: an older Node would stop at the first thing that it lacks, and say only
 // that.

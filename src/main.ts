@@ -2,8 +2,6 @@
  * Main: builds every room, starts them, stops them in reverse.
  *
  *   data directory ▸ lock ▸ key ▸ database ▸ ledger ▸ spine (guard, chain, bus) ▸ families ▸ mesh ▸ faces
- *
- * Does I/O.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Service } from './bus/capability.ts'

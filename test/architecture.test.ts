@@ -1,5 +1,5 @@
 /**
- * The rooms of this house and who may look into which, as data. A broken rule fails with a sentence such as
+ * The modules of this code base and which may import which, as data. A broken rule fails with a sentence such as
  * `core/bad.ts → mcp/tool.ts`.
  */
 import { readFileSync, readdirSync } from 'node:fs'
@@ -63,8 +63,93 @@ const WORLD = /-(transport|client|store|server)\.ts$|^(main|cli)\.ts$/
 const WORLD_MODULES =
   /^node:(fs|fs\/promises|net|dgram|http|https|http2|tls|child_process|worker_threads|readline|sqlite|dns)$/
 
-/** A sentence in the last paragraph of a header: nothing but its arguments, the world, or what it was given. */
-const PURITY = /(?:^|\. )(?:Pure\b|Does (?:its |no )?I\/O\b|Reads\b|Holds\b|Draws\b|Joins\b)/
+/**
+ * Files that are functions of their arguments but for one thing. Everything else that waits, reads a clock or looks at
+ * the process has a name that says so, or is handed what it needs.
+ */
+const IMPURE: Readonly<Record<string, readonly string[]>> = {
+  /** Wait: a rest, a turn of the event loop, a deadline. */
+  waits: [
+    'bus/deadline-timer.ts',
+    'cli/run-commands.ts',
+    'devices/devices.ts',
+    'devices/enrol/photo-uploads.ts',
+    'devices/tools/roster.ts',
+    'devices/tools/waiters.ts',
+    'devices/tools/waiting-notice.ts',
+    'home/later-runner.ts',
+    'home/record-tools.ts',
+    'ledger/erase.ts',
+    'ledger/packet-collection.ts',
+    'ledger/verify.ts',
+    'main/periodic-job.ts',
+    'mcp/changes.ts',
+    'mesh/packets/packet-caller.ts',
+    'mesh/packets/packet-provider.ts',
+    'models/service.ts',
+    'runtime/piecewise.ts',
+    'toolbox/throttle.ts',
+  ],
+  /** Read the wall clock, for people who look now or for an id. */
+  'reads the clock': [
+    'cli/ask-commands.ts',
+    'cli/changes.ts',
+    'cli/decide-commands.ts',
+    'core/ids.ts',
+    'web/calls-api.ts',
+    'web/sessions-api.ts',
+    'web/verification.ts',
+  ],
+  /** Has a `fetch` of its own, which is handed to it. */
+  'names a fetch': ['ebus/semantic/read-scheduler.ts'],
+  /** Commands, and what joins modules from the environment. */
+  'looks at the process': [
+    'cli/ebus.ts',
+    'cli/notify.ts',
+    'cli/program.ts',
+    'cli/setup-commands.ts',
+    'cli/until-signal.ts',
+    'main/access-points.ts',
+    'main/models.ts',
+    'mesh/packets/in-turn.ts',
+  ],
+}
+const IMPURE_GLOBAL =
+  /\b(?:setTimeout|setInterval|setImmediate|Date\.now|Math\.random|getBuiltinModule|performance\.now)\s*\(|\b(?:await|return) fetch\(|[=(] ?fetch\(|\bnew Date\(\)|\bprocess\./
+
+/** Files that remember what they computed, bounded or by object; nothing they answer depends on it. */
+const MEMOISED: readonly string[] = [
+  'bus/bounded-check.ts',
+  'bus/capability-definition.ts',
+  'bus/schema-compiler.ts',
+  'bus/schema-hash.ts',
+  'bus/schema.ts',
+  'core/ids.ts',
+  'core/json.ts',
+  'devices/session/tool-pool.ts',
+  'devices/tools/definition.ts',
+  'ebus/definitions/data-type.ts',
+  'ebus/definitions/decode.ts',
+  'ebus/definitions/number-scale.ts',
+  'ebus/installation.ts',
+  'ebus/tools/ebus-view.ts',
+  'guard/binding.ts',
+  'guard/redact.ts',
+  'guard/secrets.ts',
+  'guard/vote.ts',
+  'homeseer/catalog/homeseer-catalog.ts',
+  'homeseer/resolve/concept.ts',
+  'ledger/entry.ts',
+  'mcp/listed-tool.ts',
+  'mcp/results.ts',
+  'mesh/discovery/announcement.ts',
+  'mesh/identity/membership-record.ts',
+  'mesh/identity/node-key.ts',
+  'mesh/packets/packet-call.ts',
+  'mesh/packets/packet-proof.ts',
+  'mesh/peer-book.ts',
+]
+const MODULE_STATE = /^let \w|^(?:export )?const \w+(?:: [^=\n]*)? = new (?:Map|Set|WeakMap|WeakSet)(?:<[^\n]*>)?\(\)/m
 
 interface Import {
   readonly from: string
@@ -116,9 +201,36 @@ describe('architecture', () => {
     expect([...generic, ...deep]).toEqual([])
   })
 
-  it('begins every file with a header that says whether it is pure', () => {
-    const silent = files.filter((file) => !isTest(file) && !PURITY.test(lastOfHeader(file)))
-    expect(silent).toEqual([])
+  it('waits, reads clocks and looks at the process only in the files listed for it', () => {
+    const listed = Object.values(IMPURE).flat()
+    const found = pureFiles().filter((file) => IMPURE_GLOBAL.test(codeOf(file)))
+    expect(found.filter((file) => !listed.includes(file))).toEqual([])
+    expect(listed.filter((file) => !found.includes(file))).toEqual([])
+  })
+
+  it('keeps state of a module only in the files that memoise', () => {
+    const found = pureFiles().filter((file) => MODULE_STATE.test(codeOf(file)))
+    expect(found.filter((file) => !MEMOISED.includes(file))).toEqual([])
+    expect(MEMOISED.filter((file) => !found.includes(file))).toEqual([])
+  })
+
+  it('begins every file with a header that says what it holds', () => {
+    const bare = files.filter((file) => !isTest(file) && !/^(?:#!.*\n)?\/\*\*/.test(sourceOf(file)))
+    expect(bare).toEqual([])
+  })
+
+  it('exports every name once, but for at most ten', () => {
+    const places = new Map<string, string[]>()
+    for (const file of files.filter((each) => !isTest(each)))
+      for (const [, name = ''] of sourceOf(file).matchAll(
+        /^export (?:async )?(?:function\*?|class|const|type|interface) (\w+)/gm,
+      ))
+        places.set(name, [...(places.get(name) ?? []), file])
+    const shared = [...places]
+      .filter(([, where]) => where.length > 1)
+      .map(([name, where]) => `${name}: ${where.join(', ')}`)
+    // With the names in the failing line.
+    expect(shared.length > 10 ? shared : []).toEqual([])
   })
 })
 
@@ -139,11 +251,20 @@ function reachable(room: string, seenFrom: ReadonlyMap<string, ReadonlySet<strin
   return found
 }
 
-function lastOfHeader(file: string): string {
-  const text = readFileSync(join(SRC, file), 'utf8').replace(/^#!.*\n/, '')
-  const [, header = ''] = /^\/\*\*([\s\S]*?)\*\//.exec(text) ?? []
-  const paragraphs = header.split(/\n \*\s*\n/).map((paragraph) => paragraph.replaceAll(/^[\s*]+|[\s*]+$/g, ''))
-  return paragraphs.at(-1) ?? ''
+function pureFiles(): readonly string[] {
+  return files.filter((file) => !isTest(file) && !WORLD.test(lastPart(file)))
+}
+
+function sourceOf(file: string): string {
+  return readFileSync(join(SRC, file), 'utf8')
+}
+
+/** Without comments and texts, in which anything may stand. */
+function codeOf(file: string): string {
+  return sourceOf(file)
+    .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+    .replaceAll(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''")
+    .replaceAll(/\/\/[^\n]*/g, '')
 }
 
 function roomOf(file: string): string {

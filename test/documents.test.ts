@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Family, Offer } from '../src/bus/capability.ts'
@@ -43,5 +43,17 @@ describe('documents', () => {
   it('list the exit codes that the program has', () => {
     const listed = [...running.matchAll(/^\| (\d) \|/gm)].map(([, code]) => Number(code))
     expect(listed).toEqual(Object.values(EXIT))
+  })
+
+  it('index every decision by its title', () => {
+    const folder = new URL('../docs/adr/', import.meta.url)
+    const index = readFileSync(new URL('README.md', folder), 'utf8')
+    const records = readdirSync(folder).filter((file) => /^\d{4}-/.test(file))
+    const missing = records.filter((file) => {
+      const [, number, title] = /^# (\d+)\. (.*)\n/.exec(readFileSync(new URL(file, folder), 'utf8')) ?? []
+      return title === undefined || !index.includes(`| ${number} | [${title}](${file}) |`)
+    })
+    expect(records.length).toBeGreaterThan(100)
+    expect(missing).toEqual([])
   })
 })

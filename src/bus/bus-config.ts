@@ -2,8 +2,6 @@
  * Bus configuration: what an owner may set about routing. `config/` maps the file's keys to it.
  *
  * Windows, thresholds and quarantine times are not here: they are part of spec 2 and the same on every node.
- *
- * Pure.
  */
 export interface BusConfig {
   /** Take this node's own provider while it is healthy and not too loaded. */

@@ -3,8 +3,6 @@
  *
  * The bus knows nothing of locks, audit or policy; the pipeline knows nothing of routing. `next` routes the call to a
  * provider, runs it, and records trace and health. For a stream it resolves when the last frame has been taken.
- *
- * Pure.
  */
 import type { Call, Outcome } from './call.ts'
 import type { Offer } from './capability.ts'

@@ -5,8 +5,6 @@
  *   const outcome = await stream.outcome       the consumer has taken this one, so a slow consumer costs no memory
  *
  * Leaving the loop withdraws the call. A stream that nobody reads ends with its deadline.
- *
- * Pure.
  */
 import type { StreamFrame, Outcome } from './call.ts'
 

@@ -2,8 +2,6 @@
  * Call: one request on its way through the house, and what comes back.
  *
  * Spec 2 § 3.1 `RouteRequest`, in TypeScript idiom, plus who asks and through which face.
- *
- * Pure.
  */
 import type { Fault, RecordReference, WorkReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'

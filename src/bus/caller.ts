@@ -10,8 +10,6 @@
  * Neither a principal's name nor a node's id has a slash in it; no token's name has a colon, so none is one of these.
  * Trust levels (spec 2 `trust_required`) are a matter between nodes: unknown < member < trusted < anchor, and `self` for
  * this node's own principals and services, whom the guard judges by role and policy.
- *
- * Pure.
  */
 import type { Caller, TrustLevel } from './call.ts'
 import type { Fault } from '../core/fault.ts'

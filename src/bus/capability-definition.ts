@@ -10,8 +10,6 @@
  *
  * The guard decides between `assess` and `act`. The plan travels with the call as a value, so nothing that changes in
  * between can put another act under a decision.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../core/json.ts'

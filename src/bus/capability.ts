@@ -1,8 +1,6 @@
 /**
  * Capability: everything callable, described once. From this one value come the bus registration, the MCP tool, the
  * CLI help and docs/contract.md (spec 2 § 3.1).
- *
- * Pure.
  */
 import type { Fault, Reason } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'

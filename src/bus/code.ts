@@ -2,8 +2,6 @@
  * Code: the closed set of words that faults are called between nodes (spec 2 § 6, CONTRACT § 9), and their HTTP status.
  *
  *   fault.kind ─▶ code ─▶ status        code ─▶ fault.kind, where a peer speaks no more than the code
- *
- * Pure.
  */
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'

@@ -7,8 +7,6 @@
  *
  * Where providers of one name disagree, the strictest effect and all their secrets hold for each of them. No
  * announcement of another node changes what this node's own handlers are judged by.
- *
- * Pure.
  */
 import { EFFECTS } from './capability.ts'
 import type { Effect, Offer } from './capability.ts'

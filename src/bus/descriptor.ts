@@ -1,7 +1,5 @@
 /**
  * Descriptor: whether what somebody wants to offer can be offered, by whom, and whether it differs from what was there.
- *
- * Pure.
  */
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'

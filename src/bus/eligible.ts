@@ -7,8 +7,6 @@
  *
  * A matcher of params is data, which travels in a manifest, or a function, which stays at home. Keys that the matcher
  * does not name, or that the caller does not ask for, do not matter.
- *
- * Pure.
  */
 import type { Call } from './call.ts'
 import type { CapabilityVersion, Offer, ParamsMatcher } from './capability.ts'

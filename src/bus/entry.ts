@@ -3,8 +3,6 @@
  *
  * It outlives manifest refreshes and re-registrations: whatever is in flight, known or suspected of a provider stays
  * known until the provider is gone.
- *
- * Pure.
  */
 import { createProviderQueue } from './admission.ts'
 import type { ProviderQueue } from './admission.ts'

@@ -2,8 +2,6 @@
  * Bus family: the envelope of capabilities that belong to no family of this node.
  *
  *   { ok: true, data }   or   { ok: false, error: { error, message, retry_after_ms?, … } }   (CONTRACT § 5.4)
- *
- * Pure.
  */
 import type { Family, JsonSchema, Offer } from './capability.ts'
 import { encodeErrorBody } from './code.ts'

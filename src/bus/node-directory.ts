@@ -1,7 +1,5 @@
 /**
  * Node directory: the other nodes on this bus, and the names that people gave them.
- *
- * Pure.
  */
 import { visibleText } from '../core/stranger-text.ts'
 import type { PeerRecord, RefusedCapability } from './peer.ts'

@@ -9,8 +9,6 @@
  *   a part counted thousands of times       limit = 0                       the engine writes it out that often
  *
  * A text beyond the limit is let through unexamined: the far end that wrote the pattern examines it again.
- *
- * Pure.
  */
 
 const STEP_BUDGET = 10_000_000

@@ -3,8 +3,6 @@
  *
  * A manifest carries what a caller needs to choose, to validate and to know whether a second try is safe; schemas are
  * fetched once by hash and may come later than the rest.
- *
- * Pure.
  */
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'

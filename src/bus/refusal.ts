@@ -6,8 +6,6 @@
  *   ambiguous                              say which node
  *   busy                                   come back after `retryAfterMs`
  *   quarantined · stale · away · changed   unreachable for now
- *
- * Pure.
  */
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'

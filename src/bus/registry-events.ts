@@ -4,8 +4,6 @@
  * A watcher that is slow gets the sum of what happened since it last looked, not every step: added and removed in
  * between is nothing, removed and added again is an update. What waits for one watcher is bounded; beyond that it is
  * told to look at everything again.
- *
- * Pure.
  */
 import type { CapabilityEntry } from './entry.ts'
 

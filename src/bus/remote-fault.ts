@@ -1,8 +1,6 @@
 /**
  * Elsewhere: what another node lets wait for a person, or cannot do because its own records are in trouble. The caller
  * asked here, and has to hear where the person is asked, and whose disk to look at.
- *
- * Pure.
  */
 import type { Fault } from '../core/fault.ts'
 

@@ -4,8 +4,6 @@
  * Ajv turns a schema into code. Size and depth bound that code; references stay inside the schema, so that no schema
  * can fetch or be confused with another one's parts; patterns must at least be regular expressions (pattern.ts bounds
  * how long they run).
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonSchema } from './capability.ts'

@@ -6,8 +6,6 @@
  *
  * Sixty definitions that each refer twice to the next one look at one value 2⁶⁰ times. The check itself counts its steps
  * as well (bounded-check.ts); this is for saying so when the capability is announced, and not when it is called.
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -5,8 +5,6 @@
  *
  * Exactly these five keys, `null` for a schema that is absent (spec 2 § 3.1, CONTRACT § 11). Params, trust, limits and
  * timeouts are outside on purpose: they differ between instances of one contract.
- *
- * Pure.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { toHex, toUtf8 } from '../core/bytes.ts'

@@ -1,8 +1,6 @@
 /**
  * Service definition: a service that needs nothing but its capabilities, for programs that put one of their own on the
  * bus. One that opens and closes something says so with `start` and `stop`.
- *
- * Pure.
  */
 import type { Capability, Service } from './capability.ts'
 

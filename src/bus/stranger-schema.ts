@@ -8,8 +8,6 @@
  *              something else · whatever is too large, too deep, refers elsewhere or is visibly too costly
  *
  * The node that offers the capability checks every request itself, against the schema that it wrote.
- *
- * Pure.
  */
 import { isJsonObject, isNestedWithin } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -1,7 +1,5 @@
 /**
  * Topology: the registry as plain data, for the console, the CLI and the tools that show it (spec 2 § 3.7).
- *
- * Pure.
  */
 import type { JsonObject } from '../core/json.ts'
 import { versionText } from './capability.ts'

@@ -2,8 +2,6 @@
  * Tried providers: who was asked about one call so far, and which nodes were not reached, so that the next try goes elsewhere.
  *
  * Made only once a first answer was no good, or takes unusually long: most calls never need it.
- *
- * Pure.
  */
 import type { Fault } from '../core/fault.ts'
 import type { Call } from './call.ts'

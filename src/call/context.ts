@@ -14,8 +14,6 @@
  *
  * A call that is refused early (no place in the queue, arguments that do not fit) is not thrown off the way: it goes
  * on with a refusal, so that the audit sees it, and dispatch hands that back untried.
- *
- * Pure.
  */
 import type { NextHandler } from '../bus/call-pipeline.ts'
 import type { Call, Outcome } from '../bus/call.ts'

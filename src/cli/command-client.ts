@@ -1,8 +1,6 @@
 /**
  * Command: what all commands share: the options before them, the configuration, the question to the gateway, and the
  * answer on stdout in the form that was asked for.
- *
- * Does I/O.
  */
 import { homedir } from 'node:os'
 import type { Command } from 'commander'

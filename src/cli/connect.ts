@@ -1,7 +1,5 @@
 /**
  * Connect: the snippet for a client, as an answer of this program.
- *
- * Pure.
  */
 import { snippetFor } from '../web/connect.ts'
 import type { ClientName, ConnectFacts } from '../web/connect.ts'

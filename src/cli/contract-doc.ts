@@ -1,7 +1,5 @@
 /**
  * Contract document: `docs/contract.md`, made from the offers themselves, so that it cannot drift from them.
- *
- * Pure.
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
 import { versionText } from '../bus/capability.ts'

@@ -1,7 +1,5 @@
 /**
  * Data trouble: what the system or SQLite says about a data directory, for a person.
- *
- * Pure.
  */
 import { sep } from 'node:path'
 import { DatabaseTooNew } from '../core/database-store.ts'

@@ -2,8 +2,6 @@
  * Demo: the virtual house, at the far end of real sockets on loopback, and the configuration that points at it.
  *
  * The gateway is the real one and does not know: it is given addresses, as it would be in any other house.
- *
- * Does I/O.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'

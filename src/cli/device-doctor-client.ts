@@ -3,8 +3,6 @@
  *
  * Asked at an address of this machine on the network, because that is where a device asks from: what works on
  * 127.0.0.1 may work nowhere else.
- *
- * Does I/O.
  */
 import { randomUUID } from 'node:crypto'
 import { networkInterfaces } from 'node:os'

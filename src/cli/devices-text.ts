@@ -1,7 +1,5 @@
 /**
  * Devices text: what the owner reads about devices. Names and descriptions are strangers' words, and look like it.
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'

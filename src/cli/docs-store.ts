@@ -1,7 +1,5 @@
 /**
  * Documents: writes what is generated, `docs/contract.md` and the key table in `docs/running.md`.
- *
- * Does I/O.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,5 @@
 /**
  * Doctor's facts: what there is to know about a node from outside it.
- *
- * Does I/O.
  */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'

@@ -1,7 +1,5 @@
 /**
  * Doctor: what is wrong and what to do about it, as an answer of this program.
- *
- * Pure.
  */
 import type { FindingView } from '../web/views.ts'
 import { EXIT } from './print.ts'

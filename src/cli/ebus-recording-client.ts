@@ -1,7 +1,5 @@
 /**
  * eBUS recordings from the command line: record a bus, play one, list what nobody has described, and describe it.
- *
- * Does I/O.
  */
 import { appendFileSync, createWriteStream, existsSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'

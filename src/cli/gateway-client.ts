@@ -4,8 +4,6 @@
  * It finds the gateway by the lock it holds and the note it leaves in its data directory. A command that acts like an
  * agent shows the token in HEARTHBUS_TOKEN, or none; one that decides or administers shows the owner's, which only the
  * owner's files hold. One that only looks does so, too, where the node asks everybody for a token.
- *
- * Does I/O.
  */
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'

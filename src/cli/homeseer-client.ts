@@ -1,8 +1,6 @@
 /**
  * HomeSeer command: what devices are taken for, and the owner's correction in one step, which goes into the
  * configuration file beside everything else that the owner said.
- *
- * Does I/O.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'

@@ -1,7 +1,5 @@
 /**
  * Init: writes a first configuration file, with what matters on day one and a pointer to the rest.
- *
- * Does I/O.
  */
 import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'

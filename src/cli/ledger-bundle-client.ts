@@ -1,7 +1,5 @@
 /**
  * Ledger bundle: the commands that write an audit packet to a file, and check one without a gateway.
- *
- * Does I/O.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'

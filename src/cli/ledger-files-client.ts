@@ -3,8 +3,6 @@
  *
  * Checking opens the files read-only beside whoever runs, and trusts nothing in them. Signing, exporting and erasing
  * need the ledger to themselves, so they are only done here when no gateway runs.
- *
- * Does I/O.
  */
 import type { KeyObject } from 'node:crypto'
 import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'

@@ -1,7 +1,5 @@
 /**
  * Ledger monitor: the command that follows another node's log, from a folder or over HTTP.
- *
- * Does I/O.
  */
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'

@@ -1,7 +1,5 @@
 /**
  * Listener check: which of the configured listeners a start could not open, found by opening and closing each.
- *
- * Does I/O.
  */
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'

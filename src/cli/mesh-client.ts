@@ -1,8 +1,6 @@
 /**
  * Mesh client: what the `mesh` commands do. They work on the node's own files, so they work whether or not its gateway
  * runs; a running gateway notices within half a second.
- *
- * Does I/O.
  */
 import { existsSync } from 'node:fs'
 import { dataDirectoryAt } from '../config/data-directory.ts'

@@ -1,8 +1,6 @@
 /**
  * Leaving: the `mesh leave` command. The node forgets the community it belongs to, and nothing else: its key, its
  * ledger and what it knows of this house stay as they are.
- *
- * Does I/O.
  */
 import { existsSync, renameSync } from 'node:fs'
 import { dataDirectoryAt } from '../config/data-directory.ts'

@@ -1,8 +1,6 @@
 /**
  * Mesh offers client: what the commands do that show and accept offers of other nodes. A running gateway notices within
  * half a second.
- *
- * Does I/O.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Community } from '../mesh/identity/community.ts'

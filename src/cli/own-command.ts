@@ -1,7 +1,5 @@
 /**
  * Self: how this very program is started, for lines that others copy.
- *
- * Pure.
  */
 import { relative } from 'node:path'
 import { selfCommand } from '../web/connect.ts'

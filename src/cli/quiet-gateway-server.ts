@@ -1,8 +1,6 @@
 /**
  * Quiet gateway: the records of a node that nobody runs, opened for one administrative step. It listens to nobody and
  * contacts nothing.
- *
- * Does I/O.
  */
 import type { Config } from '../config/schema.ts'
 import { silentLogger } from '../core/logger.ts'

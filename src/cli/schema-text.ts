@@ -1,7 +1,5 @@
 /**
  * Schema text: a JSON Schema in the few words that a table cell has room for.
- *
- * Pure.
  */
 import type { JsonSchema } from '../bus/capability.ts'
 

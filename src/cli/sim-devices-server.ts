@@ -2,8 +2,6 @@
  * Sim devices: virtual ESP32 devices from the keyboard, against any backend that speaks their protocol.
  *
  *   hearthbus sim devices --count 4 --approve
- *
- * Does I/O.
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'

@@ -4,8 +4,6 @@
  *   hearthbus sim ebus --listen 127.0.0.1:9999        then: ebusd -d enh:127.0.0.1:9999, or ebus.buses[].adapter
  *
  * What is typed to it while it runs makes things go wrong: `help` lists how.
- *
- * Does I/O.
  */
 import type { Command } from 'commander'
 import { InvalidArgumentError, Option } from 'commander'

@@ -2,8 +2,6 @@
  * Sim HomeSeer: the simulated HomeSeer alone, for anybody's client.
  *
  * What is typed to it while it runs moves things and makes them go wrong: `help` lists how.
- *
- * Does I/O.
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'

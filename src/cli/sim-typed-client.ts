@@ -1,7 +1,5 @@
 /**
  * Sim typed: how a simulator on its own is told where to listen, and what is typed to it while it runs.
- *
- * Does I/O.
  */
 import { createInterface } from 'node:readline'
 import { InvalidArgumentError } from 'commander'

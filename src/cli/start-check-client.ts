@@ -1,7 +1,5 @@
 /**
  * Start check: what of a data directory a start would refuse, found without starting.
- *
- * Does I/O.
  */
 import { existsSync } from 'node:fs'
 import { dataDirectoryAt } from '../config/data-directory.ts'

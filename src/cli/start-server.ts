@@ -1,8 +1,6 @@
 /**
  * Start: the gateway as a command starts it. What the machine refuses (a folder that is none, a disk that is full or
  * read-only, a file that is no database) is a sentence here; everything else that is thrown is a mistake of ours.
- *
- * Does I/O.
  */
 import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'

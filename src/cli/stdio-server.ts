@@ -1,8 +1,6 @@
 /**
  * Stdio: MCP over this process's own streams, for clients that start their servers themselves. Where a gateway runs
  * already, the client is put through to it.
- *
- * Does I/O.
  */
 import { setTimeout as rest } from 'node:timers/promises'
 import type { Config } from '../config/schema.ts'

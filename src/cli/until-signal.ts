@@ -1,7 +1,5 @@
 /**
  * Until signal: waits for somebody to say stop.
- *
- * Does I/O.
  */
 export function waitForSignal(): Promise<void> {
   return new Promise((resolve) => {

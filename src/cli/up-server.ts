@@ -1,7 +1,5 @@
 /**
  * Up: runs the gateway until somebody stops it.
- *
- * Does I/O.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { dataDirectoryAt } from '../config/data-directory.ts'

@@ -1,7 +1,5 @@
 /**
  * Version: what package.json says.
- *
- * Does I/O.
  */
 import { readFileSync } from 'node:fs'
 

@@ -1,8 +1,6 @@
 /**
  * Views text: what the bus and its measurements look like to a person at a terminal. What others named is made
  * harmless; the whole of it is in `--json`.
- *
- * Pure.
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { disagreementSentences } from '../web/disagreement.ts'

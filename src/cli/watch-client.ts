@@ -1,8 +1,6 @@
 /**
  * Watch: what happens in the gateway, as it happens: the same stream that the console reads, in words or,
  * whole, as JSON.
- *
- * Does I/O.
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'

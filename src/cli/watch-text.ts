@@ -3,8 +3,6 @@
  *
  *   12:00:01  calls        hs4.devices.set ok, server_ping ok
  *   12:00:02  approval     requested: Front door, by kitchen-agent
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

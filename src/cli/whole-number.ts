@@ -1,7 +1,5 @@
 /**
  * Whole number: an option that counts something. What is no number is a wrong command line, not a default.
- *
- * Pure.
  */
 import { InvalidArgumentError } from 'commander'
 

@@ -1,8 +1,6 @@
 /**
  * Witness: a process of its own, with its own key and memory, that cosigns what logs have signed as long as each only
  * ever grows. Run it on another machine: what it remembers is the point.
- *
- * Does I/O.
  */
 import { join } from 'node:path'
 import { systemClock } from '../core/clock.ts'

@@ -1,7 +1,5 @@
 /**
  * Witness text: what a witness says when it has started, for whoever configures the gateway that it watches over.
- *
- * Pure.
  */
 
 export interface StartedWitness {

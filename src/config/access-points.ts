@@ -1,8 +1,6 @@
 /**
  * Access points section: voice backends that this node opens a connection to, so that their assistants can use its
  * tools.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { fail, ok } from '../core/result.ts'

@@ -1,7 +1,5 @@
 /**
  * Config file: YAML text to a checked configuration, or sentences that name file, line, key and what would be right.
- *
- * Pure.
  */
 import { LineCounter, parseDocument } from 'yaml'
 import type { Document } from 'yaml'

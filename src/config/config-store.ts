@@ -1,7 +1,5 @@
 /**
  * Config store: finds and reads the configuration file; the contract's environment variables override it.
- *
- * Does I/O.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'

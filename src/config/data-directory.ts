@@ -10,8 +10,6 @@
  *   keys/owner.token       the credential with which a person at this machine approves, 0600
  *   keys/devices.key       the secret that signs the MQTT credentials of devices, 0600
  *   keys/console.link      a one-time sign-in link, while a gateway runs that was started without a terminal, 0600
- *
- * Pure.
  */
 import { isAbsolute, join, resolve } from 'node:path'
 

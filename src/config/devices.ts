@@ -1,7 +1,5 @@
 /**
  * Devices section: the listener that ESP32 devices connect to, and what their tools may do.
- *
- * Pure.
  */
 import { z } from 'zod'
 

@@ -1,7 +1,5 @@
 /**
  * eBUS section: which buses there are and how they are reached.
- *
- * Pure.
  */
 import { z } from 'zod'
 

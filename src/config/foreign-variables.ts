@@ -5,8 +5,6 @@
  *   what it asks for holds anyway        nothing is said
  *   it asks for less, or for other means a note: it has no effect, and what there is instead
  *   it promises what would not hold      a problem, and no start
- *
- * Pure.
  */
 type Environment = Readonly<Record<string, string | undefined>>
 

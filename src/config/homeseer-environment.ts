@@ -4,8 +4,6 @@
  *   HS4_ADMIN_USERS_ENABLED=true ─▶ homeseer.admin.users      a value nobody can read ─▶ a problem, and no start
  *
  * A safety switch that is spelt wrongly must not mean its opposite, so nothing here falls back to a default.
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 import type { ConfigProblem } from './config-file.ts'

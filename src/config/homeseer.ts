@@ -1,7 +1,5 @@
 /**
  * HomeSeer section. Each key of the contract has its `HS4_*` variable, which overrides it (homeseer-environment.ts).
- *
- * Pure.
  */
 import { z } from 'zod'
 

@@ -1,7 +1,5 @@
 /**
  * Idle settings: what was set and does nothing, because what it belongs to is switched off or has nothing to do.
- *
- * Pure.
  */
 import { canonicalJson } from '../core/json.ts'
 import type { Json } from '../core/json.ts'

@@ -1,7 +1,5 @@
 /**
  * Mesh section: other Hearthbus nodes.
- *
- * Pure.
  */
 import { z } from 'zod'
 

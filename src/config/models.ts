@@ -1,7 +1,5 @@
 /**
  * Models section: language models that this node offers to its community.
- *
- * Pure.
  */
 import { z } from 'zod'
 

@@ -1,7 +1,5 @@
 /**
  * Notify section: who is told, away from the console, that a call waits for a person.
- *
- * Pure.
  */
 import { z } from 'zod'
 

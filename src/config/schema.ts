@@ -1,7 +1,5 @@
 /**
  * Schema: the configuration file, key by key. The only home of defaults; `docs/running.md` is made from it.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { TARGET_FORM, TARGET_PATTERN } from '../core/target.ts'

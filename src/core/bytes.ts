@@ -1,7 +1,5 @@
 /**
  * Bytes: hex, base64 and joining, on plain Uint8Arrays.
- *
- * Pure.
  */
 // By import: the global is a getter, and this is asked for every packet.
 import { Buffer, isUtf8 } from 'node:buffer'

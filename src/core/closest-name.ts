@@ -1,7 +1,5 @@
 /**
  * Closest: which known names somebody may have meant by one that is unknown.
- *
- * Pure.
  */
 const MAX_LENGTH = 128
 const MAX_SUGGESTIONS = 3

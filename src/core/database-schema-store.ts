@@ -1,8 +1,6 @@
 /**
  * Database schema: whether the tables, indexes, views and triggers of a file are those that this program makes, all of
  * them and no others. A trigger that somebody planted would act inside our own transactions.
- *
- * Does I/O.
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { ModuleMigrations } from './database-store.ts'

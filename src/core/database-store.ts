@@ -16,8 +16,6 @@
  * No sync holds up the event loop: SQLite only writes its WAL (synchronous = NORMAL), and both files are synced beside
  * the event loop. A transaction therefore stays open while the journal is synced. What reads the tables meanwhile sees
  * a group that is not durable yet; what needs one consistent state of journal and tables uses `view`.
- *
- * Does I/O.
  */
 import { closeSync, existsSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,8 +1,6 @@
 /**
  * Fault: the one form of an expected failure inside Hearthbus. Each family's envelope spells it in its own words,
  * once, at its edge; nothing inside matches on text.
- *
- * Pure.
  */
 import type { JsonObject } from './json.ts'
 

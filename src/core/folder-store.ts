@@ -1,8 +1,6 @@
 /**
  * Folder: makes a folder and its parents. Node's recursive mkdir never returns where the system says that the parent
  * exists and also that nothing can be made in it, as under /proc.
- *
- * Does I/O.
  */
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -1,7 +1,5 @@
 /**
  * HTTP address: where a listener can be reached, as text that can be pasted.
- *
- * Pure.
  */
 
 /** A listener on every address is reached on this machine at its loopback: `0.0.0.0` is no place to connect to. */

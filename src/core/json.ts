@@ -1,8 +1,6 @@
 /**
  * JSON: values that survive a wire, the one canonical form that is hashed and signed (RFC 8785), and how a stranger's
  * text is read.
- *
- * Pure.
  */
 import canonicalizeValue from 'canonicalize'
 import type { Result } from './result.ts'

@@ -1,7 +1,5 @@
 /**
  * Listen: opens a server's port and says which one it became, where 0 asked for any.
- *
- * Does I/O.
  */
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'

@@ -1,7 +1,5 @@
 /**
  * Logger: lines of JSON for whoever runs the node, always to stderr: stdout of `hearthbus mcp` carries JSON-RPC only.
- *
- * Does I/O.
  */
 import { pino } from 'pino'
 import { stderrLines } from './stderr-transport.ts'

@@ -1,7 +1,5 @@
 /**
  * Loopback: the names and addresses that only this machine answers to.
- *
- * Pure.
  */
 import { isIP } from 'node:net'
 

@@ -3,8 +3,6 @@
  *
  * It is a transaction that is never ended, on a file of its own: the system gives it back when the process dies,
  * however it dies, and no stale file has to be judged by its age.
- *
- * Does I/O.
  */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,7 +1,5 @@
 /**
  * Result: what an expected failure looks like. A value from a closed union, never an exception.
- *
- * Pure.
  */
 export type Result<Value, Fault> =
   | { readonly ok: true; readonly value: Value }

@@ -1,8 +1,6 @@
 /**
  * Spelling: the second way to write a canonical name, for MCP clients that refuse dots. An agent that knows a tool only
  * by that name also writes it where a name is an argument.
- *
- * Pure.
  */
 export const NOT_PLAIN = /[^A-Za-z0-9_-]/g
 

@@ -1,8 +1,6 @@
 /**
  * Stderr: where the log goes. What cannot be written there is left out, and the log says later how much that was: a
  * house must not go dark because a log is full, or because whoever has the other end of a pipe does not read it.
- *
- * Does I/O.
  */
 import { fstatSync, writeSync } from 'node:fs'
 

@@ -4,8 +4,6 @@
  * Nothing invisible gets through: control and format characters (bidirectional overrides, zero-width joiners, tag
  * letters), private and unassigned code points, variation selectors, blank letters. A reader cannot be instructed by
  * text that the person beside it does not see.
- *
- * Pure.
  */
 import { parseReceivedJson } from './json.ts'
 import type { Json, JsonObject } from './json.ts'

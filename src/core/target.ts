@@ -2,8 +2,6 @@
  * Target: how a device is named where somebody says what may be done with it, in a rule or in a token.
  *
  *   homeseer:ref:141     device:desk-lamp     ebus:*     *
- *
- * Pure.
  */
 
 /** The guard knows devices by their ids: a rule about what people call one would never apply. */

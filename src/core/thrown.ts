@@ -1,7 +1,5 @@
 /**
  * Thrown: what somebody else's code threw, in words and as the system's own code for it. Anything can be thrown.
- *
- * Pure.
  */
 
 export function thrownMessage(thrown: unknown): string {

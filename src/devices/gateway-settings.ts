@@ -1,7 +1,5 @@
 /**
  * Gateway settings: the configuration of the devices listener, key by key, in the words of those who work by it.
- *
- * Pure.
  */
 import type { DevicesConfig } from '../config/devices.ts'
 import { httpAddress } from '../core/http-address.ts'

@@ -1,7 +1,5 @@
 /**
  * Voice settings: the configuration of the voice backend, in the words of those who dial it.
- *
- * Pure.
  */
 import { expandVariables } from '../config/access-points.ts'
 import type { DevicesConfig } from '../config/devices.ts'

@@ -1,7 +1,5 @@
 /**
  * Advice: what a person can do about a bus that is not well, in one sentence.
- *
- * Pure.
  */
 import type { BusStatus, SourceState } from './adapter/bus.ts'
 

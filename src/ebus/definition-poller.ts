@@ -3,8 +3,6 @@
  * used.
  *
  *   devices ▸ values ▸ devices ▸ values ▸ … ▸ nothing is due: rest
- *
- * Does I/O.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'

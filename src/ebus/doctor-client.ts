@@ -2,8 +2,6 @@
  * eBUS doctor: whether each adapter is there and its bus alive, while no gateway runs.
  *
  * It connects and listens for a moment. Nothing is said on the bus.
- *
- * Does I/O.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EbusConfig } from '../config/ebus.ts'

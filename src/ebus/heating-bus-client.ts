@@ -5,8 +5,6 @@
  *   events ─▶ installation          poller ─▶ scheduler ─▶ bus          tools ─▶ read · send · exclusively
  *
  * Starting it blocks nobody: an adapter that is away is tried again until it is there.
- *
- * Does I/O.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'

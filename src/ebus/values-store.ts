@@ -1,7 +1,5 @@
 /**
  * Values store: what a bus last said, kept over a restart, so that the first minute is not blind. It is shown as old.
- *
- * Does I/O.
  */
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import type { RememberedMessage } from './definitions/bus-definitions.ts'

@@ -8,8 +8,6 @@
  * The reason of a stop is the body of the entry `seq`. A process counts on its own monotonic clock (limits.ts), so
  * setting the wall clock changes nothing. Only what an earlier process left is dated by the wall clock; a date in the
  * future counts as now.
- *
- * Does I/O.
  */
 import { entryTime, entryText, entryTexts } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'

@@ -4,8 +4,6 @@
  *   requested ──yes──▶ approved ──the call──▶ used ──a person is asked further on──▶ approved
  *       ├─────no──▶ denied ◀──no after all── approved
  *       └──time──▶ expired ◀──time── approved
- *
- * Pure.
  */
 import type { Caller, CallChannel } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'

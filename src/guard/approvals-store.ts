@@ -3,8 +3,6 @@
  *
  * A question is asked once however often the call is repeated; a no holds until the question would have lapsed; the
  * number of open questions is bounded, so that a looping model cannot bury the approver.
- *
- * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
 import { readCallerAccount, callerKey } from '../bus/caller.ts'

@@ -1,7 +1,5 @@
 /**
  * Approvals: what a person, or a face on a person's behalf, can do about calls that wait for one.
- *
- * Pure.
  */
 import type { Caller } from '../bus/call.ts'
 import type { Fault } from '../core/fault.ts'

@@ -3,8 +3,6 @@
  *
  * Narrowing composes: whatever is created, approved, stopped or seen through a credential is at most what that
  * credential could do itself. A credential that is narrowed to devices or profiles does not administer the house.
- *
- * Pure.
  */
 import type { Caller, CredentialRestrictions } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'

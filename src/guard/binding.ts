@@ -3,8 +3,6 @@
  * were given for, so all of it goes into hashes that are compared.
  *
  * Argument hashes are keyed (HMAC): they are stored and published, and arguments can be as short as a door code.
- *
- * Pure.
  */
 import { createHmac, hash } from 'node:crypto'
 import type { Offer } from '../bus/capability.ts'

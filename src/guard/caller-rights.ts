@@ -1,8 +1,6 @@
 /**
  * Caller rights: which effects a caller may ever ask for, by role, by trust level, and by what its credential was
  * narrowed to. What is not listed here is refused, an unheard-of role or level included.
- *
- * Pure.
  */
 import type { Caller, PrincipalRole, TrustLevel } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'

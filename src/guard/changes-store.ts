@@ -3,8 +3,6 @@
  *
  * Taking a token is durable before its change is carried out. A token found in that state at a start belongs to a
  * process that died in between: what became of its change, nobody knows, and it is never carried out again.
- *
- * Does I/O.
  */
 import { readCallerAccount } from '../bus/caller.ts'
 import type { Offer } from '../bus/capability.ts'

@@ -1,7 +1,5 @@
 /**
  * Config: what the guard must be told. Defaults live in the configuration's own schema.
- *
- * Pure.
  */
 import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'

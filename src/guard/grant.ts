@@ -2,8 +2,6 @@
  * Grant: a bounded yes for calls to come. One caller (or a node with all it speaks for), one tool, one device (or any),
  * numbers within bounds, so many times, for so long; every argument that the approver did not loosen stays as it was
  * approved.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../core/json.ts'
 import { escapeStep, listLeaves } from './binding.ts'

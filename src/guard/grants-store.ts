@@ -2,8 +2,6 @@
  * Grants store: bounded yeses for calls to come, each use counted in the same step as what it lets through.
  *
  * A grant given under other rules, or for a tool that has changed since, covers nothing.
- *
- * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
 import { readCallerAccount, callerKey, readCallerPeer } from '../bus/caller.ts'

@@ -1,8 +1,6 @@
 /**
  * Guard state: everything that the guard decides from, as the log says it. The log decides; there is no table that
  * could say something else.
- *
- * Pure.
  */
 import { entryText } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'

@@ -4,8 +4,6 @@
  *   reserve ─▶ in-flight ──answered──▶ done      the answer is replayed
  *                  ├──nothing was tried──▶ free    the key can be used again
  *                  └──nobody knows, or a restart──▶ unknown   never repeated by us
- *
- * Does I/O.
  */
 import type { Outcome } from '../bus/call.ts'
 import { readCallerAccount } from '../bus/caller.ts'

@@ -1,8 +1,6 @@
 /**
  * Owner token: the credential of whoever owns this machine, in a file that only they can read. The CLI approves with
  * it, so it must not be the agents' to take.
- *
- * Does I/O.
  */
 import { existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'

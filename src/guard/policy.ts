@@ -8,8 +8,6 @@
  *                     approval-required ◀─ sensitive and not approved ─▶ allow
  *
  * Nothing fails open: a value that is not known here is a reason to refuse.
- *
- * Pure.
  */
 import type { Caller } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'

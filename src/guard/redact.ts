@@ -4,8 +4,6 @@
  *
  * A value is a secret because of its name, because of what stands beside it, because the offer says so, because its
  * schema is `writeOnly` or has `format: password`, or because its text has the form of a credential.
- *
- * Pure.
  */
 import type { JsonSchema, Offer } from '../bus/capability.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -1,7 +1,5 @@
 /**
  * Refusal: a decision as the fault that a caller hears. Families put it into their own words.
- *
- * Pure.
  */
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Fault, Reason } from '../core/fault.ts'

@@ -4,8 +4,6 @@
  *   PENDING ─first vote─▶ SOFT ─enough yeses─▶ QUORUM ─cosigned─▶ HARD ─dispute window over─▶ ABSOLUTE
  *
  * The round is an approval request with terms; QUORUM is the approval, which the guard consumes once.
- *
- * Pure.
  */
 import type { Effect } from '../bus/capability.ts'
 import { sha256OfJson } from './binding.ts'

@@ -2,8 +2,6 @@
  * Rounds store: proposes, votes and settles rounds, inside the steps of the approvals that they are.
  *
  *   vote ─▶ recorded ─▶ enough yeses: the approval is given      a no too many: denied      a yes no longer counts: lapsed
- *
- * Does I/O.
  */
 import type { Caller } from '../bus/call.ts'
 import { readCallerAccount, callerKey } from '../bus/caller.ts'

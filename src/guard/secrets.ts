@@ -1,7 +1,5 @@
 /**
  * Secrets: how a secret is recognised: by its name, by its neighbours, or inside running text.
- *
- * Pure.
  */
 import type { Json } from '../core/json.ts'
 

@@ -2,8 +2,6 @@
  * Token store: the principals' credentials, as hashes. A token is shown once, when it is made.
  *
  * What the log says of tokens counts; the one table here only remembers when each was last used.
- *
- * Does I/O.
  */
 import type { Caller, CredentialRestrictions } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'

@@ -1,8 +1,6 @@
 /**
  * Transaction: one durable step of the guard. What is recorded and what follows from it are one; whoever listens hears
  * of it only when it is on the disk.
- *
- * Does I/O.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'

@@ -5,8 +5,6 @@
  *
  * The type is inside what is signed, so a vote is good for nothing else, and nothing else is good for a vote. House,
  * epoch and approval say where it counts; `seq` and `prev` chain a voter's votes, so that two faces show.
- *
- * Pure.
  */
 import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'

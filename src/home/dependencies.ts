@@ -1,7 +1,5 @@
 /**
  * Dependencies: what the tools of the home are made with, and how they answer.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { CapabilityBus } from '../bus/bus.ts'

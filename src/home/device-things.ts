@@ -1,8 +1,6 @@
 /**
  * Device things: what an ESP32 device can be told, as things of the home: its lamp, its volume, its screen. From the
  * offers of its tools, whose names the firmware gives.
- *
- * Pure.
  */
 import type { Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'

@@ -3,8 +3,6 @@
  * accounted for by a thing. A thing that leaves a part over is a candidate at best, and never an answer.
  *
  *   "the reading lamp in the guest room"  ─▶  [reading] [lamp] [guest room]
- *
- * Pure.
  */
 import {
   COMMON_WORDS,

@@ -1,7 +1,5 @@
 /**
  * Heating: the zones, the hot water and the heat source of the eBUS, in the words of the home.
- *
- * Pure.
  */
 import type { Json } from '../core/json.ts'
 import { valueAt, numberAt, objectsAt, textAt } from './json-path.ts'

@@ -4,8 +4,6 @@
  *   success                 {say, things?, ask?, next?, id? …}
  *   waits for a person      {say, approval: {id, state, expires_at?, next}}       no error: waiting is a state
  *   failure                 {say, quoted, error: {code, rules?}, next?}            MCP isError
- *
- * Pure.
  */
 import type { Family } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'

@@ -3,8 +3,6 @@
  *
  * Words are compared in a folded form: lower case, umlauts written out, no accents, plurals cut. A German compound is
  * taken apart where it ends in a word of these tables: `Küchenlampe` is the lamp of the kitchen.
- *
- * Pure.
  */
 export const THING_KINDS = [
   'light',

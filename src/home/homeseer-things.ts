@@ -1,7 +1,5 @@
 /**
  * HomeSeer things: the devices of HomeSeer as things of the home, from what `hs4.devices.list` says of them.
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

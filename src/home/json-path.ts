@@ -1,7 +1,5 @@
 /**
  * JSON path: what another family's answer holds, read without trusting that it is there.
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -4,8 +4,6 @@
  *   in_minutes 10 · at "18:30" (today, or tomorrow where that is over) · at "2026-12-24T18:00"
  *
  * Times without a zone are those of the house.
- *
- * Pure.
  */
 import { MAX_AHEAD_MS } from './later-state.ts'
 

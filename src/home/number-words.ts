@@ -1,8 +1,6 @@
 /**
  * Number words: numbers as people say them, in English and German: `fifty`, `twenty-one`, `einundzwanzig`, `21,5`,
  * `twenty one point five`, `halb`.
- *
- * Pure.
  */
 import { foldText } from './home-words.ts'
 

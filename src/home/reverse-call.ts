@@ -5,8 +5,6 @@
  *   ebus.v1.settings.set               as its answer says
  *   ebus…schedules.set_…               the slots that were there before
  *   home_set of a device's own part    what the device said before, as the answer has it
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -4,8 +4,6 @@
  *
  * Rooms are one where the owner says so, or where both names are words for the same room in the tables. Nothing else is
  * joined: `Bedroom 2` is not the bedroom.
- *
- * Pure.
  */
 import { foldText, findRoomName } from './home-words.ts'
 

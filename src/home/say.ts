@@ -3,8 +3,6 @@
  *
  * Every name, state or reason that comes from a device, a system or a person stands between quotation marks and is cut,
  * so that text which somebody planted in a name cannot pass for ours.
- *
- * Pure.
  */
 import { visibleText } from '../core/stranger-text.ts'
 

@@ -1,7 +1,5 @@
 /**
  * Set outcome: the call that changes a thing with the claims that its family wants, and what its answer proves.
- *
- * Pure.
  */
 import type { Json } from '../core/json.ts'
 import { valueAt, textAt } from './json-path.ts'

@@ -2,8 +2,6 @@
  * Spelling correction: a word that nobody here knows, taken for the one known word that it is a slip of the pen from:
  * a letter left out, doubled, wrong, or two changed places. The first letter is hardly ever the wrong one, and in short
  * words another letter is another word (`wall`, `hall`).
- *
- * Pure.
  */
 const MIN_LENGTH = 4
 /** From here on one wrong letter is a slip. */

@@ -1,8 +1,6 @@
 /**
  * Synonyms: words of English and German that mean the same in the name of a thing: `Leselampe` is the reading lamp,
  * `Stehlampe` the floor lamp. In the folded form of `home-words.ts`; each group has one meaning.
- *
- * Pure.
  */
 const GROUPS: readonly string[] = [
   'ceiling decke decken',

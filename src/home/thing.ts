@@ -2,8 +2,6 @@
  * Thing: one thing of the home that a person would name, whichever family it belongs to, as it was last seen.
  *
  * A handle stays the same as long as the thing does: `hs:101`, `device:desk-lamp:lamp`, `zone:living`.
- *
- * Pure.
  */
 import type { JsonObject } from '../core/json.ts'
 import type { ThingKind, WishWord } from './home-words.ts'

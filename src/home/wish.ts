@@ -2,8 +2,6 @@
  * Wish: what somebody wants a thing to be, from the word or number that they say to the control that does it.
  *
  *   "on" · "40 %" · 21.5 · "half" · "fünfzig Prozent" · "a bit brighter" · "red" · "open" · a label of the thing itself
- *
- * Pure.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'

@@ -2,8 +2,6 @@
  * HomeSeer's classes: what every device is taken for and why, asked of HomeSeer itself while no gateway has to run.
  *
  * It reads and changes nothing.
- *
- * Does I/O.
  */
 import type { HomeseerConfig } from '../config/homeseer.ts'
 import { fail, ok, type Result } from '../core/result.ts'

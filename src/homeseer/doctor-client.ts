@@ -2,8 +2,6 @@
  * HomeSeer's doctor: asks what the gateway would ask, while no gateway runs, and says what is in the way.
  *
  * It logs in, reads, and listens for a moment. It changes nothing and runs no code on HomeSeer.
- *
- * Does I/O.
  */
 import type { HomeseerConfig } from '../config/homeseer.ts'
 import { EventFileStore, type EventFiles } from './catalog/event-file-store.ts'

@@ -2,8 +2,6 @@
  * Atomic file: a file that is either the old one or the new one, also after the power went out.
  *
  *   write path.tmp ▸ fsync it ▸ rename over path ▸ fsync the directory
- *
- * Does I/O.
  */
 import { open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'

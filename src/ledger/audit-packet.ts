@@ -8,8 +8,6 @@
  *
  * What is in it is proved. That nothing is missing is its author's word, but for two things: the thoughts of a task name
  * the one before, and a sealed session says how many records it has and their root.
- *
- * Pure.
  */
 import { toBase64, fromBase64, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'

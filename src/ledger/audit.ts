@@ -1,8 +1,6 @@
 /**
  * Audit: what the entries of a ledger must say of each other, read from the first to the last: each is an entry in its
  * own place, and what ends a call ends one that is open.
- *
- * Pure.
  */
 import { decodeEntry, isSequence } from './entry.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'

@@ -1,8 +1,6 @@
 /**
  * Body audit: stored bodies against the commitments in the entries. A body may be gone only if a later entry says that
  * it was erased, and an erasure is true only if the body is gone.
- *
- * Pure.
  */
 import { BODY_ERASED, commitmentHash, decodeBody, SALT_BYTES } from './group.ts'
 import type { SaltedBody } from './group.ts'

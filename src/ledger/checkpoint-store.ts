@@ -3,8 +3,6 @@
  *
  * Of the checkpoints within one block of 256 entries only the newest is kept, and the newest cosigned one: a node that
  * signs every second would otherwise store more signatures than events, and a proof can be made for any size anyway.
- *
- * Does I/O.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { TILE_WIDTH } from './tile.ts'

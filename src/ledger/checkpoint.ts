@@ -4,8 +4,6 @@
  *   hearthbus.example/attic                         origin
  *   20852163                                        size
  *   CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=    root
- *
- * Pure.
  */
 import { toBase64, fromBase64 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'

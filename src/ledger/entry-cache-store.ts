@@ -6,8 +6,6 @@
  *                              ▲── rebuild: emptied, and made again ────────────────────────────────────┘
  *
  * Nothing is decided from them. What they lack, have too much or say otherwise is a finding.
- *
- * Does I/O.
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'

@@ -5,8 +5,6 @@
  *
  * `v`, `seq` and `at` are the ledger's to give; everything else belongs to whoever reports the event. The sequence
  * orders events; the time is what the wall clock said and is advisory.
- *
- * Pure.
  */
 import { Buffer } from 'node:buffer'
 import { fromUtf8 } from '../core/bytes.ts'

@@ -1,7 +1,5 @@
 /**
  * Expected roots: the checkpoints that a tree must agree with as it grows past their sizes.
- *
- * Pure.
  */
 import { equalBytes } from '../core/bytes.ts'
 import { checkpointFaultReason, openCheckpoint } from './checkpoint.ts'

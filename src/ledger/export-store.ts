@@ -7,8 +7,6 @@
  * so whoever reads the directory at any moment finds everything that the checkpoint promises. A full tile never
  * changes; an export goes on from the checkpoint that the last one left, and then removes the partial tiles whose full
  * one is there.
- *
- * Does I/O.
  */
 import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

@@ -1,7 +1,5 @@
 /**
  * Finding: one thing that is not as a sound ledger has it, as data; the sentence is for people.
- *
- * Pure.
  */
 import type { EntryFault } from './entry.ts'
 

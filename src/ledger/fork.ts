@@ -1,8 +1,6 @@
 /**
  * Fork: whether this tree may still be written and signed. A log that signs two trees of which neither extends the
  * other has lied to somebody, so the tree must be an extension of everything this node is known to have signed.
- *
- * Pure.
  */
 import { equalBytes } from '../core/bytes.ts'
 import type { Checkpoint } from './checkpoint.ts'

@@ -9,8 +9,6 @@
  *
  * A group with a wrong checksum was not written whole. One with a right checksum and a wrong mac was not written by
  * this node: the key is derived from the node's, and each mac depends on all before it.
- *
- * Pure.
  */
 import { createHmac, hash } from 'node:crypto'
 import { equalBytes, concatBytes, fromUtf8, toHex, toUtf8 } from '../core/bytes.ts'

@@ -3,8 +3,6 @@
  * never replaced: everything the node ever signed, and its name among other nodes, hangs on it.
  *
  *   ed25519:R0Vu…   node id: base64url of the 32-byte public key
- *
- * Does I/O.
  */
 import { createPrivateKey, generateKeyPairSync, hkdfSync, randomBytes } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'

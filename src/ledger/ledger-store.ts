@@ -1,8 +1,6 @@
 /**
  * Ledger store: what the ledger keeps in the node's database, beside the log: how far the tables have followed the log,
  * and the checkpoints that were signed, with the keys of the witnesses that cosigned them.
- *
- * Does I/O.
  */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'

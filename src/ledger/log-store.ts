@@ -6,8 +6,6 @@
  *
  * A bundle is written when its last entry was committed; the tail keeps the same entries until the bundle is durable
  * and a signed checkpoint covers it (`release`).
- *
- * Does I/O.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

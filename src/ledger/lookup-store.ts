@@ -4,8 +4,6 @@
  * says nothing that the entries do not say, is brought up to date from them when the log is opened, and can be deleted.
  *
  * Rows are written in the background, many at once, and before anybody asks; a call does not wait for them.
- *
- * Does I/O.
  */
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'

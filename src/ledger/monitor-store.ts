@@ -6,8 +6,6 @@
  *     ▸ entries hash to the leaves ▸ the tree still has the root that was kept ▸ and the new one ▸ kept
  *
  * What does not pass is never kept: the copy stays at the last checkpoint that was sound, which is the evidence.
- *
- * Does I/O.
  */
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

@@ -9,8 +9,6 @@
  *
  * Two kinds of signature are known: 0x01, Ed25519 over the text, and 0x04, a witness's cosignature, whose blob begins
  * with the time and which signs a header, that time and the text.
- *
- * Pure.
  */
 import { toBase64, equalBytes, fromBase64, fromUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'

@@ -4,8 +4,6 @@
  *   {"body":"{\"args\":{…}}","salt":"5f3a…"}      canonical JSON; `body` is text, because its very bytes were hashed
  *
  *   hex SHA-256(salt ‖ UTF-8 of body) = body_hash of the entry
- *
- * Pure.
  */
 import { fromHex, fromUtf8, toHex, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../core/json.ts'

@@ -1,7 +1,5 @@
 /**
  * Own projection: what the ledger itself has to say about the succession of entries, whatever else is recorded.
- *
- * Pure.
  */
 import type { Projection } from './projection.ts'
 

@@ -3,8 +3,6 @@
  *
  *   prev_hash of a thought = hash of the task's thought before it; 64 zeros for the first
  *   root of a sealed session = RFC 6962 tree over the hashes of its thoughts, record_count of them
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 import { fromHex, toHex } from '../core/bytes.ts'

@@ -1,7 +1,5 @@
 /**
  * Refusal: why the ledger did not do what was asked of it, for a person.
- *
- * Pure.
  */
 import type { ExportFault } from './export-store.ts'
 import { ledgerFaultSentence } from './fork.ts'

@@ -1,8 +1,6 @@
 /**
  * State log: the ledger as a module needs it that decides from what it recorded: it appends, its state follows, and it
  * reads the words again when it shows them.
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

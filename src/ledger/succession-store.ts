@@ -8,8 +8,6 @@
  * Who holds a checkpoint of the old name can still show it, and that entries are missing; nobody can mistake the one
  * log for the other. The order of writes: the old checkpoints leave the database first, so that whatever stops this
  * half-way is found by the file, as before, and it can be done again.
- *
- * Does I/O.
  */
 import { toHex } from '../core/bytes.ts'
 import { fail } from '../core/result.ts'

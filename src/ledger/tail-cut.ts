@@ -4,8 +4,6 @@
  * count as they are.
  *
  * What was signed is never cut: a database that does not know of it is an older copy.
- *
- * Pure.
  */
 import type { ReadTail } from './tail-store.ts'
 

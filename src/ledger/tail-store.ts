@@ -9,8 +9,6 @@
  *
  * One write and one fdatasync per group. A crash can leave a torn group at the very end, which nobody heard of: it is
  * cut off. Anything else that is not as it was written is damage, and is never mended.
- *
- * Does I/O.
  */
 import { createHmac } from 'node:crypto'
 import {

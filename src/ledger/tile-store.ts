@@ -8,8 +8,6 @@
  *
  * They are durable after `sync`, and no checkpoint speaks of them before. Until then the tail holds the same entries, and
  * a start writes them anew.
- *
- * Does I/O.
  */
 import {
   closeSync,

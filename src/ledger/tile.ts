@@ -7,8 +7,6 @@
  * A tile is kept as its hashes only; `expandTile` computes the eight heights above them, laid out one after another:
  *
  *   height in tile   0 …… 255 │ 1 …… 128 │ 2 … 64 │ … │ 7: 2 │ 8: 1 (the tile's root)
- *
- * Pure.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'

@@ -6,8 +6,6 @@
  *   quorum both                                or: quorum none
  *
  * Names are defined before they are used, each is a member at most once, and one quorum line ends the matter.
- *
- * Pure.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'

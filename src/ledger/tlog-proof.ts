@@ -8,8 +8,6 @@
  *                               empty line
  *   example.com/fancylog        the checkpoint as it was signed and cosigned
  *   …
- *
- * Pure.
  */
 import { toBase64, fromBase64 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'

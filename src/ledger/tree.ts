@@ -8,8 +8,6 @@
  *        1,0   1,1 1,2 0,6
  *
  * Indexes are plain numbers up to 2^53; arithmetic is division and remainder, because `>>` would cut them to 32 bits.
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 import { equalBytes } from '../core/bytes.ts'

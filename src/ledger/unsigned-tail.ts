@@ -3,8 +3,6 @@
  *
  *   signed ────────────┤ unsigned, each group authenticated │   after a crash: recorded, then signed
  *   signed … node.stop ┤ anything                           │   after a stop: refused
- *
- * Pure.
  */
 import { decodeEntry } from './entry.ts'
 import type { LedgerFault } from './fork.ts'

@@ -6,8 +6,6 @@
  *
  * A witness that remembers more than we have, or does not accept our proof, is the alarm that this is all about: it may
  * be able to show a checkpoint with our own signature that our tree does not extend.
- *
- * Does I/O.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'

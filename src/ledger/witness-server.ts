@@ -3,8 +3,6 @@
  *
  *   POST /add-checkpoint              ▸ 200 signature lines · 400 · 403 · 404 · 409 size · 422
  *   GET  /<hex SHA-256(origin)>/checkpoint  ▸ the last checkpoint it cosigned for that log
- *
- * Does I/O.
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'

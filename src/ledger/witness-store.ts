@@ -1,8 +1,6 @@
 /**
  * Witness store: the last checkpoint cosigned for each log, checked and replaced in one transaction, durable before
  * anybody gets the cosignature.
- *
- * Does I/O.
  */
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'

@@ -10,8 +10,6 @@
  * The decision comes in two parts: what the request alone decides, and what depends on the remembered state and must
  * happen in one step with storing the new one. Otherwise two requests could pass against the same old state, and the
  * smaller be remembered last.
- *
- * Pure.
  */
 import { toBase64, equalBytes, fromBase64, toHex, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'

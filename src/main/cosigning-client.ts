@@ -1,7 +1,5 @@
 /**
  * Cosigning: shows each new checkpoint to the witnesses that the owner named, and keeps what they say.
- *
- * Does I/O.
  */
 import type { Config } from '../config/schema.ts'
 import type { Logger } from '../core/logger.ts'

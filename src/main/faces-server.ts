@@ -2,8 +2,6 @@
  * Faces: the listener for agents and people, and what answers on it.
  *
  *   /mcp  models      /  the console      /api  the CLI and the console      /health /ready /metrics  monitors
- *
- * Does I/O.
  */
 import type { Service } from '../bus/capability.ts'
 import type { Spine } from '../call/spine.ts'

@@ -1,7 +1,5 @@
 /**
  * Guard configuration: the owner's file in the guard's terms.
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 import type { Offer } from '../bus/capability.ts'

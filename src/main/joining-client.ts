@@ -1,7 +1,5 @@
 /**
  * Joining: a node that belongs to nobody yet asks the issuer of its invitation to let it in.
- *
- * Does I/O.
  */
 import { systemClock } from '../core/clock.ts'
 import { fail, ok } from '../core/result.ts'

@@ -1,7 +1,5 @@
 /**
  * Node key: the key of a data directory, made at the first start, and never where another one has signed.
- *
- * Does I/O.
  */
 import { existsSync } from 'node:fs'
 import type { DataDirectory } from '../config/data-directory.ts'

@@ -5,8 +5,6 @@
  * on as a log of another name, keeps it. It is read from a file, or from the database where the file is lost, and
  * nobody has checked either yet, which is safe: the ledger opens only if this node's key signed that file, and the
  * newest checkpoint in the database, under this very name.
- *
- * Does I/O.
  */
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'

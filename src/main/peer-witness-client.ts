@@ -5,8 +5,6 @@
  *
  * A log is known by its node's own key, which the manifest is signed with: nodes that nobody gave a name of their own
  * all call their logs the same, and each is remembered by itself.
- *
- * Does I/O.
  */
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'

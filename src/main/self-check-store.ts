@@ -1,7 +1,5 @@
 /**
  * Self check: doctor's facts, as a running node knows them about itself.
- *
- * Does I/O.
  */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import type { DataDirectory } from '../config/data-directory.ts'

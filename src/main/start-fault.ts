@@ -1,7 +1,5 @@
 /**
  * Start fault: why a gateway does not start, as a sentence that says what to do.
- *
- * Pure.
  */
 import { fail } from '../core/result.ts'
 

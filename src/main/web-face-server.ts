@@ -1,7 +1,5 @@
 /**
  * People: the face for people. The console at `/`, its API, its stream of events, and what stands behind them.
- *
- * Does I/O.
  */
 import type { Offer } from '../bus/capability.ts'
 import { systemClock } from '../core/clock.ts'

@@ -8,8 +8,6 @@
  *
  * There is never more than one connection for an entry: a backend that sees two forgets the newer one. Its address
  * holds a token, so neither the address nor an error with it reaches a log.
- *
- * Does I/O.
  */
 import { setTimeout as rest } from 'node:timers/promises'
 import { WebSocket } from 'ws'

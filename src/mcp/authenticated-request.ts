@@ -1,7 +1,5 @@
 /**
  * Authenticated request: one HTTP request whose principal is known, at an endpoint that exists.
- *
- * Pure.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { McpCatalogue, EndpointScope } from './catalogue.ts'

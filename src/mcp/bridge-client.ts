@@ -7,8 +7,6 @@
  * It passes messages on and understands three: what `initialize` settles, which requests are open, and a cancellation,
  * which in the 2026 revision is the end of the request's own stream. When the gateway has restarted, a session of the
  * 2025 family is begun anew in the client's name, and a message that nobody took is sent once more.
- *
- * Does I/O.
  */
 import { SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'

@@ -1,8 +1,6 @@
 /**
  * Connection: one client, for as long as its process, its session or its request lasts, and what it has asked for so
  * far. Only the 2025 family asks for anything that lasts longer than a request.
- *
- * Pure.
  */
 import type { CallChannel } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'

@@ -5,8 +5,6 @@
  *
  *   nothing yet ──finish──▶ application/json
  *        └──notify, silence──▶ text/event-stream ──notify…──▶ ──finish──▶ end
- *
- * Does I/O.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJsonContentType } from '@modelcontextprotocol/server'

@@ -1,7 +1,5 @@
 /**
  * Face bus: the part of the capability bus that a face for models needs, and nothing more of it.
- *
- * Pure.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'

@@ -4,8 +4,6 @@
  *   who asks ─▶ which door ─▶ body ─▶ strict JSON ─┬─▶ 2026-07-28, as it should be ─▶ modern-server
  *                                                  ├─▶ 2025 family, with sessions  ─▶ legacy-server
  *                                                  └─▶ anything else: the SDK serves it, or says what is wrong
- *
- * Does I/O.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { classifyInboundRequest } from '@modelcontextprotocol/server'

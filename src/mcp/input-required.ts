@@ -1,8 +1,6 @@
 /**
  * Input required: a handler that needs something from the caller's side first (MCP 2026-07-28, multi round-trip
  * requests). The 2025 family has no such result; there the SDK asks the client and calls the handler again.
- *
- * Pure.
  */
 import type { Reply } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'

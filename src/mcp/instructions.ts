@@ -1,7 +1,5 @@
 /**
  * Instructions: what a model is told about this server before it calls anything.
- *
- * Pure.
  */
 import type { CatalogueView } from './catalogue.ts'
 

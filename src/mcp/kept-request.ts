@@ -1,8 +1,6 @@
 /**
  * Kept request: one that stays with us after it was answered, because it opened a session or a subscription. A body may
  * be as long as the listener allows; what is kept may not, or a few clients could fill the memory of a small computer.
- *
- * Pure.
  */
 import type { Json } from '../core/json.ts'
 

@@ -3,8 +3,6 @@
  * one answer and not to hear how the work goes on.
  *
  * This reader only ever says yes. Whatever it does not recognise goes to the SDK.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'

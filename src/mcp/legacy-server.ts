@@ -3,8 +3,6 @@
  * to the principal and the door that opened it.
  *
  *   initialize ─▶ session ─▶ POST…, GET (what the server has to say) ─▶ DELETE, or nobody came for too long
- *
- * Does I/O.
  */
 import { randomUUID } from 'node:crypto'
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'

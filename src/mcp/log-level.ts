@@ -1,7 +1,5 @@
 /**
  * Log level: RFC 5424's eight, as MCP spells them, from least to most severe.
- *
- * Pure.
  */
 export const MCP_LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
 export type McpLogLevel = (typeof MCP_LOG_LEVELS)[number]

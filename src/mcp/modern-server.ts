@@ -3,8 +3,6 @@
  * client sends often takes this way; the SDK takes the rest.
  *
  * Closing the response is how such a client withdraws its request.
- *
- * Does I/O.
  */
 import type { ServerResponse } from 'node:http'
 import type { JsonObject, Json } from '../core/json.ts'

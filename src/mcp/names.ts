@@ -6,8 +6,6 @@
  *
  * Two canonical names may want the same spelling (`a.b_c`, `a_b.c`). Then every one of them gets a mark made from its
  * own name, so that a tool which arrives later never takes over the spelling of another.
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 import { NOT_PLAIN } from '../core/spelling.ts'

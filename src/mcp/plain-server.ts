@@ -5,8 +5,6 @@
  *   answer ─┬─▶ said nothing else      application/json
  *           ├─▶ logged meanwhile       text/event-stream: the logs, then the result
  *           └─▶ the handler asks back  handed to the SDK with what is known so far: it asks the client and goes on
- *
- * Does I/O.
  */
 import type { Server } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../core/json.ts'

@@ -3,8 +3,6 @@
  *
  * Built in are `all`, `read`, `voice` and one per family; the configuration adds more. A profile is a view, not a permission:
  * the guard decides what a caller may do.
- *
- * Pure.
  */
 import type { Effect, Offer } from '../bus/capability.ts'
 import { matchesAnyPattern } from '../guard/pattern.ts'

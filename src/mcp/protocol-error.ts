@@ -1,8 +1,6 @@
 /**
  * Protocol error: what JSON-RPC says where there is no envelope to say it in. Tool faults never come here: they are
  * results, in their family's words, so that a model can correct itself.
- *
- * Pure.
  */
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'

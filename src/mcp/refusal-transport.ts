@@ -1,7 +1,5 @@
 /**
  * Refusal: an HTTP answer to a request that never became one of MCP's, as the JSON-RPC error that clients look for.
- *
- * Does I/O.
  */
 import type { ServerResponse } from 'node:http'
 import { sendJson } from './exchange-transport.ts'

@@ -1,7 +1,5 @@
 /**
  * Request: who asks, and what MCP clients ask in either era, with parameters of the right shape.
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject, Json } from '../core/json.ts'

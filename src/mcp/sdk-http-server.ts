@@ -1,8 +1,6 @@
 /**
  * SDK HTTP server: the SDK's own way of serving 2026-07-28, for `subscriptions/listen` and for every request that is
  * not as it should be. It also is the referee that our own path is compared with.
- *
- * Does I/O.
  */
 import { createMcpHandler, InMemoryServerEventBus } from '@modelcontextprotocol/server'
 import type { AuthInfo, Server, ServerEvent } from '@modelcontextprotocol/server'

@@ -2,8 +2,6 @@
  * Slim schema: a schema as the whole list shows it, for readers with little room. It says less and nothing else:
  * whatever the complete schema accepts, the slim one accepts. The complete ones are at `/mcp/<family>`, in the answers
  * of `tools_find` and in docs/contract.md; calls are checked against those.
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -1,7 +1,5 @@
 /**
  * Stdio server: MCP for the one client that started us, in whichever era it speaks.
- *
- * Does I/O.
  */
 import { serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio'
 import type { Server } from '@modelcontextprotocol/server'

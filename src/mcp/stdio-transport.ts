@@ -5,8 +5,6 @@
  *   {"jsonrpc":"2.0",…}\n   out      nothing else is ever written there
  *
  * When the input ends, requests that are under way get a moment to be answered; then the transport closes.
- *
- * Does I/O.
  */
 import type { Readable, Writable } from 'node:stream'
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'

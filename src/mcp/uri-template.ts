@@ -6,8 +6,6 @@
  * Knows `{name}`, `{+name}` (may hold slashes) and `{?a,b}` (each optional, in any order). Values are percent-decoded.
  * Between two variables there is a slash, `?` or `#`, and behind `{+name}` there is none: so a URI can be read in one way
  * only. `{a}{b}{c}` has thousands, the expression behind it would try them all, and other nodes write templates too.
- *
- * Pure.
  */
 export interface UriTemplate {
   readonly text: string

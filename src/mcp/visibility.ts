@@ -4,8 +4,6 @@
  *
  * It only hides. What a caller names although it is not listed still goes to the guard, which refuses it by the same
  * rules, with reasons, and leaves the attempt in the ledger.
- *
- * Pure.
  */
 import type { Offer } from '../bus/capability.ts'
 import { explainCallerRefusal } from '../guard/caller-rights.ts'

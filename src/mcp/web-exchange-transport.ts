@@ -1,8 +1,6 @@
 /**
  * Web exchange: a handler of web-standard requests on Node's own. The SDK has such an adapter, but it holds back the
  * head of a stream until the first event, and a client that opens a stream to listen would wait for that.
- *
- * Does I/O.
  */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -4,8 +4,6 @@
  *   claude · service:console-history · peer:ed25519:…/claude, who called us through a node of their own
  *
  * It is the name under which our own records have the caller: no credential, and nothing that opens anything.
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 import type { Caller } from '../bus/call.ts'

@@ -1,7 +1,5 @@
 /**
  * Body: what travels inside a message, from bytes to a JSON object.
- *
- * Pure.
  */
 import { fromUtf8 } from '../core/bytes.ts'
 import type { Fault } from '../core/fault.ts'

@@ -1,7 +1,5 @@
 /**
  * Candidates: addresses where another node may live, and when to knock there next.
- *
- * Pure.
  */
 import { backoffMs } from '../core/backoff.ts'
 import { STATIC_SOURCE } from './discovery/peer-source.ts'

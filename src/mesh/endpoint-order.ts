@@ -2,8 +2,6 @@
  * Way order: which way to a peer is tried first.
  *
  * A way that led nowhere just now is tried last: an address of another network costs seconds to find out about.
- *
- * Pure.
  */
 import type { Clock } from '../core/clock.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'

@@ -1,7 +1,5 @@
 /**
  * Mesh health: whom of its community a node reaches, and what to do where it does not.
- *
- * Pure.
  */
 import type { ServiceHealth } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'

@@ -5,8 +5,6 @@
  *   input=1 in the envelope ⇒ the body is { arguments, input: { capabilities?, responses?, state? } }
  *
  * Sent only for callers that can be asked something: everybody else's body stays what it is.
- *
- * Pure.
  */
 import type { CallerInteraction } from '../bus/call.ts'
 import type { Fault } from '../core/fault.ts'

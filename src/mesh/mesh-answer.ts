@@ -7,8 +7,6 @@
  *
  * The first five keys of a failure are CONTRACT § 5.4; those from `kind` on let our own nodes keep what the code alone
  * would lose: whether a person has to approve, whether a change may have happened, whether a handler was entered.
- *
- * Pure.
  */
 import { toErrorCode, FAULT_KINDS, isErrorCode, toFaultKind, STATUS_OF_CODE } from '../bus/code.ts'
 import type { ContentBlock, Outcome, Reply } from '../bus/call.ts'

@@ -7,8 +7,6 @@
  *
  * The body is covered by the SHA-256 of its bytes as they travel: no parser sees what nobody has vouched for, and no
  * two programs have to agree on how a number is spelt. Both transports carry the same fields.
- *
- * Pure.
  */
 import { createHash, hash } from 'node:crypto'
 import type { Hash } from 'node:crypto'

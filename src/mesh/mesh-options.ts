@@ -1,7 +1,5 @@
 /**
  * Mesh options: what a mesh is made of, what it is started with, and what it says of itself.
- *
- * Pure.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { MeshConfig } from '../config/mesh.ts'

@@ -4,8 +4,6 @@
  *   outbound ◀─ bus ─▶ inbound ◀─ gate ◀─ HTTP, NATS        neighbourhood ─▶ peer book ─▶ bus.onPeer…
  *
  * It is made before the bus, which needs the way out at its construction, and started after it.
- *
- * Does I/O.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { ServiceHealth } from '../bus/capability.ts'

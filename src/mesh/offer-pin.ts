@@ -1,8 +1,6 @@
 /**
  * Offer pin: what a peer says a capability is, pinned by its hash when it is first seen. What is described otherwise
  * tomorrow is withheld until a person accepts it (the same as for tools of devices, ADR 50).
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 import { versionText } from '../bus/capability.ts'

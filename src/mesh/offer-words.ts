@@ -1,7 +1,5 @@
 /**
  * Offer words: what a peer says of its capabilities, made fit for a model and marked with the node that says it.
- *
- * Pure.
  */
 import type { CapabilityFace, PromptArgument } from '../bus/capability.ts'
 import type { PeerCapability } from '../bus/peer.ts'

@@ -5,8 +5,6 @@
  *   below a prefix of ours   refused: an agent would take it for this house's
  *   below one that we had    withheld until a person accepts it: the family may have moved there
  *   spelt like one of ours   refused: clients write `_` for `.`
- *
- * Pure.
  */
 import type { Effect, Offer } from '../bus/capability.ts'
 

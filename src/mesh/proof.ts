@@ -3,8 +3,6 @@
  * rest.
  *
  *   ed25519:…        the node's signature        hmac-sha256:…        the MAC of the session key that the message names
- *
- * Pure.
  */
 import { isMac, macText } from './identity/session-key.ts'
 import { signText, verifyText } from './identity/node-key.ts'

@@ -1,7 +1,5 @@
 /**
  * Refusal: why a node does not let a message in, in spec 2's codes, with a reason that a program can tell apart.
- *
- * Pure.
  */
 import { toFaultKind } from '../bus/code.ts'
 import type { ErrorCode } from '../bus/code.ts'

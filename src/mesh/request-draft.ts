@@ -1,7 +1,5 @@
 /**
  * Draft: a message to another node before it is addressed and sealed.
- *
- * Pure.
  */
 import type { Clock } from '../core/clock.ts'
 import { newUlid } from '../core/ids.ts'

@@ -1,8 +1,6 @@
 /**
  * Schema cache: contracts by their hash. A hash never changes its meaning, so what is known is known for good, from
  * whichever node it came; what does not have the hash it came under is not kept.
- *
- * Pure.
  */
 import type { PeerCapability, PeerSchemas } from '../bus/peer.ts'
 import { readContract } from '../bus/stranger-contract.ts'

@@ -1,8 +1,6 @@
 /**
  * Transport: how a sealed message gets to another node and its answer back. HTTP and NATS are two; the contract suite
  * in test/contracts is what both keep.
- *
- * Pure.
  */
 import type { EmitFrame } from '../bus/peer.ts'
 import type { Fault } from '../core/fault.ts'

@@ -1,8 +1,6 @@
 /**
  * Visible outcome: what another node answered, without what nobody can see and not nested deeper than anything here is
  * made for. It reaches models, people's screens and logs.
- *
- * Pure.
  */
 import type { StreamFrame, Outcome } from '../bus/call.ts'
 import { isNestedWithin, MAX_STRANGER_DEPTH } from '../core/json.ts'

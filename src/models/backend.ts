@@ -1,8 +1,6 @@
 /**
  * Backend: somebody who can continue a conversation, or turn texts into vectors. What it is made of is its own
  * business.
- *
- * Pure.
  */
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'

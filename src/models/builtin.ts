@@ -4,8 +4,6 @@
  *
  *   chat    says how many turns there were and repeats the last words
  *   embed   a signed bag of hashed words, unit length
- *
- * Pure.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { toUtf8 } from '../core/bytes.ts'

@@ -4,8 +4,6 @@
  *
  * One instance per model. Which one a caller wants is in `params.model`; without it the router chooses. The matcher is
  * data and travels, so another node's model is found by its name as well.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { busFamily } from '../bus/family.ts'

@@ -3,8 +3,6 @@
  *
  * Whatever it sends is bounded and checked; what it says about tokens is believed, and counted by the word where it
  * says nothing.
- *
- * Does I/O.
  */
 import { z } from 'zod'
 import type { Fault } from '../core/fault.ts'

@@ -1,7 +1,5 @@
 /**
  * Dependencies: what the runtime is given. Its tools write through these and know nothing of who made them.
- *
- * Pure.
  */
 import type { Call, Outcome } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'

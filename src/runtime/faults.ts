@@ -1,7 +1,5 @@
 /**
  * Faults: the runtime's own stable codes, those of spec 5 § 6.3 and the ones its weak points made necessary.
- *
- * Pure.
  */
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'

@@ -1,7 +1,5 @@
 /**
  * Guide: how audited work goes, for a model that has never done it: a resource to read and a prompt to begin with.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'

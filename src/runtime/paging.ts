@@ -1,7 +1,5 @@
 /**
  * Paging: the arguments with which a caller walks through a long list, and the page that it gets.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Fault } from '../core/fault.ts'

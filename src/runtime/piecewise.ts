@@ -1,7 +1,5 @@
 /**
  * Stride: long work done a piece at a time, at once inside a transaction or with turns for everybody else.
- *
- * Pure.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Fault } from '../core/fault.ts'

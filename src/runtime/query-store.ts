@@ -1,8 +1,6 @@
 /**
  * Query store: statements prepared once per text, and conditions made of the filters that were given, so that SQLite
  * sees which of them an index serves.
- *
- * Does I/O.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 

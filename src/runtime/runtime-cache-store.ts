@@ -1,8 +1,6 @@
 /**
  * Runtime cache: tasks, thoughts and audit sessions as tables, written from the entries. What people wrote is in the
  * bodies; where those were erased, the tables say so, whenever they are made.
- *
- * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { isJsonObject } from '../core/json.ts'

@@ -6,8 +6,6 @@
  *   failure, pattern B     {ok: true,  data: {ok: false, error: {code, message, …}}} a domain error of § 6.3's B tools
  *
  * Whatever the chain refuses (arguments, policy, deadline, a handler that threw) is pattern A for every tool.
- *
- * Pure.
  */
 import type { Family, JsonSchema, Offer } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'

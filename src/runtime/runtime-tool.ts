@@ -1,8 +1,6 @@
 /**
  * Runtime tool: a tool of the runtime family, whose description says in which of spec 5's two patterns it fails, and
  * how the tools that keep records take an idempotency key.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Assessment } from '../bus/capability.ts'

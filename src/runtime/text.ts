@@ -1,7 +1,5 @@
 /**
  * Text: what a caller may write into a record. Bounded, and text in the sense of Unicode.
- *
- * Pure.
  */
 import { z } from 'zod'
 

@@ -1,7 +1,5 @@
 /**
  * House control: what the regulator wants of each room, circuit and cylinder, from programs, modes and the weather.
- *
- * Pure.
  */
 import type { HouseCircuit, SimulatedHouse, HouseSlot, WeekProgram, HouseZone } from './house-state.ts'
 

@@ -1,7 +1,5 @@
 /**
  * House start: a believable house to begin with.
- *
- * Pure.
  */
 import type { EnergyMeter, SimulatedHouse, HouseSlot, WeekProgram, HouseZone } from './house-state.ts'
 

@@ -1,7 +1,5 @@
 /**
  * House state: everything the virtual house is at one moment.
- *
- * Pure.
  */
 export type OperatingMode = 'off' | 'auto' | 'manual'
 

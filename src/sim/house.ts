@@ -6,8 +6,6 @@
  * Lumped thermal masses, integrated in steps of at most ten seconds: rooms lose heat through their walls, radiators
  * give heat in proportion to how much warmer they are, a boiler cannot burn below its smallest flame and so it cycles.
  * Equal seeds and equal steps give equal houses.
- *
- * Pure.
  */
 import { nextRandom } from './ebus/random-state.ts'
 import { circuitDemand, dhwDemand, zoneTarget } from './house-control.ts'

@@ -5,8 +5,6 @@
  *   SOI APP0 DQT SOF0 DHT(DC) DHT(AC) SOS entropy-coded data EOI          ITU-T T.81
  *
  * A block of one colour has a DC coefficient and nothing else, which needs no cosine transform and no long tables.
- *
- * Pure.
  */
 import { concatBytes } from '../core/bytes.ts'
 

@@ -4,8 +4,6 @@
  *   base64url( ["tasks:1f0c9a…", 2, 41] )      the list and its filters, then the sort key of the last row seen
  *
  * The next page starts after that key, so rows that come or go in the meantime neither repeat nor hide another.
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../core/bytes.ts'

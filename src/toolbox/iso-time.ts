@@ -1,8 +1,6 @@
 /**
  * ISO time: ISO 8601 in UTC with milliseconds, the one spelling of a time in records and answers, so that text sorts as
  * time does.
- *
- * Pure.
  */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString()

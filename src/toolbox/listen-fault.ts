@@ -1,8 +1,6 @@
 /**
  * Listen fault: why a listener cannot be opened, in a sentence that names the settings to change. A start says it, and
  * so does the doctor before the start.
- *
- * Pure.
  */
 import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
 

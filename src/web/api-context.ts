@@ -1,7 +1,5 @@
 /**
  * API context: what all parts of the API share: who asks, what they may use, and how they answer.
- *
- * Pure.
  */
 import type { HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'

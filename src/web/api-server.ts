@@ -6,8 +6,6 @@
  *   /api itself lists them all
  *
  * A tool called from here takes the same five stages as a model's call. What decides and administers demands a role.
- *
- * Does I/O.
  */
 import { getRequestListener } from '@hono/node-server'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'

@@ -1,7 +1,5 @@
 /**
  * API: the shapes that travel between the gateway and the people's programs (CLI, console). One definition, both ends.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { ROLES } from '../bus/call.ts'

@@ -1,7 +1,5 @@
 /**
  * Approval view: a request for approval as people see it, with the name of the node that asked and for whom it says so.
- *
- * Pure.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'

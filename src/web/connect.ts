@@ -1,7 +1,5 @@
 /**
  * Connect: what to paste into which client, so that it finds this gateway. The CLI prints it, the console shows it.
- *
- * Pure.
  */
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'

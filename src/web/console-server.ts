@@ -3,8 +3,6 @@
  *
  * The page gets everything from this listener: its policy lets it load and reach nothing else, be framed by nobody, and
  * run no script and no style that is not one of these files.
- *
- * Does I/O.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

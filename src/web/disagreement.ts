@@ -1,7 +1,5 @@
 /**
  * Disagreement: what nodes say differently of one capability, as a sentence for whoever runs this one.
- *
- * Pure.
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
 

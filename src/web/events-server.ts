@@ -5,8 +5,6 @@
  *   id: 01K9…-42
  *   event: calls
  *   data: {"calls":[…],"skipped":0}
- *
- * Does I/O.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mayLook } from '../guard/authority.ts'

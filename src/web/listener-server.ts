@@ -1,8 +1,6 @@
 /**
  * Listener: the one HTTP server for agents and people. It checks the address of every request and hands it to whoever
  * owns the path; it knows nothing of MCP, of the API or of the console.
- *
- * Does I/O.
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'

@@ -3,8 +3,6 @@
  * (spec 1 semantic payloads, spec 4 devices); what is missing or strange is passed over.
  *
  *   ebus/zone-1/current_temp_c · ebus/dhw/current_temp_c · ebus/boiler/flow_temperature_c · homeseer/4711
- *
- * Pure.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

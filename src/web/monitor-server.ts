@@ -2,8 +2,6 @@
  * Monitor server: is it alive, is it ready, and what does it count. The first two are open to whoever can reach the
  * listener. Metrics name capabilities, and so the devices of the house: from other machines they take a token, of any
  * role, as on the listener for other nodes (ADR 35).
- *
- * Does I/O.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../bus/call.ts'

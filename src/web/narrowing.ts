@@ -1,7 +1,5 @@
 /**
  * Narrowing: what a token is narrowed to, in words. For the commands and for the page.
- *
- * Pure.
  */
 import type { CredentialRestrictions } from '../bus/call.ts'
 

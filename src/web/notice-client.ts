@@ -3,8 +3,6 @@
  *
  *   json   { title, message, link?, event, node, count, waiting: [ … ] }
  *   ntfy   the text, with Title, Priority, Tags and Click (https://docs.ntfy.sh/publish)
- *
- * Does I/O.
  */
 import { systemErrorCode } from '../core/thrown.ts'
 import type { PersonNotice } from './notice.ts'

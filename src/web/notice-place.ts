@@ -1,7 +1,5 @@
 /**
  * Notice place: where people are told, ready to be told there.
- *
- * Pure.
  */
 import type { NotifyDestination } from '../config/notify.ts'
 import { fail, ok } from '../core/result.ts'

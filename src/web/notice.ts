@@ -1,8 +1,6 @@
 /**
  * Notice: what is told to people who do not look at the console, so that a call does not wait in vain. It leaves the
  * house, so it holds what a person needs to come and look, and no arguments: those may be codes and positions.
- *
- * Pure.
  */
 import type { JsonObject } from '../core/json.ts'
 import type { ApprovalView } from './views.ts'

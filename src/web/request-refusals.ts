@@ -1,7 +1,5 @@
 /**
  * Request refusals: how many requests were turned away before they became calls, and why.
- *
- * Pure.
  */
 
 export class RequestRefusals {

@@ -1,7 +1,5 @@
 /**
  * Trace view: a call as people see it, with the names of the nodes that it was between.
- *
- * Pure.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller, Reply } from '../bus/call.ts'

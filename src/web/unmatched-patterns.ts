@@ -1,8 +1,6 @@
 /**
  * Unmatched: names in the owner's rules and profiles that no capability has. A rule with a slip of the pen in it is a
  * valid rule, and holds for nothing.
- *
- * Pure.
  */
 import { findClosest, suggestNames } from '../core/closest-name.ts'
 import { matchesPattern } from '../guard/pattern.ts'

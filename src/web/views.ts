@@ -1,7 +1,5 @@
 /**
  * Views: what the API says, as the console and the CLI read it. Types only, so that a page can have them for nothing.
- *
- * Pure.
  */
 import type { CredentialRestrictions } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'

@@ -2,8 +2,6 @@
  * Addresses: where devices are told to go. By default the address at which they reached us, since that one works.
  *
  * The firmware's URL parser takes the first `:` for the port, so there is always one, and knows no IPv6.
- *
- * Pure.
  */
 export interface AdvertisedAddresses {
   /** `http://192.168.1.2:7421`, if devices must be told something else than what they asked; always with a port. */

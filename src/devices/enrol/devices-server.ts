@@ -3,8 +3,6 @@
  *
  * Bodies are read up to a limit and within a time; requests that come from a web page are refused, since no device runs
  * in one unless the configuration says so.
- *
- * Does I/O.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'

@@ -3,8 +3,6 @@
  *
  * Works on any server's answer: most devices that "do not connect" were told something they cannot use, such as the
  * inside address of a container.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'

@@ -6,8 +6,6 @@
  *
  * At a Hearthbus the answer has its secrets blanked out and nobody is put on a waiting list; the two knocks are counted
  * as what they are, somebody without credentials. At another server it is an ordinary request.
- *
- * Does I/O.
  */
 import { connect } from 'node:net'
 import { toHex } from '../../core/bytes.ts'

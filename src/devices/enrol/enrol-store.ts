@@ -3,8 +3,6 @@
  * which decides nothing.
  *
  * Tokens are 256 bits of chance, so a plain SHA-256 hides them as well as anything slower would.
- *
- * Does I/O.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { Database, ModuleMigrations } from '../../core/database-store.ts'

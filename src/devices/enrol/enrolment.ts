@@ -5,8 +5,6 @@
  *
  * A device is a MAC address together with the UUID it made up at first boot. The same MAC with another UUID is a
  * stranger: whoever knows an address can say it, and gets a code of their own that nobody reads off a screen.
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import type { AdmitDevice, DeviceIdentity } from '../session/fleet.ts'

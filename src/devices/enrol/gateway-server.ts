@@ -4,8 +4,6 @@
  *   OTA, pictures, WebSocket ── devices-server ──┐
  *   MQTT ── mqtt-server + UDP audio ──────────────┼──▶ fleet
  *   somebody else's broker ── mqtt-client ───────┘
- *
- * Does I/O.
  */
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'

@@ -1,7 +1,5 @@
 /**
  * HTTP exchange: the little of HTTP that the endpoints for devices need, so that they are functions.
- *
- * Pure.
  */
 import type { OtaHeaders } from '../wire/ota.ts'
 

@@ -2,8 +2,6 @@
  * Signing key store: the secret that signs the MQTT credentials of devices, 32 bytes of chance in a file of 0600.
  *
  * Without it nobody can make credentials; with another one every device over MQTT needs a boot to get new ones.
- *
- * Does I/O.
  */
 import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

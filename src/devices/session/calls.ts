@@ -5,8 +5,6 @@
  *
  * Arguments are checked when the call is made, so that a mistake is heard at once, and again at its turn, because a
  * device that slept may have come back with other tools.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'

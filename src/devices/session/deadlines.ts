@@ -1,7 +1,5 @@
 /**
  * Silence: what a session does when nothing comes in. Deadlines, retries, keep-alive and signs of life.
- *
- * Pure.
  */
 import { encodeKeepAlive } from '../wire/envelope.ts'
 import { expireWaiting } from './calls.ts'

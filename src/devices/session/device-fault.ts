@@ -1,7 +1,5 @@
 /**
  * Device fault: every way in which a call to a device can fail, and the sentence a person or a model is told.
- *
- * Pure.
  */
 import type { ArgumentsFault } from '../wire/arguments.ts'
 

@@ -6,8 +6,6 @@
  *
  * Whoever attaches has been authenticated; whoever calls has been through the gate. The fleet knows neither tokens nor
  * policy.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'

@@ -3,8 +3,6 @@
  *
  * The cursor is the name of the first tool that did not fit. A tool too large for any page ends the list with an error
  * about a payload limit, as does a cursor the device no longer knows: what was read so far is kept, with a warning.
- *
- * Pure.
  */
 import type { Json } from '../../core/json.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'

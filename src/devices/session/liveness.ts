@@ -3,8 +3,6 @@
  *
  * Devices answer pings even while a tool blocks their main loop, and yet some boards do not answer at all; servers that
  * insisted hung up on them every 40 s. So a connection is given up only after several pings *and* a long silence.
- *
- * Pure.
  */
 export interface Liveness {
   readonly lastDataMs: number

@@ -3,8 +3,6 @@
  *
  * After every input the machine sends the one next thing the device is ready for: `initialize`, a page of tools, a
  * call. `nextSessionDeadline` (deadlines.ts) says when it wants to be woken by a tick, whatever else happens.
- *
- * Pure.
  */
 import { decodeDeviceFrame, encodeAnnouncement, encodeKeepAlive } from '../wire/envelope.ts'
 import type { RpcMessage } from '../wire/rpc.ts'

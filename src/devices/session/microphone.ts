@@ -7,8 +7,6 @@
  *     manual    listen start ▸ tts start ▸ tts stop ▸ alert idle
  *     realtime  listen start ▸ alert ▸ close                its microphone stays open while it speaks
  *   audio all the same ▸ told again over MQTT, closed over WebSocket
- *
- * Pure.
  */
 import type { DeviceAnnouncement, DeviceFrame, ListenMode } from '../wire/envelope.ts'
 import { encodeAnnouncement, encodeGoodbye, encodeSpeech } from '../wire/envelope.ts'

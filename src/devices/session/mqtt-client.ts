@@ -9,8 +9,6 @@
  * (py-xiaozhi).
  *
  * There is no connection to end either: a device that says too much is not listened to for a while.
- *
- * Does I/O.
  */
 import type { MqttClient } from 'mqtt'
 import { connect } from 'mqtt'

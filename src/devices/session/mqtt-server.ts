@@ -4,8 +4,6 @@
  * Stock devices never subscribe and all publish to one topic, so a message is known by the connection it came on and
  * pushed to the connection it is for. No device can reach another through this broker: whatever one publishes goes to
  * the fleet and ends there, and a device may subscribe to its own topic only.
- *
- * Does I/O.
  */
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'

@@ -7,8 +7,6 @@
  * Brokers buffer a packet until it is complete; MQTT allows 256 MB. The limit is small until the sender is known. A
  * broker answers pings by itself, so nobody behind it would see how many there are; messages have a budget in the
  * berth.
- *
- * Does I/O.
  */
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'

@@ -2,8 +2,6 @@
  * Turn: one step of a session in the making. What the parts of the machine read, change and emit.
  *
  * Lives within a single step; nobody outside ever sees one half done.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'

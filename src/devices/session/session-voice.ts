@@ -1,8 +1,6 @@
 /**
  * Session voice: what a session does with a voice relay. Words of the device that are not MCP are passed on; words of the
  * backend are sent as they are; the backend's MCP requests wait for their turn like any call, under ids of our own.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { encodeGoodbye } from '../wire/envelope.ts'

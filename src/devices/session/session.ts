@@ -6,8 +6,6 @@
  *      └───────────────────────────disconnected──────────────────────────────┘
  *
  * A session outlives connections: it keeps the tools last listed, and the calls that may wait for the device to wake.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'

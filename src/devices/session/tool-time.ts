@@ -2,8 +2,6 @@
  * Tool time: how long a device may take for a tool, if the caller does not say.
  *
  * A photo is taken, encoded and posted while the device's main loop stands still; its own HTTP timeout is 30 s.
- *
- * Pure.
  */
 export interface ToolTimes {
   readonly usualMs: number

@@ -6,8 +6,6 @@
  *
  * Packets carry no proof of who sent them (wire/udp-audio.ts): the first valid one of a session says from which address
  * it speaks, and packets from other addresses are dropped from then on.
- *
- * Does I/O.
  */
 import { createSocket } from 'node:dgram'
 import type { AudioFrame } from '../wire/audio-frame.ts'

@@ -6,8 +6,6 @@
  *
  * Stock devices send their host without a port and no Origin. Whoever does send an Origin is a browser, and a browser
  * is let in only from where the configuration says.
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

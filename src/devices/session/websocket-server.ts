@@ -5,8 +5,6 @@
  *
  * Nobody is upgraded before being admitted, and the fleet hears of nobody before the upgrade, so a stranger who knows a
  * device's address cannot disturb its connection.
- *
- * Does I/O.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import { STATUS_CODES } from 'node:http'

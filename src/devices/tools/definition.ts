@@ -3,8 +3,6 @@
  * tool, whatever it is called.
  *
  *   first listing of a device ▸ all pinned        later ▸ same hash: available    new or changed: withheld
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../core/json.ts'

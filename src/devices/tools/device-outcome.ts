@@ -3,8 +3,6 @@
  *
  *   result ▸ content without what is invisible, and its meaning as data: the JSON in a single text, or the text
  *   isError, JSON-RPC error, silence ▸ a fault whose kind is honest about whether anything may have happened
- *
- * Pure.
  */
 import type { Outcome } from '../../bus/call.ts'
 import type { Effect, JsonSchema } from '../../bus/capability.ts'

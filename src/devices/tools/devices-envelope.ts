@@ -3,8 +3,6 @@
  *
  *   success   content as the device gave it     structured { device, value, … } or the fleet tool's own answer
  *   failure   isError, the device's text        structured { error: { code, message, retryable, … } }
- *
- * Pure.
  */
 import type { ContentBlock } from '../../bus/call.ts'
 import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'

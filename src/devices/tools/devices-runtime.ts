@@ -1,7 +1,5 @@
 /**
  * Open house: what the fleet's tools work with, once the doors are open.
- *
- * Pure.
  */
 import type { Caller, Outcome } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'

@@ -1,7 +1,5 @@
 /**
  * Health: how the devices are, and what to do about it.
- *
- * Pure.
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
 import { isDeviceOnline } from './device-view.ts'

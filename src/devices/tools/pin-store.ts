@@ -4,8 +4,6 @@
  * Pins belong to a device with the UUID it was approved with: the same address with another UUID was approved as
  * another device, and its first listing is a first listing again. The log has the hashes of what is pinned, and they
  * alone decide; the table has the definitions, of which only those count that have such a hash.
- *
- * Does I/O.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Database, ModuleMigrations } from '../../core/database-store.ts'

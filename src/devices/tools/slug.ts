@@ -5,8 +5,6 @@
  *
  * Given once, from what the device was called when its tools were first seen, and kept: approvals, tokens and a model's
  * memory speak of it. No dots and no underscores, so that a capability's name can be taken apart again.
- *
- * Pure.
  */
 const MAX_SLUG = 20
 const MARK_LENGTHS: readonly number[] = [4, 6, 8, 12]

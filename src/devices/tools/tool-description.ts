@@ -1,7 +1,5 @@
 /**
  * Tool description: a device's words about one of its tools, with whose words they are.
- *
- * Pure.
  */
 import { visibleText } from '../../core/stranger-text.ts'
 

@@ -7,8 +7,6 @@
  *
  * A name that looks like reading is believed only while the tool takes nothing that it could act upon, and no other word
  * of it is one for doing. The owner's own list may name tools with arguments.
- *
- * Pure.
  */
 import type { Effect } from '../../bus/capability.ts'
 import { isJsonObject } from '../../core/json.ts'

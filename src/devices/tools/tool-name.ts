@@ -5,8 +5,6 @@
  *   kitchen + 查询天气              ▸  device.kitchen.tool-5f0c1d2e        the mark follows from the whole name
  *
  * The way back is by table: the offer's params say device and tool, and `readSlug` takes the device out of any name.
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 

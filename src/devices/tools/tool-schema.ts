@@ -3,8 +3,6 @@
  * stranger's schema (references, patterns, prose in odd places) reaches our validator or a model.
  *
  * Arguments are still checked against what the device listed, by `wire/arguments`: this is what callers are shown.
- *
- * Pure.
  */
 import type { JsonSchema } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'

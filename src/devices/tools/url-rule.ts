@@ -7,8 +7,6 @@
  *
  * Devices take URLs apart with a parser of their own, which knows neither user names nor escapes. An address that could
  * mean two things to two parsers is refused, whatever it would mean here.
- *
- * Pure.
  */
 import { isIP } from 'node:net'
 import type { Json } from '../../core/json.ts'

@@ -3,8 +3,6 @@
  *
  * User-only tools are for people (spec 3): an admin, or a token made out for that very device. The lists of `mcp/` go
  * by the same rule; here it is a reason to refuse, so that naming a hidden tool leads nowhere.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Call, Caller } from '../../bus/call.ts'

@@ -7,8 +7,6 @@
  *
  * Only the chip can answer a challenge of activation version 2, so it is passed on and never made here. `firmware` is not
  * passed on: a backend does not flash a device of this house.
- *
- * Does I/O.
  */
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'

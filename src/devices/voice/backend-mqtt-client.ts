@@ -5,8 +5,6 @@
  *   CONNECT ▸ publish hello ▸ hello with key and nonce ▸ UDP both ways ▸ goodbye
  *
  * Like the device it subscribes to nothing: such a backend pushes to the connection.
- *
- * Does I/O.
  */
 import { createSocket } from 'node:dgram'
 import type { Socket } from 'node:dgram'

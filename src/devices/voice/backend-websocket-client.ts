@@ -2,8 +2,6 @@
  * Backend WebSocket client: dials a voice backend the way the device would, with the device's identity.
  *
  * Audio is bare Opus (version 1), which every backend reads whatever a header says.
- *
- * Does I/O.
  */
 import { WebSocket } from 'ws'
 import type { DeviceIdentity } from '../session/fleet.ts'

@@ -1,8 +1,6 @@
 /**
  * Photo forward: passes a picture that a voice backend asked for on to where the backend wants it, as the device would
  * have posted it. What the backend answers becomes the text of the tool's answer.
- *
- * Does I/O.
  */
 import type { DeviceIdentity } from '../session/fleet.ts'
 import type { VisionTarget } from './voice-relay-client.ts'

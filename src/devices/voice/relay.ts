@@ -7,8 +7,6 @@
  *
  * Everything but `mcp` passes unchanged. The device hears one hello, which is the backend's, and so has the backend's
  * session id; only where a conversation was taken up again in the middle are the two ids different, and exchanged.
- *
- * Pure.
  */
 import { isJsonObject, parseStrictJsonText } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'

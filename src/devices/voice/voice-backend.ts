@@ -1,7 +1,5 @@
 /**
  * Voice backend: what the relay needs of the far end that a device's voice is passed on to, whichever way it goes.
- *
- * Pure.
  */
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../wire/ota.ts'

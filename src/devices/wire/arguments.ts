@@ -5,8 +5,6 @@
  * cuts 33.9 to 33, ignores unknown keys, and finds keys without regard to case. What is
  * clearly meant is coerced, and a fraction is cut before its range is looked at; everything else is refused with a
  * sentence a model can act on.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'

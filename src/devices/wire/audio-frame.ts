@@ -7,8 +7,6 @@
  *
  * The layout is not negotiated: it follows the `version` of the device's configuration, which its headers repeat.
  * A device does not check `size` and would read beyond its buffer, so what is encoded here is always exact.
- *
- * Pure.
  */
 import { concatBytes } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'

@@ -5,8 +5,6 @@
  *   standard      {"type":"image","data":"…","mimeType":"image/jpeg"}
  *
  * `false` as text means that the tool ran and refused; stock firmware has no error flag and none is invented here.
- *
- * Pure.
  */
 import { fromBase64 } from '../../core/bytes.ts'
 import { mediaType } from './media-type.ts'

@@ -3,8 +3,6 @@
  *
  *   a0:b1:c2:d3:e4:f5   as headers, stores and people write it
  *   a0_b1_c2_d3_e4_f5   as MQTT topics and client ids need it
- *
- * Pure.
  */
 const MAC = /^[0-9a-f]{2}([:_-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/i
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

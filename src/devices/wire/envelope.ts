@@ -4,8 +4,6 @@
  *   {"session_id":"…","type":"mcp","payload":{ JSON-RPC 2.0 }}
  *
  * Everything a device may say is tolerated; what is not understood is named, never an error for the connection.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'

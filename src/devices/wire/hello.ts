@@ -6,8 +6,6 @@
  *
  * A device ignores an answer whose transport is missing or another one, and gives up after ten seconds. Over MQTT the
  * answer must also name a UDP endpoint with key and nonce, whether anybody wants to hear audio or not.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'

@@ -2,8 +2,6 @@
  * JSON field: keys as the firmware's JSON library finds them, without regard to case.
  *
  * Only ASCII letters are folded, as the C library does, and the first of several spellings wins.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 

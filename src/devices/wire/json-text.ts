@@ -4,8 +4,6 @@
  * `JSON.parse` accepts more than the rest of the program can take: nesting that overflows the stack of whoever writes
  * it out again, numbers that become Infinity, halves of surrogate pairs, a key `__proto__`. None of it comes from
  * firmware.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject, parseReceivedJson } from '../../core/json.ts'

@@ -1,7 +1,5 @@
 /**
  * Media type: what a picture or a sound is, by its first bytes. Whatever else it says about itself is a stranger's word.
- *
- * Pure.
  */
 const SIGNATURES: readonly (readonly [start: string, offset: number, type: string])[] = [
   ['\u00FF\u00D8\u00FF', 0, 'image/jpeg'],

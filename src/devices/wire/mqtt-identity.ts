@@ -7,8 +7,6 @@
  *
  * The generation is ours: raising it in the store revokes every password signed before. The two-part client id of older
  * servers, which carried no signature at all, is not an identity here.
- *
- * Pure.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { toBase64, fromBase64, fromUtf8, toUtf8 } from '../../core/bytes.ts'

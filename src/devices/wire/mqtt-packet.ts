@@ -2,8 +2,6 @@
  * MQTT packet: the part of MQTT 3.1.1 (OASIS, 2014) that a device speaks, and a look at lengths for whoever listens.
  *
  *   type·flags(1)  remaining length(1…4, 7 bits each, low first)  variable header  payload
- *
- * Pure.
  */
 import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 

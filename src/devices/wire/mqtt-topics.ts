@@ -5,8 +5,6 @@
  *   /p2p/device_public/{client}               {client} is the MQTT client id, <group>@@@<mac>@@@<uuid>
  *
  * A template has one placeholder, and it fills a whole level of the topic.
- *
- * Pure.
  */
 import { deviceIdInTopics, parseDeviceId } from './device-id.ts'
 import { mqttClientId } from './mqtt-identity.ts'

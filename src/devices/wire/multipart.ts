@@ -2,8 +2,6 @@
  * Multipart: the one form a device posts, its photo. RFC 7578, as far as cameras use it.
  *
  *   --boundary CRLF headers CRLF CRLF bytes CRLF --boundary … --boundary-- CRLF
- *
- * Pure.
  */
 import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'

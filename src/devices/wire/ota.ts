@@ -7,8 +7,6 @@
  *
  * Keys that are left out keep their old value in the device's memory, so credentials are always written whole. The
  * `firmware` section is never written: a version it cannot parse makes the device throw.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'

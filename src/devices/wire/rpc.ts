@@ -3,8 +3,6 @@
  *
  * The backend asks with ids that fit a signed 32-bit integer: the firmware truncates anything larger and drops strings
  * without a word. Errors have a message and, on newer firmware, a code.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'

@@ -7,8 +7,6 @@
  *
  *   …"payload":{"jsonrpc":"2.0","id":7,"error":{"message":"Unknown tool: a"b"}}}
  *   …"payload":{"jsonrpc":"2.0","id":8,"result":{"tools":[…],"nextCursor":"a"b"}}}
- *
- * Pure.
  */
 import { parseJson } from './json-text.ts'
 import { MAX_ID } from './rpc.ts'

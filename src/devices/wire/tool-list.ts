@@ -5,8 +5,6 @@
  *    "annotations":{"audience":["user"]}}          annotations only on user-only tools
  *
  * A tool that cannot be used is left out and named in `skipped`; it does not cost the others their page.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'

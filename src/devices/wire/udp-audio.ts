@@ -6,8 +6,6 @@
  *
  * The header starts as the nonce of the server's hello; size, timestamp and sequence are written over it. There is no
  * authentication tag, so a packet proves nothing about its sender.
- *
- * Pure.
  */
 import { createCipheriv } from 'node:crypto'
 import { concatBytes, fromHex } from '../../core/bytes.ts'

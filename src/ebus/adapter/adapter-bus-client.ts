@@ -4,8 +4,6 @@
  *   port events ─┬▶ line ─▶ events for subscribers, source selection
  *                └▶ access ─┬▶ our initiator ◀── queue ◀── send
  *                           └▶ seats of the shared port
- *
- * Does I/O.
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'

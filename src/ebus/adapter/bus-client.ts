@@ -1,7 +1,5 @@
 /**
  * Bus client: opens a bus at an endpoint, whatever stands there.
- *
- * Does I/O.
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import { RECONNECT_BACKOFF } from '../../core/backoff.ts'

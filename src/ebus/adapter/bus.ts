@@ -3,8 +3,6 @@
  *
  *   send(request) ▸ queue ▸ arbitration ▸ telegram ▸ reply or fault
  *   events()      ◂ every exchange on the wire, our own among them, and what happens to the adapter
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import type { LineBreakage } from '../wire/line.ts'

@@ -5,8 +5,6 @@
  *   watch connection   ─ direct ▸ every telegram as it passes; where that is refused, grab ▸ what was counted since
  *
  * ebusd arbitrates, repeats and acknowledges; what is left is order, deadlines and the passive view.
- *
- * Does I/O.
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import { toHex } from '../../core/bytes.ts'

@@ -4,8 +4,6 @@
  *   hex [-s QQ] ZZPBSBNN…     ▸ NN…  |  done  |  done broadcast  |  ERR: why
  *   direct                    ▸ QQZZPBSBNN… NN…        every telegram, as it passes
  *   grab result all           ▸ QQZZPBSBNN… / NN… = COUNT
- *
- * Pure.
  */
 import { fromHex, toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'

@@ -5,8 +5,6 @@
  *   mdns:   mdns:0123456789ab   mdns:0123456789ab@192.168.1.2
  *
  * Without a port it is ebusd's: 9999 of an adapter, 8888 of ebusd itself.
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

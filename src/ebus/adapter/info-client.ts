@@ -1,8 +1,6 @@
 /**
  * Info client: what an adapter says of itself. Asked when it is met and, of what changes, from time to time; whoever
  * shares the port asks through the same desk.
- *
- * Does I/O.
  */
 import type { Clock } from '../../core/clock.ts'
 import { requestInfo, resetInfoRequests, newInfoRequests, nextInfoRequest, takeInfoAnswer } from './info-requests.ts'

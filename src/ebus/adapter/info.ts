@@ -3,8 +3,6 @@
  *
  *   00 version     01 hardware id   02 hardware configuration   03 temperature
  *   04 supply      05 bus voltage   06 reset cause              07 WiFi reception
- *
- * Pure.
  */
 import { toHex } from '../../core/bytes.ts'
 

@@ -2,8 +2,6 @@
  * Lasting connection: one way to an adapter, connected again whenever it is lost.
  *
  *   connecting ──▶ served until it ends ──▶ waiting (0.5, 1, 2 … 30 s, jittered) ──▶ connecting
- *
- * Does I/O.
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import { backoffMs } from '../../core/backoff.ts'

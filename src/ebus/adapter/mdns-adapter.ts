@@ -2,8 +2,6 @@
  * mDNS adapter: what an eBUS adapter says about itself on the local network, and which of several is meant.
  *
  *   _ebusd._tcp   TXT id=0123456789ab proto=ens   SRV port 9999
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

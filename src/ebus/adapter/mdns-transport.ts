@@ -1,8 +1,6 @@
 /**
  * mDNS transport: an adapter that is looked for on the local network each time it is connected to, so that it may have
  * another address every day.
- *
- * Does I/O.
  */
 import { Bonjour } from 'bonjour-service'
 import { fail } from '../../core/result.ts'

@@ -1,7 +1,5 @@
 /**
  * Port client: a lasting connection to an adapter, translated between its bytes and port events.
- *
- * Does I/O.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { BackoffSchedule } from '../../core/backoff.ts'

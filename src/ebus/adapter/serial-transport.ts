@@ -2,8 +2,6 @@
  * Serial transport: adapters on a USB or UART port.
  *
  * The package with its native binding is loaded when the first port is opened, not when the program starts.
- *
- * Does I/O.
  */
 import type { SerialPort } from 'serialport'
 

@@ -5,8 +5,6 @@
  *   client ─INIT─▶ RESETTED from us: nobody restarts the adapter for everybody else
  *   client ─START─▶ its turn ─▶ STARTED or FAILED        client ─SEND─▶ only while the bus is its own, or it answers
  *   client ─INFO─▶ from the cache, or in line             adapter restarts ─▶ RESETTED; adapter gone ─▶ disconnected
- *
- * Does I/O.
  */
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'

@@ -1,7 +1,5 @@
 /**
  * Stream transport: what TCP and serial connections have in common, being Node streams.
- *
- * Does I/O.
  */
 import type { Duplex } from 'node:stream'
 

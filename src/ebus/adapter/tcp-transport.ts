@@ -1,7 +1,5 @@
 /**
  * TCP transport: adapters on the network.
- *
- * Does I/O.
  */
 import { connect } from 'node:net'
 

@@ -1,7 +1,5 @@
 /**
  * Text client: a lasting connection that carries lines, cut at their ends and kept to a sane length.
- *
- * Does I/O.
  */
 import { toUtf8 } from '../../core/bytes.ts'
 import type { LastingConnectionOptions } from './lasting-connection-client.ts'

@@ -1,8 +1,6 @@
 /**
  * UDP transport: plain adapters that speak datagrams. A datagram may be lost or come late; the line machine sees to
  * that.
- *
- * Does I/O.
  */
 import { createSocket } from 'node:dgram'
 

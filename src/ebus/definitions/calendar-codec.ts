@@ -2,8 +2,6 @@
  * Calendar codec: dates and times as texts, `31.12.2026` and `23:59:59`. A missing part is `-` in its place.
  *
  * A date is not held against the calendar. Its weekday byte is ignored when read and computed when written.
- *
- * Pure.
  */
 import type { CalendarType } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'

@@ -3,8 +3,6 @@
  *
  *   type,circuit,name,…,id,*name,part,type,divisor/values,unit,comment
  *                          └ repeats for every field
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -3,8 +3,6 @@
  *
  *   *[name],circuit,message,comment,field,zz,values     defines one
  *   [name]r,…   [name=3;5-7]r,…   [a][b]r,…            use it, as it is, with other values, and both
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -3,8 +3,6 @@
  *
  *   a, "b, c", "say ""x"""     a quoted cell may span lines, its pieces are joined with ;
  *   # … and // … are comments, except that a first line always counts: it names the columns
- *
- * Pure.
  */
 
 export interface CsvLine {

@@ -4,8 +4,6 @@
  *   number     UCH … S4B, BCD, HCD, PIN, D1C, FLT, EXP, BI0 … BI7, BDY, HDY, TEM_P
  *   calendar   BDA … DTM, BTI … TTQ
  *   text       STR, NTS, HEX, IGN
- *
- * Pure.
  */
 
 export interface NumberType {

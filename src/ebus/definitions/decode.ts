@@ -1,7 +1,5 @@
 /**
  * Decoding: what a telegram says by its definition. One field that cannot be read fails the whole message, as in ebusd.
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -1,7 +1,5 @@
 /**
  * Definition catalog: the folder that the configuration means, fetched first where it names an address.
- *
- * Does I/O.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'

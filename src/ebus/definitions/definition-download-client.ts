@@ -4,8 +4,6 @@
  *   index.json  names separated by line breaks, folders end in /       files named by !load and !include follow
  *
  * What was fetched is pinned by the hashes of all files. It is never fetched again by itself, and works offline.
- *
- * Does I/O.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

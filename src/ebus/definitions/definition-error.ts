@@ -1,8 +1,6 @@
 /**
  * Definition error: why a definition line, a payload or a value was refused, in ebusd's own words, so that its
  * documentation and its forum help with ours.
- *
- * Pure.
  */
 
 const TEXTS = {

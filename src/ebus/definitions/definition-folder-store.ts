@@ -5,8 +5,6 @@
  *
  * A folder may hold several such trees beside each other, as the languages are; the root of a tree is its first folder
  * with a CSV file. Nothing outside the folder is read, whatever an include says.
- *
- * Does I/O.
  */
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'

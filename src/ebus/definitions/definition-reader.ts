@@ -3,8 +3,6 @@
  * is kept.
  *
  *   header ▸ *default │ *[condition] │ [condition]!include │ message
- *
- * Pure.
  */
 import type { ColumnLayout, MappedRow } from './columns.ts'
 import { MESSAGE_COLUMNS, mapRow, readColumns } from './columns.ts'

@@ -1,8 +1,6 @@
 /**
  * Definition row: a message definition as one JSON row, field by field, for people and programs that compare what was
  * read from a file.
- *
- * Pure.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { MessageCondition } from './condition.ts'

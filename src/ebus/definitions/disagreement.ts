@@ -3,8 +3,6 @@
  * definition counts then, and the owner is told: one of the two is wrong.
  *
  *   register of the map ▸ its question ▸ definition of that question ▸ the same answers read by both
- *
- * Pure.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { BoilerRegister } from '../semantic/boiler-map.ts'

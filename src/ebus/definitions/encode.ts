@@ -1,7 +1,5 @@
 /**
  * Encoding: the telegrams that ask for or write a message, from a text with one value for each field, joined by `;`.
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -4,8 +4,6 @@
  * Fields of single bits share a byte with the field before them. The byte is closed after a field that reaches bit 7,
  * after a field of whole bytes, and after a field that begins at the same bit as the one before: BI0,BI0,BI1 takes
  * three bytes.
- *
- * Pure.
  */
 import type { DefinedField, FieldPart } from './field.ts'
 import { isRestField } from './field.ts'

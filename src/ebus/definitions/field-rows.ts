@@ -2,8 +2,6 @@
  * Field rows: fields from the cells of a message or template line.
  *
  *   name, part, type[:length] | template[:name] [; …], divisor or values, range, unit, comment
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

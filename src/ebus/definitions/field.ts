@@ -1,7 +1,5 @@
 /**
  * Field: one value of a message, and how it is read from and written to the bytes of a telegram.
- *
- * Pure.
  */
 import type { DataType, NumberType } from './data-type.ts'
 import { REST_LENGTH } from './data-type.ts'

@@ -2,8 +2,6 @@
  * File defaults: what the name of a definition file says about the messages in it.
  *
  *   ZZ.[ident.][circuit.][n.]…[SWxxxx.][HWxxxx.]csv     15.360.csv   08..hc.csv   52.mc2.mc.4.csv   15.350.HW7102.csv
- *
- * Pure.
  */
 import { addressKind } from '../wire/address.ts'
 import { parseBounded } from './scan-number.ts'

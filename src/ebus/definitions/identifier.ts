@@ -1,7 +1,5 @@
 /**
  * Identifier: which names circuits, messages and fields may have.
- *
- * Pure.
  */
 
 const IDENTIFIER = /^(?:[a-zA-Z_$][\w$.]*)?$/

@@ -3,8 +3,6 @@
  * many definitions are loaded.
  *
  *   longest id first; for each length: heard from that source ▸ heard from any ▸ read ▸ write; the first loaded wins
- *
- * Pure.
  */
 import type { MessageDefinition } from './message-definition.ts'
 

@@ -3,8 +3,6 @@
  * fields of question and answer mean.
  *
  *   type,circuit,level,name,comment,qq,zz,pbsb,id,fields…
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -5,8 +5,6 @@
  *
  * Division is done in binary32, as ebusd does it: a 32 bit counter with a divisor loses its last digits there, and a
  * value must read the same in both.
- *
- * Pure.
  */
 import type { NumberType } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'

@@ -1,7 +1,5 @@
 /**
  * Number scale: a number type narrowed by the cells of a field: divisor, number of bits, range.
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -1,8 +1,6 @@
 /**
  * Number printing: the digits that ebusd prints, which are C's. A tie goes to the even digit, where JavaScript's own
  * functions round it up: 2/16 prints 0.12.
- *
- * Pure.
  */
 
 /** `%.<digits>f` of a value that fits in a binary32. */

@@ -4,8 +4,6 @@
  *   "  0x1f rest"  integer, base 0   ▸ 31, ends at 6
  *   "12.9"         integer           ▸ 12, ends at 2
  *   "0x1p3" "1e3"  float
- *
- * Pure.
  */
 
 export interface ScannedNumber {

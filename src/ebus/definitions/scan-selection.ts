@@ -2,8 +2,6 @@
  * Scan selection: which definition file belongs to a device, by what it says about itself.
  *
  *   vaillant/15.360.csv       manufacturer / address . identification [. circuit] [. SWxxxx] [. HWxxxx] .csv
- *
- * Pure.
  */
 import type { BusDeviceIdentity } from '../registry/identity.ts'
 import { matchFileName } from './file-defaults.ts'

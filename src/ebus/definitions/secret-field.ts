@@ -2,8 +2,6 @@
  * Secret field: which fields of a definition hold an access code or a telephone number. Nobody is shown those, whatever
  * level a file gives them. By name, since no file marks them; the names are those of the official files (PhoneNumber1,
  * KeyCodeforConfigMenu, GsmGprsPin, PppPassword1, Service_passwort, Code2).
- *
- * Pure.
  */
 import type { DefinedField } from './field.ts'
 import type { MessageDefinition } from './message-definition.ts'

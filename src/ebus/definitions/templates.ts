@@ -2,8 +2,6 @@
  * Templates: named fields of a `_templates.csv`, from which others derive.
  *
  *   name[:fieldname],type,divisor/values,unit,comment[,name,type,…]
- *
- * Pure.
  */
 import { TEMPLATE_COLUMNS, mapRow, readColumns } from './columns.ts'
 import type { ColumnLayout } from './columns.ts'

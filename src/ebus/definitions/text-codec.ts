@@ -1,7 +1,5 @@
 /**
  * Text codec: characters, bytes in hex, and bytes to skip.
- *
- * Pure.
  */
 import { toUtf8 } from '../../core/bytes.ts'
 import type { TextType } from './data-type.ts'

@@ -1,7 +1,5 @@
 /**
  * Duration: a length of time as the contract writes it, `250ms`, `30s`, `1m30.5s`, `2h0m0s`.
- *
- * Pure.
  */
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000

@@ -2,8 +2,6 @@
  * Observation: what is kept of one telegram that passed on the wire, whole or in pieces.
  *
  *   exchange ─▶ success                       broken ─▶ abandoned_partial, with the contract's word for why
- *
- * Pure.
  */
 import { toHex } from '../../core/bytes.ts'
 import { companionTarget } from '../wire/address.ts'

@@ -1,7 +1,5 @@
 /**
  * Report: the stores of an observatory as the `ebus.v1.bus.*` tools show them.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'

@@ -3,8 +3,6 @@
  * answer).
  *
  * What is not known is left out. Nothing unknown is reported as zero.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'

@@ -11,8 +11,6 @@
  * path counts as unsupported_or_misconfigured for half an hour. One session that gets through forgives everything, and
  * a connection that holds for a window while telegrams are heard is not flapping any more. A bus without a signal is
  * heard by nobody, however well the adapter is connected.
- *
- * Pure.
  */
 export type PassiveState = 'unavailable' | 'warming_up' | 'available'
 export type PassiveReason =

@@ -1,7 +1,5 @@
 /**
  * Recorder: listens at an adapter and hands on what stands on the bus, symbol by symbol. It never sends.
- *
- * Does I/O.
  */
 import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import { systemClock } from '../../core/clock.ts'

@@ -6,8 +6,6 @@
  *   41 1008b5110101895000aa        milliseconds since the start, symbols as they stood on the wire
  *
  * ebusd's dump is read as well: the bare symbols, without times. It is written by leaving the times out.
- *
- * Pure.
  */
 import { fromHex, toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'

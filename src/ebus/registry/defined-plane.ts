@@ -1,8 +1,6 @@
 /**
  * Defined plane: the messages of a definition file as planes and methods of the device that they are sent to. A plane is
  * a circuit; `get_Name` reads a message and `set_Name` writes it.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { visibleText } from '../../core/stranger-text.ts'

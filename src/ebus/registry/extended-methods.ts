@@ -1,7 +1,5 @@
 /**
  * Extended methods: B524 of a Vaillant regulator, by register, by timer, and as it is.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Effect, ArgumentIssue } from '../../bus/capability.ts'

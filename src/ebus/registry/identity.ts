@@ -3,8 +3,6 @@
  *
  *   07 04 ▸ MM IIIII VVRR VVRR      manufacturer, five characters, software and hardware in BCD
  *   B5 09 24…27 ▸ 00 SSSSSSSS · SSSSSSSSS · SSSSSSSSS · SS       a Vaillant device's serial number in four pieces
- *
- * Pure.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'

@@ -5,8 +5,6 @@
  *
  * Everything here depends on name and parameters alone, never on what is on the bus now: what the guard was told a call
  * would do is what the call does.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Effect, ArgumentIssue } from '../../bus/capability.ts'

@@ -1,7 +1,5 @@
 /**
  * Plane: what can be asked of a device, in groups, chosen by what product it is.
- *
- * Pure.
  */
 import type { BusDeviceIdentity } from './identity.ts'
 import { VAILLANT } from './identity.ts'

@@ -1,8 +1,6 @@
 /**
  * Product: what a device is and which services it knows, by its product id. Register numbers are not unique on a bus:
  * the same number means different things at 08 depending on which boiler answers there.
- *
- * Pure.
  */
 import type { BusDeviceIdentity } from './identity.ts'
 import { VAILLANT } from './identity.ts'

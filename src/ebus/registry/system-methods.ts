@@ -1,7 +1,5 @@
 /**
  * System methods: what can be asked of any Vaillant device, by name.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { equalBytes, toHex } from '../../core/bytes.ts'

@@ -1,8 +1,6 @@
 /**
  * Timer methods: weekly programs over B555, one telegram at a time. `schedules.set_…` does the same a day at a time,
  * and looks afterwards.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { toHex } from '../../core/bytes.ts'

@@ -1,7 +1,5 @@
 /**
  * Adapter info: what the adapter says about itself, in the words of the contract.
- *
- * Pure.
  */
 import type { Json } from '../../core/json.ts'
 import type { AdapterInfo } from '../adapter/info.ts'

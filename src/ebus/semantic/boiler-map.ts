@@ -1,8 +1,6 @@
 /**
  * Boiler map: the B509 registers of a BAI00 boiler, by what they mean. Codings are those of ebusd's definitions for
  * this boiler: pressure in thousandths with a sensor byte, starts in hundreds, on and off as 0 and 1 or as F0 and 0F.
- *
- * Pure.
  */
 import type { Datatype } from '../wire/datatype.ts'
 import { numberDatatype } from '../wire/datatypes.ts'

@@ -1,7 +1,5 @@
 /**
  * Boiler status: what burns, how hot, how much, from the boiler's own registers; hot water as the regulator sees it.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { numberDatatype } from '../wire/datatypes.ts'

@@ -4,8 +4,6 @@
  *   07 00 ▸ two bytes of weather, then ss mm hh dd MM ww yy
  *
  * What it told last is carried on to now: a clock that was last heard before midnight names yesterday.
- *
- * Pure.
  */
 import { fromBcd } from '../wire/digit-type.ts'
 import { CLOCK_KEY } from './read-key.ts'

@@ -1,7 +1,5 @@
 /**
  * Circuits: pipes with a pump of their own, and who manages each.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { fm5Mode } from './fm5.ts'

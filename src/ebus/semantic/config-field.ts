@@ -1,8 +1,6 @@
 /**
  * Config field: the installer's settings of regulator and boiler that can be changed by name, with their limits and how
  * they are written.
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -1,7 +1,5 @@
 /**
  * Decoded field: a telegram in words, and one value in it.
- *
- * Pure.
  */
 import type { RegulatorValue } from './register.ts'
 

@@ -5,8 +5,6 @@
  *
  * Which table applies depends on who is asked: the same register number means different things on different products.
  * `undefined` is an answer, too: nobody has said what this telegram means.
- *
- * Pure.
  */
 import type { RegisterTable } from '../registry/product.ts'
 import type { CalendarDate, FieldValue, TimeOfDay } from '../wire/datatype.ts'

@@ -6,8 +6,6 @@
  *
  * HHLL is a date: yyyyyyy mmmm ddddd, years since 2000. 33 35 is 19 September 2026, 61 30 is March 2024 (a month is
  * named by its first day), 00 34 is the year 2026, 00 00 is all time.
- *
- * Pure.
  */
 import type { BusDate } from './bus-clock.ts'
 

@@ -5,8 +5,6 @@
  *   month, all time    from its registers
  *
  * Each figure has one owner, so nothing is counted twice and nothing unknown becomes zero.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { numberDatatype } from '../wire/datatypes.ts'

@@ -6,8 +6,6 @@
  *
  * Numbers, not texts: which text belongs to a number depends on the product, and nobody has written that down. Time and
  * date of an entry are BCD on every device that was recorded with one; ebusd's definitions still read them as binary.
- *
- * Pure.
  */
 import { numberDatatype } from '../wire/datatypes.ts'
 import { fromBcd } from '../wire/digit-type.ts'

@@ -4,8 +4,6 @@
  *   ABSENT        no function module
  *   INTERPRETED   a module whose configuration says which of its inputs is collector and which cylinder
  *   GPIO_ONLY     a module in a configuration that leaves open what its inputs and outputs are
- *
- * Pure.
  */
 import type { ReadKey } from './read-key.ts'
 import { registerKey } from './read-key.ts'

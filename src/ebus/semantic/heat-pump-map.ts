@@ -4,8 +4,6 @@
  *   B5 1A 05 FF 32 20 ▸ three bytes, then the value        B5 16 18 02 ▸ one byte, then the value
  *
  * Numbers and codings are those of ebusd's definitions for this product (08.hmu.csv).
- *
- * Pure.
  */
 import { numberDatatype } from '../wire/datatypes.ts'
 import type { FreshnessClass } from './register.ts'

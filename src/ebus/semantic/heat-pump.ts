@@ -1,7 +1,5 @@
 /**
  * Heat pump: what the compressor does, how warm source and sink are, what it takes and what it yields.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { HEAT_PUMP, STATE_BLOCK } from './heat-pump-map.ts'

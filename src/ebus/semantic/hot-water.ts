@@ -1,7 +1,5 @@
 /**
  * Hot water: the cylinder as a resident knows it, how warm it is and how warm it shall be.
- *
- * Pure.
  */
 import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
 import type { SemanticPlane, PlaneParts } from './plane-reader.ts'

@@ -1,8 +1,6 @@
 /**
  * Mapped plane: a plane with what the messages of definition files say beside what the built-in tables read. Where both
  * know a value the definition's counts, unless it is old.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { MappedField } from './message-map.ts'

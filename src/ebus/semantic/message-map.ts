@@ -1,8 +1,6 @@
 /**
  * Message map: which message of which maker's definition files says what in which plane. Data: another maker is another
  * line. Names of makers, circuits, messages and fields are those of ebusd's official files.
- *
- * Pure.
  */
 import type { HeatingPlane } from './planes.ts'
 

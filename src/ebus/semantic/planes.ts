@@ -1,7 +1,5 @@
 /**
  * Planes: the semantic planes by name, and which of them a value belongs to.
- *
- * Pure.
  */
 import { boilerStatusPlane } from './boiler-status.ts'
 import { circuitsPlane } from './circuits.ts'

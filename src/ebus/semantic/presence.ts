@@ -6,8 +6,6 @@
  *   present ──not, three times──▶ absent
  *
  * A question without an answer counts as neither.
- *
- * Pure.
  */
 export interface PresenceState {
   readonly present: boolean

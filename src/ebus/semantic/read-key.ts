@@ -4,8 +4,6 @@
  *   kind (4 bits) · address (8) · what is asked (40)
  *
  * Whoever asks, the answer to one key is the same answer. That is why what others ask serves us, too.
- *
- * Pure.
  */
 import type { BusRequest } from '../adapter/bus.ts'
 import { BROADCAST } from '../wire/symbol.ts'

@@ -5,8 +5,6 @@
  *     ▸ how it is (state) ▸ how it is set (config) ▸ the week's programs
  *
  * What others ask on the same bus counts as read: only what nobody asked for is asked by us.
- *
- * Pure.
  */
 import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
 import type { BoilerRegister } from './boiler-map.ts'

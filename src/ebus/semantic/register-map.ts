@@ -5,8 +5,6 @@
  *
  * Numbers and types are facts about 720- and 700-family regulators; which of them a resident may set is the map of what
  * the regulator's own panel offers without an installer's code.
- *
- * Pure.
  */
 import type { FreshnessClass, RegulatorRegister, RegisterType } from './register.ts'
 

@@ -5,8 +5,6 @@
  *
  * Beside the registers that the planes are made of there are those that other devices ask for and that are known all
  * the same: a telegram about one of them is understood, and nothing is ever read for it.
- *
- * Pure.
  */
 import type { RegulatorRegister, RegisterType } from './register.ts'
 import {

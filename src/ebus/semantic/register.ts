@@ -1,7 +1,5 @@
 /**
  * Register: one numbered value of a regulator (B524) and how it is written in bytes.
- *
- * Pure.
  */
 import { equalBytes } from '../../core/bytes.ts'
 import type { CalendarDate, TimeOfDay } from '../wire/datatype.ts'

@@ -1,7 +1,5 @@
 /**
  * Remote slots: thermostats, base stations and modules that the regulator has plugged in or paired by radio.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { PlaneReader, withoutUnknowns } from './plane-reader.ts'

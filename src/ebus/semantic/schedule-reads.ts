@@ -1,7 +1,5 @@
 /**
  * Schedule reads: which telegrams it takes to know the weekly programs of a regulator, and what they say together.
- *
- * Pure.
  */
 import type { PlannedRead } from './read-plan.ts'
 import type { ReadKey } from './read-key.ts'

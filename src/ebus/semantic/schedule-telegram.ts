@@ -1,7 +1,5 @@
 /**
  * Schedule telegram: what a telegram says about a weekly program, in either of the two ways to write one down.
- *
- * Pure.
  */
 import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
 import { TIMER_CONFIG, TIMER_COUNTS, TIMER_SLOT, TIMER_WRITE } from './read-key.ts'

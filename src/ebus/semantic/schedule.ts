@@ -3,8 +3,6 @@
  *
  *   720 family, B555   A3 what a program can hold   A4 slots per day   A5 read a slot   A6 write a slot
  *   700 family, B524   03 S1 S2 S3 WD ▸ pairs of ten-minute steps      04 S1 S2 S3 WD and the pairs
- *
- * Pure.
  */
 import type { BusRequest } from '../adapter/bus.ts'
 import type { TimerService } from '../registry/product.ts'

@@ -1,7 +1,5 @@
 /**
  * Schedules: the weekly programs of a regulator.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { PlaneReader, withoutUnknowns } from './plane-reader.ts'

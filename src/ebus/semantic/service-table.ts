@@ -6,8 +6,6 @@
  *
  * Field order and codings are those that a real ebusd reads on real buses; standard services are those of the eBUS
  * application layer. What nobody has documented is not in here.
- *
- * Pure.
  */
 import { fromHex } from '../../core/bytes.ts'
 import type { Datatype, FieldValue } from '../wire/datatype.ts'

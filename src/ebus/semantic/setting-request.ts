@@ -3,8 +3,6 @@
  *
  *   room_temperature of Living, 21.5, for 2 hours   ▸   quick veto setpoint 21.5, quick veto hours 2
  *                                                   ◂   quick veto of Living: off
- *
- * Pure.
  */
 import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'

@@ -4,8 +4,6 @@
  *   zone.day_setpoint of Living room: 15 to 30 °C, now 21
  *
  * Only what is there: a zone that nobody has, or a register that this regulator does not know, is not offered.
- *
- * Pure.
  */
 import { PlaneReader } from './plane-reader.ts'
 import type { PlaneParts } from './plane-reader.ts'

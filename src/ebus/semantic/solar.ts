@@ -1,7 +1,5 @@
 /**
  * Solar and cylinders: what a function module measures where its configuration says what that is.
- *
- * Pure.
  */
 import { fm5Mode } from './fm5.ts'
 import { PlaneReader, withoutUnknowns } from './plane-reader.ts'

@@ -8,8 +8,6 @@
  *   any of the first three ──two minutes after the start──▶ DEGRADED ──zones and hot water live──▶ LIVE_READY
  *
  * What the regulator broadcasts about energy does not count: it says nothing about whether anybody answers us.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 

@@ -1,7 +1,5 @@
 /**
  * System: what belongs to the whole installation and to no room.
- *
- * Pure.
  */
 import { numberDatatype } from '../wire/datatypes.ts'
 import { PlaneReader, withoutUnknowns, newestReading } from './plane-reader.ts'

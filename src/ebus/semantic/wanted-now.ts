@@ -4,8 +4,6 @@
  *   off ▸ quick veto ▸ holiday ▸ a day away or at home ▸ manual ▸ a slot of the weekly program ▸ outside of them
  *
  * The temperature is what the regulator has computed, where it says so; the reason follows from what is set.
- *
- * Pure.
  */
 import { busTime, dateText } from './bus-clock.ts'
 import type { BusTime } from './bus-clock.ts'

@@ -2,8 +2,6 @@
  * Watch summary: what the shadow holds and for whom, in the words of the contract (DOC-09).
  *
  * Classes come in a fixed order, those with nothing in them included: here zero is known.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { FeatureFlags } from '../observe/status.ts'

@@ -2,8 +2,6 @@
  * Zone choice: the zone that somebody means, by its name, its id or its number.
  *
  *   Living   living room   zone-1   1      the first one, however it is said
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

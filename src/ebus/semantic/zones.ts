@@ -1,7 +1,5 @@
 /**
  * Zones: rooms, or groups of rooms, that are heated together.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { circuitTypeText } from './circuits.ts'

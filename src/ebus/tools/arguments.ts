@@ -1,7 +1,5 @@
 /**
  * Arguments: what several tools take.
- *
- * Pure.
  */
 import { z } from 'zod'
 

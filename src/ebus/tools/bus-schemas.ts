@@ -1,7 +1,5 @@
 /**
  * Bus schemas: traffic and watch summary as clients see them (spec 1's freeze, and what stands beside it).
- *
- * Pure.
  */
 import { z } from 'zod'
 import { INCIDENT_KINDS } from '../observe/incident.ts'

@@ -2,8 +2,6 @@
  * Change view: what a telegram would change, in the words of whoever has to approve it.
  *
  *   15 B5 24 | 02 01 02 00 0F 00 00 00 80 3F     heating curve of circuit 1: 1.2 ▸ 1
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { BusRequest } from '../adapter/bus.ts'

@@ -1,7 +1,5 @@
 /**
  * Device view: a device of the registry as clients see it, with its planes and methods.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'

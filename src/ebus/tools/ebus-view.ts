@@ -2,8 +2,6 @@
  * View: everything that the reading tools show of one bus, either as it is now or as it was at one moment.
  *
  * A capture is taken in one turn of the event loop, so nothing in it is from before and nothing from after.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { BusStatus } from '../adapter/bus.ts'

@@ -3,8 +3,6 @@
  *
  * A change is only called "not tried" when nothing of it was on the wire; the rest is an unknown outcome, because the
  * far end may have done what it was told (docs/adr/0004).
- *
- * Pure.
  */
 import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'

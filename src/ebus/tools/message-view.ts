@@ -1,7 +1,5 @@
 /**
  * Message view: a message definition and what it said, as tools show it.
- *
- * Pure.
  */
 import type { Effect } from '../../bus/capability.ts'
 import { toHex } from '../../core/bytes.ts'

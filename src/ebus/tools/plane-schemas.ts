@@ -1,8 +1,6 @@
 /**
  * Plane schemas: the semantic planes as clients see them. Temperatures in °C, pressures in bar, shares in percent. What
  * is not known is left out.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { FM5_MODES } from '../semantic/fm5.ts'

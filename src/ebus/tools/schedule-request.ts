@@ -1,7 +1,5 @@
 /**
  * Schedule request: the slots that somebody asks for, checked against what the program can hold.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { ArgumentIssue } from '../../bus/capability.ts'

@@ -1,7 +1,5 @@
 /**
  * Setting view: what a resident can set, as clients see it, each with the very call that sets it.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'

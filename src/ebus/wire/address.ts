@@ -3,8 +3,6 @@
  *
  * An initiator's two nibbles are both out of {0,1,3,7,F}: 25 addresses. The low nibble is its priority class, the high
  * one its place within the class. Its target face, if it has one, sits five above: 10 ▸ 15, 03 ▸ 08, FF ▸ 04.
- *
- * Pure.
  */
 import { BROADCAST, ESC, SYN } from './symbol.ts'
 

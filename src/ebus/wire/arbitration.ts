@@ -5,8 +5,6 @@
  *   own address read back ▸ won
  *   another one of my class ▸ after the next SYN a second round, for this class alone
  *   another class ▸ lost, wait until the lock counter has run out
- *
- * Pure.
  */
 import { isInitiator, priorityClass } from './address.ts'
 

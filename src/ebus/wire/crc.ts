@@ -3,8 +3,6 @@
  *
  * The register is shifted first and the new byte added afterwards, so the last byte is never shifted; an off-the-shelf
  * CRC-8 with this generator adds first and gives other values. It runs over what is on the wire: escapes included.
- *
- * Pure.
  */
 import { ESC, SYN } from './symbol.ts'
 

@@ -3,8 +3,6 @@
  *
  * Every type has a name as ebusd's definitions spell it. A replacement value ("no sensor", "not set") decodes to
  * `undefined`, which is not the same as bytes that mean nothing at all: those are a fault.
- *
- * Pure.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'

@@ -1,7 +1,5 @@
 /**
  * Datatypes: every type by the name definitions give it, `TYPE[:length][,divisor]`.
- *
- * Pure.
  */
 import type { Datatype, FieldValue } from './datatype.ts'
 import { DATE_TYPES, DAY, DTM, WEEKDAY_TYPES } from './date-type.ts'

@@ -6,8 +6,6 @@
  *
  * A date is not held against the calendar: regulators do send 30.02. Its weekday byte is ignored when read and computed
  * when written.
- *
- * Pure.
  */
 import type { CalendarDate, Datatype, BusMoment, OutOfRange } from './datatype.ts'
 import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'

@@ -2,8 +2,6 @@
  * Digit types: numbers written two decimal digits to the byte, and single bits.
  *
  *   BCD 0x42 = 42      HCD 0x2A = 42      PIN 0x01 0x42 = "0142"      BI3:2 = bits 3 and 4
- *
- * Pure.
  */
 import type { Datatype, OutOfRange } from './datatype.ts'
 import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'

@@ -1,7 +1,5 @@
 /**
  * Exchange codec: a whole telegram with its acknowledges as a trace writes it down, the bytes between two SYN.
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

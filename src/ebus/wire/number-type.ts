@@ -2,8 +2,6 @@
  * Number types: whole numbers, the same divided by something, and IEEE floats.
  *
  *   UCH SCH UIN SIN ULG …  whole      D1C D2B D2C FLT  whole, divided      EXP EXR  binary32
- *
- * Pure.
  */
 import type { Datatype } from './datatype.ts'
 import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'

@@ -2,8 +2,6 @@
  * Record: where fields stand that follow one another in the data of a telegram.
  *
  * Fields smaller than a byte share one as long as each starts above the one before; a lower start opens the next byte.
- *
- * Pure.
  */
 import type { Datatype, FieldValue } from './datatype.ts'
 

@@ -2,8 +2,6 @@
  * Symbol: the bytes with a meaning of their own on an eBUS, and the escape that keeps data from looking like them.
  *
  *   logical A9 ─▶ A9 00        logical AA ─▶ A9 01        anything else ─▶ itself
- *
- * Pure.
  */
 export const SYN = 0xaa
 export const ESC = 0xa9

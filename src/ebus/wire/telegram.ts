@@ -6,8 +6,6 @@
  *   initiator-target     QQ ZZ PB SB NN DD… CRC  ACK(ZZ)  NN DD… CRC  ACK(QQ)
  *
  * Everything here is logical, that is unescaped, unless it says wire.
- *
- * Pure.
  */
 import { addressKind, isInitiator } from './address.ts'
 import { computeCrc } from './crc.ts'

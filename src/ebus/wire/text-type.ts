@@ -1,7 +1,5 @@
 /**
  * Text types: characters, raw bytes, bytes to skip, and the TEM parameter name.
- *
- * Pure.
  */
 import { fromHex } from '../../core/bytes.ts'
 import type { Datatype } from './datatype.ts'

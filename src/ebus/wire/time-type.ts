@@ -4,8 +4,6 @@
  *   BTI ss mm hh  BCD       HTI hh mm ss  binary     VTI ss mm hh  binary
  *   BTM mm hh     BCD       HTM hh mm     binary     VTM mm hh     binary
  *   MIN minutes since midnight     TTM, TTH, TTQ  steps of 10, 30 and 15 minutes
- *
- * Pure.
  */
 import type { Datatype, TimeOfDay } from './datatype.ts'
 import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'

@@ -1,7 +1,5 @@
 /**
  * Admin envelope: the contract's form for what an act of administration came to, and the difference it made.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { canonicalJson, type Json, type JsonObject } from '../../core/json.ts'

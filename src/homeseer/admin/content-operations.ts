@@ -1,7 +1,5 @@
 /**
  * Content operations: the acts of administration on cameras, events, and the names and places of devices.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'

@@ -1,8 +1,6 @@
 /**
  * Direct route: the acts of administration that HomeSeer's own requests and pages can do. Everything else needs the
  * adapter: request names that nobody has documented are not tried out on somebody's house.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'

@@ -2,8 +2,6 @@
  * Discretion: what of an act of administration may be said: to the caller, to who approves it, and for the record.
  *
  * The caller is told no old password either: a model that set a new one has no use for it.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { hideSecrets, redactArguments } from '../../guard/redact.ts'

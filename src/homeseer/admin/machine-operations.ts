@@ -1,7 +1,5 @@
 /**
  * Machine operations: the acts of administration on plug-ins, interfaces and HomeSeer itself.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'

@@ -1,7 +1,5 @@
 /**
  * Operation: one act of administration as a value: its arguments, what it touches, how it is undone.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'

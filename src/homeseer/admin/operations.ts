@@ -3,8 +3,6 @@
  *
  * Each says how it is undone where an operation exists that really brings back what was; where none does, no rollback
  * is offered.
- *
- * Pure.
  */
 import { ADMIN_CONTENT_OPERATIONS } from './content-operations.ts'
 import { ADMIN_MACHINE_OPERATIONS } from './machine-operations.ts'

@@ -3,8 +3,6 @@
  *
  * Which there are, and whether one was used, is the log's. The arguments may be somebody's secrets and are only needed
  * for a while, so they are in a table, under a salted hash that the log has: arguments that have another count as gone.
- *
- * Does I/O.
  */
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'

@@ -1,7 +1,5 @@
 /**
  * Undo: how acts of administration are taken back.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { OperationDone, UndoOperation } from './operation.ts'

@@ -2,8 +2,6 @@
  * User operations: the acts of administration on HomeSeer's users.
  *
  * A user deleted for good and a password replaced cannot be brought back, so no rollback is offered for them.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'

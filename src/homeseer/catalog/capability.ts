@@ -3,8 +3,6 @@
  *
  * ControlUse decides; where a plug-in set none, the labels of the pairs; a device without controls is a sensor and its
  * type string says which. The status text is never looked at: a battery showing `87%` is no dimmer.
- *
- * Pure.
  */
 import type { ControlPair, HomeseerDeviceRecord } from '../wire/device.ts'
 import { CONTROL_TYPE, type ControlUse } from '../wire/control-use.ts'

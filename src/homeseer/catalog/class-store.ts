@@ -1,8 +1,6 @@
 /**
  * Class store: what the owner says that devices are, where they were recognised wrongly. What was said at the console is
  * in the log and counts before the configuration file, which is older or was written by hand.
- *
- * Does I/O.
  */
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Database } from '../../core/database-store.ts'

@@ -6,8 +6,6 @@
  *
  * A door must not open because a table was too narrow: what opens and closes and is not known to be a blind or a valve
  * counts as a door. The owner's word replaces all of it.
- *
- * Pure.
  */
 import type { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
 import type { ControlPair } from '../wire/device.ts'

@@ -3,8 +3,6 @@
  *
  * Everything HomeSeer would answer with a bare `error` is refused here first, with words: a value between the buttons,
  * a fraction where the range has no decimals, a label nobody has.
- *
- * Pure.
  */
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { ControlPair } from '../wire/device.ts'

@@ -5,8 +5,6 @@
  *   relationship 4 (feature) ──associated_devices[0]──▶ root    relationship 2 (root) ──associated_devices──▶ features
  *
  * Values are not here: they change every second, this does not. The mirror has them.
- *
- * Pure.
  */
 import type { ControlPair } from '../wire/device.ts'
 import { MISC_FLAGS, type ReceivedDevice } from '../wire/device.ts'

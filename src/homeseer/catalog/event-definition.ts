@@ -5,8 +5,6 @@
  *         └ ConditionalActions [{mvarConditions:[…], mvarActions:{K0:action…}}…]     action ─ devices {K412:{dvRef,…}}
  *
  * Undocumented by HomeSeer and older and newer than we are, so every member may be missing.
- *
- * Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

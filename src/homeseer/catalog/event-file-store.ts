@@ -3,8 +3,6 @@
  *
  * HomeSeer rewrites the files while we look, so a half-written one is looked at again before it counts as broken. What
  * was read is kept until the files change.
- *
- * Does I/O.
  */
 import { open, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'

@@ -1,7 +1,5 @@
 /**
  * Event key: how .NET writes lists in HomeSeer's event file, as objects with members `K0`, `K1`, …
- *
- * Pure.
  */
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { recordNumber } from '../wire/field.ts'

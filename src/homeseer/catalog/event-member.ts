@@ -3,8 +3,6 @@
  * versions add to it; a member that we do not know may hold one more action.
  *
  * A member says nothing where it is empty: null, false, zero, an empty text or list.
- *
- * Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 

@@ -3,8 +3,6 @@
  *
  * The numbers that say how a value is compared are not documented. So a trigger that names a device is taken to be met
  * by any change of that device, whatever values it names; one that names none and is not a clock, by any change at all.
- *
- * Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { recordBoolean, recordField, recordNumber, recordObject, recordObjects, recordText } from '../wire/field.ts'

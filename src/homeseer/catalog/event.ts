@@ -1,7 +1,5 @@
 /**
  * Event: finding one automation of the house among the others.
- *
- * Pure.
  */
 import type { ReceivedEvent } from '../wire/event.ts'
 

@@ -1,7 +1,5 @@
 /**
  * House: all devices at once, with the links between them.
- *
- * Pure.
  */
 import type { ControlPair, ReceivedDevice } from '../wire/device.ts'
 import type { DeviceKind } from './classify.ts'

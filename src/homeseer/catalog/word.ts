@@ -6,8 +6,6 @@
  *   *deur     a word that ends so: languages that write compounds as one word (Voordeur)
  *   alarm*    a word that begins so
  *   =lås      with its accents: without them it is another word in another language (las luces)
- *
- * Pure.
  */
 export interface WordSet {
   /** Without accents. */

@@ -2,8 +2,6 @@
  * Alias store: names that were confirmed by whoever used them. Such a name is its confirmer's own: what one agent answers
  * to its own question means nothing to another. Only the owner of the house teaches a name to all. None is learned that
  * is already the name of something else: a learned alias must not take over a device.
- *
- * Does I/O.
  */
 import type { Database } from '../../core/database-store.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

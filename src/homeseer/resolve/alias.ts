@@ -4,8 +4,6 @@
  *   configuration  the owner wrote it down
  *   confirmed      somebody confirmed it when asked; it is theirs, unless the owner of the house was it
  *   name           follows from how the thing is called in HomeSeer
- *
- * Pure.
  */
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'

@@ -4,8 +4,6 @@
  *   blinds ▸ blind      Küchenlampe ▸ kitchen light      Haustür ▸ front door      lamp, light, Licht ▸ light
  *
  * A match of concepts is a good guess and never the name: it asks.
- *
- * Pure.
  */
 import { normaliseName } from './normalise.ts'
 

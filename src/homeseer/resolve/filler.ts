@@ -1,8 +1,6 @@
 /**
  * Filler: words people put around a name that are not part of it: `turn on the kitchen lamp please`. Words that change
  * what is meant (not, all, except, and) are none.
- *
- * Pure.
  */
 const FILLER = new Set(
   [

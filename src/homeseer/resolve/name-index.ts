@@ -5,8 +5,6 @@
  *   concepts   concept ▸ aliases that are about it         shared meaning
  *   joined     all aliases in one text, searched once      begins with, contains
  *   by strict, by normal, by skeleton                      equal, and the query's own beginnings
- *
- * Pure.
  */
 import type { Alias } from './alias.ts'
 import { findConcepts } from './concept.ts'

@@ -3,8 +3,6 @@
  *
  * A query is tried as it stands, without filler words, by what it means, and as what it looks like. Only the name itself
  * scores one.
- *
- * Pure.
  */
 import type { Alias } from './alias.ts'
 import { findConcepts } from './concept.ts'

@@ -7,8 +7,6 @@
  *
  * Only the first may ever act without asking: `Küche` typed as `kuche` is a good guess, `Frоnt Door` with a Cyrillic о
  * is an attack or an accident, and neither is the name itself.
- *
- * Pure.
  */
 export function strictKey(text: string): string {
   return text

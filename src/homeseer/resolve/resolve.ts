@@ -6,8 +6,6 @@
  *
  * Devices whose scores lie close together are ordered by how well they can be acted upon: an endpoint before the root
  * or master that wraps it, unless the words ask for the wrapper.
- *
- * Pure.
  */
 import type { HomeseerDevice } from '../catalog/device.ts'
 import { findRootRef, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'

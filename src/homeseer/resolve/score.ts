@@ -6,8 +6,6 @@
  *
  * The best of these counts; an alias the owner wrote down gets 0.02 more. There is no least score: one shared word is a
  * candidate, with low confidence.
- *
- * Pure.
  */
 export const BEGINS_WITH_QUERY = 0.94
 export const CONTAINS_QUERY = 0.86

@@ -1,7 +1,5 @@
 /**
  * Agent contract: how to work with these tools, in a form that a model can be handed.
- *
- * Pure.
  */
 /**
  * Behind `hs4://agent/contract` and the prompt `hs4_agent_contract`: "LLM workflow rules and mutation safety defaults"

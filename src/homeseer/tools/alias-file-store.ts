@@ -3,8 +3,6 @@
  *
  * A name that is missing in silence is worse than a start that is refused, so whatever cannot be read is a sentence for
  * the owner, with all of it at once.
- *
- * Does I/O.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { isJsonObject, type Json } from '../../core/json.ts'

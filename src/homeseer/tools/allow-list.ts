@@ -1,7 +1,5 @@
 /**
  * Allow list: numbers and names that the owner lets through. No list lets everything through; an empty one nothing.
- *
- * Pure.
  */
 /** A list made ready to ask. */
 export type AllowList<Item> = (item: Item) => boolean

@@ -1,7 +1,5 @@
 /**
  * Area: all devices of one kind in a room, on a floor or in the house.
- *
- * Pure.
  */
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'

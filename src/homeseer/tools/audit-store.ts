@@ -1,7 +1,5 @@
 /**
  * Audit store: reads the ledger for the contract's audit tool and resources. It only reads.
- *
- * Does I/O.
  */
 import { setImmediate } from 'node:timers/promises'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'

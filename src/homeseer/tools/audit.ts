@@ -3,8 +3,6 @@
  * approval of one.
  *
  *   call.enter ⋈ call.exit | call.aborted ─▶ entry         ok → success, denied → blocked, plan → dry_run
- *
- * Pure.
  */
 import { EFFECTS } from '../../bus/capability.ts'
 import type { Effect } from '../../bus/capability.ts'

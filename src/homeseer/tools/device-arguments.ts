@@ -1,7 +1,5 @@
 /**
  * Device arguments: what several device tools are asked for in the same words.
- *
- * Pure.
  */
 import { z } from 'zod'
 

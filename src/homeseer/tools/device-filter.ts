@@ -1,7 +1,5 @@
 /**
  * Device filter: which devices a list is about, and how many of them one answer holds.
- *
- * Pure.
  */
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { HomeseerTools } from './homeseer-tools.ts'

@@ -1,7 +1,5 @@
 /**
  * Event definition view: triggers and actions of an event as the tools show them.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { ActionBlock } from '../catalog/event-definition.ts'

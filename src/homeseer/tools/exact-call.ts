@@ -7,8 +7,6 @@
  *
  * A command counts as a script only if all of it is one name and literal arguments; a second statement behind a trusted
  * name is not its argument.
- *
- * Pure.
  */
 import { redactText } from '../../guard/secrets.ts'
 import { cutText } from './json-text.ts'

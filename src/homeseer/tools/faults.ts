@@ -2,8 +2,6 @@
  * Faults: the ten codes of the contract, and what HomeSeer's link says in their words.
  *
  * What to try next is filled in with the arguments of the call that failed wherever they are known.
- *
- * Pure.
  */
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'

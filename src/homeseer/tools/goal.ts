@@ -1,8 +1,6 @@
 /**
  * Goal: what somebody's words ask for, before anything in the house is looked at: whether it is a question, about one
  * thing or about many, and what is to be done. In English and German.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { chooseControlPair } from '../catalog/control.ts'

@@ -1,8 +1,6 @@
 /**
  * Help arguments: what a tool would be told to reach a goal, filled in from this house and the goal's own words. What
  * neither of them says stays a blank that names its type.
- *
- * Pure.
  */
 import type { Offer } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'

@@ -4,8 +4,6 @@
  *
  * Routes are ranked by how well the goal names a thing of that kind, and by the words that only go with one kind. Where
  * nothing is named for certain, the first of them is a question.
- *
- * Pure.
  */
 import type { Offer } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'

@@ -1,8 +1,6 @@
 /**
  * HomeSeer change: a change as bus/change-definition.ts has it, with what all changes of HomeSeer share: the contract's
  * guard arguments, the owner's rules as reasons, and the answer to a dry run.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'

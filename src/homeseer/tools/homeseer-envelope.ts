@@ -5,8 +5,6 @@
  *   failure  {error: {code, message, retryable, fixHint, suggestedNextToolCalls[], details?}}     MCP isError
  *
  * Arguments that do not fit the schema are answered in the same form.
- *
- * Pure.
  */
 import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'

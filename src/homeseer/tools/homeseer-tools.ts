@@ -1,7 +1,5 @@
 /**
  * Dependencies: what the HomeSeer tools are given. They know nothing of who made it.
- *
- * Pure.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Offer } from '../../bus/capability.ts'

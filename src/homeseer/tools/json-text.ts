@@ -1,7 +1,5 @@
 /**
  * JSON text: a member that should be a text, read without trusting that it is one; and texts that are cut.
- *
- * Pure.
  */
 import type { Json } from '../../core/json.ts'
 

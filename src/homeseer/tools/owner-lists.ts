@@ -7,8 +7,6 @@
  *
  * All reasons are collected, in this order, so that a caller can put all of it right at once. Whether a call is one of
  * administration follows from the tool; no argument can say so, or deny it.
- *
- * Pure.
  */
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Reason } from '../../core/fault.ts'

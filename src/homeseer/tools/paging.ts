@@ -1,7 +1,5 @@
 /**
  * Paging: pages of a list that is ordered by number, by cursor or by offset.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Fault } from '../../core/fault.ts'

@@ -1,7 +1,5 @@
 /**
  * Policy state: what is switched on for changing HomeSeer, for operators who want to see it before they act.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { HomeseerTools } from './homeseer-tools.ts'

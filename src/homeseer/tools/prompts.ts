@@ -1,8 +1,6 @@
 /**
  * Prompts: the seven of the contract. MCP hands prompt arguments over as text, so numbers and truth values are read
  * from text here, and what cannot be read is said.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Capability, PromptArgument } from '../../bus/capability.ts'

@@ -2,8 +2,6 @@
  * Scene path: whether a scene is an event or a device, by the contract's rule.
  *
  *   auto  both known: the event if its score reaches the least score and leads the device's by 0.04, else the device
- *
- * Pure.
  */
 export const SCENE_PATHS = ['auto', 'event', 'device_fallback'] as const
 export type PreferredPath = (typeof SCENE_PATHS)[number]

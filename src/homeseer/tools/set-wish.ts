@@ -5,8 +5,6 @@
  *   control_value  value | label | controlUse (+ value) | text ─▶ control
  *   set_status     maps clearly onto a control pair ─▶ control (auto-switch)
  *                  otherwise ─▶ store: HomeSeer's memory is rewritten, no hardware moves, and nobody is told it did
- *
- * Pure.
  */
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'

@@ -1,7 +1,5 @@
 /**
  * Web hook listener: a port of its own for HomeSeer's posts, so that opening it to the LAN opens nothing else.
- *
- * Does I/O.
  */
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'

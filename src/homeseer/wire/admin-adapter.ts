@@ -12,8 +12,6 @@
  * installed, however friendly the text. The adapter performs an id once: a repeated id gets the first reply again.
  * With a key, `.` and the HMAC-SHA-256 of the packed request follow it; the adapter refuses what bears no signature of
  * its gateway, or an old one. docs/protocols/homeseer.md lists the operations.
- *
- * Pure.
  */
 import { createHmac } from 'node:crypto'
 import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.ts'

@@ -1,7 +1,5 @@
 /**
  * ASCII client: holds the push connection to port 11000 open, and opens it again when it is lost.
- *
- * Does I/O.
  */
 import { connect, type Socket } from 'node:net'
 import { backoffMs, RECONNECT_BACKOFF } from '../../core/backoff.ts'

@@ -9,8 +9,6 @@
  *                             < DC,412,99,35     pushed on every change: ref, new value, old value
  *
  * A comma inside a part is written `\,`.
- *
- * Pure.
  */
 import type { Credentials } from './json-client.ts'
 

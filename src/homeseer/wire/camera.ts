@@ -2,8 +2,6 @@
  * Camera record and snapshot. No captured reply of a real system is known, so the reader takes every spelling another
  * client was seen to expect, and a snapshot as bytes or as base64 in a member (docs/protocols/homeseer.md,
  * assumptions).
- *
- * Pure.
  */
 import { fromBase64 } from '../../core/bytes.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'

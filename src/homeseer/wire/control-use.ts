@@ -1,7 +1,5 @@
 /**
  * Control use: what a control pair is for, in HomeSeer's own numbers. The position in the list is the number.
- *
- * Pure.
  */
 export const CONTROL_USES = [
   'None',

@@ -3,8 +3,6 @@
  * inside the program a record has our names and units.
  *
  *   {"Name":"HomeSeer Devices","Version":"1.1","TempFormatF":false,"Devices":[{"ref":412,"name":…},…]}
- *
- * Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

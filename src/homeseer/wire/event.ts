@@ -2,8 +2,6 @@
  * Event record: an automation as `getevents` lists it. Older HomeSeers give only group and name.
  *
  *   {"Name":"HomeSeer Events","Version":"1.0","Events":[{"Group":"Evening","Name":"Dim Ground Floor","id":31,…}]}
- *
- * Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

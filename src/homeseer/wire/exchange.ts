@@ -3,8 +3,6 @@
  * answer.
  *
  *   exchange ▸ json-client ▸ bytes ▸ Reply ▸ exchange.decode ▸ Result
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { ok, type Result, fail } from '../../core/result.ts'

@@ -2,8 +2,6 @@
  * Link fault: every way a question to HomeSeer can fail without anybody having made a mistake in this program.
  *
  * No text in it comes from a URL, a header or a credential.
- *
- * Pure.
  */
 import type { ReplyFault } from './exchange.ts'
 

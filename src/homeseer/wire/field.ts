@@ -11,8 +11,6 @@
  * `JSON.parse` takes what nobody can write out again: numbers that become Infinity, nesting that overflows the stack of
  * whoever writes it, a key `__proto__`. One such member of one device would be in the way of the whole list that shows
  * its record, so what cannot be carried is read as `null`.
- *
- * Pure.
  */
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'

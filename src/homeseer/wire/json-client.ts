@@ -9,8 +9,6 @@
  *
  * Credentials go into the Authorization header, or into the query where a HomeSeer insists on that; neither appears in
  * a fault or a note. Redirects are not followed, because they would carry the credentials to another address.
- *
- * Does I/O.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'

@@ -5,8 +5,6 @@
  *   JSON client ◀─ ask ─ mirror ◀─ changes ─ ASCII client
  *                          ▲
  *                          └─ changes ─ web hook receiver
- *
- * Does I/O.
  */
 import type { Clock } from '../../core/clock.ts'
 import { AsciiClient, type AsciiState } from './ascii-client.ts'

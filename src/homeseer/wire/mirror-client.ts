@@ -1,7 +1,5 @@
 /**
  * Mirror client: drives the mirror with a clock and the JSON client, and lets others look, read anew and wait.
- *
- * Does I/O.
  */
 import type { Clock } from '../../core/clock.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

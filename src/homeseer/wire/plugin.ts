@@ -1,8 +1,6 @@
 /**
  * Plug-in record, as `pluginlist` gives it. The keys of a real HS4 are not captured; the reader takes all known
  * spellings (docs/protocols/homeseer.md, assumptions). Two instances of one plug-in are two records with one id.
- *
- * Pure.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

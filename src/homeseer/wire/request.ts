@@ -1,7 +1,5 @@
 /**
  * Request: the questions that change nothing in the house, what changes it, and what only looks as if it did.
- *
- * Pure.
  */
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

@@ -3,8 +3,6 @@
  *
  *   POST /runscript.html  action=run_script_command&scriptcommand=…   ▸  ["response","…"]  key, value, key, value
  *   POST /backup.html     action=backup                              ▸  ok
- *
- * Pure.
  */
 import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

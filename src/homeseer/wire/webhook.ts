@@ -3,8 +3,6 @@
  *
  *   {"type":"devicechange","data":{"ref":412,"name":…,"location":…,"location2":…,"value":99,"status":"On",
  *    "last_change":…}}
- *
- * Pure.
  */
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'

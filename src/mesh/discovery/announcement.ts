@@ -5,8 +5,6 @@
  *   v=1  id=<43 characters of the node id>  community=<16 characters of a hash>  contract=1.0
  *
  * The community is given by a hash: neighbours find each other by it, and a stranger learns no key from it.
- *
- * Pure.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { toBase64url, toUtf8 } from '../../core/bytes.ts'

@@ -1,7 +1,5 @@
 /**
  * mDNS client: finds neighbours on the local network, and lets them find us (`_hearthbus._tcp`).
- *
- * Does I/O.
  */
 import { Bonjour } from 'bonjour-service'
 import type { Browser, Service } from 'bonjour-service'

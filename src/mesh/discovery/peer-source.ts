@@ -1,8 +1,6 @@
 /**
  * Peer source: where news of other nodes comes from. A list in the configuration, the local network, a registry: each
  * only gives hints. What a hint says is believed when the node itself has proven it.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { OwnManifest } from '../own-node.ts'

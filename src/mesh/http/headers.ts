@@ -1,8 +1,6 @@
 /**
  * Headers: the envelope as HTTP carries it, under spec 2's names (CONTRACT § 5) and, for what spec 2 lacks, names in
  * its style.
- *
- * Pure.
  */
 import type { EnvelopeFields } from '../mesh-envelope.ts'
 

@@ -6,8 +6,6 @@
  * A kept connection may die at the moment we use it. The message is then sent once more under the same request id: a
  * node that has seen it refuses it as a replay, and one that has restarted does not know the session. Only then nobody
  * knows what happened.
- *
- * Does I/O.
  */
 import { request } from 'node:http'
 import type { ClientRequest, IncomingMessage } from 'node:http'

@@ -5,8 +5,6 @@
  *   GET  /bus/v1/packets                 a member's connection from here on carries packets
  *   GET  /manifest  /community/manifest  for whoever shows a member's certificate
  *   GET  /health  /ready                 for anybody      GET /metrics  for members and for this machine
- *
- * Does I/O.
  */
 import { createServer } from 'node:https'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,7 +1,5 @@
 /**
  * Identify: whose key answers at an address. For addresses without a name: those that the owner wrote down.
- *
- * Does I/O.
  */
 import { connect } from 'node:tls'
 import { readNodeId } from '../identity/certificate.ts'

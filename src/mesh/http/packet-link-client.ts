@@ -5,8 +5,6 @@
  *
  * It is opened with the first call, closed when it has rested for a while, and left alone when nothing comes through it
  * any more: a fresh one takes over, since TCP can take minutes to find out that a network is back.
- *
- * Does I/O.
  */
 import { request } from 'node:http'
 import type { Agent } from 'node:http'

@@ -1,7 +1,5 @@
 /**
  * Packet link, provider's end: connections that members have turned over from HTTP to packets.
- *
- * Does I/O.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'

@@ -2,8 +2,6 @@
  * Pinned agent: keep-alive connections to one node, over TLS 1.3, where the far end's key has to be the node's own.
  *
  * No certificate authority has a say, and no host name: the id that we mean to reach is the key that has to be there.
- *
- * Does I/O.
  */
 import { Agent } from 'node:http'
 import { Socket } from 'node:net'

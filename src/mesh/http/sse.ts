@@ -5,8 +5,6 @@
  *   event: token\ndata: {"text":"Hel"}\n\n … event: done\ndata: {"ok":true, …}\n\n
  *
  * The terminal frame carries the answer's proof in a comment line before it, where other readers do not trip over it.
- *
- * Pure.
  */
 import type { StreamFrame } from '../../bus/call.ts'
 import { fail, ok } from '../../core/result.ts'

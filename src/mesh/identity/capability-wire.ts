@@ -3,8 +3,6 @@
  * fields a caller needs beyond it: trust, idempotence, streaming, timeout, matcher, secrets and instance.
  *
  * Schemas do not travel in manifests: they are fetched once by their hash.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { PeerCapability, PeerSchemas } from '../../bus/peer.ts'

@@ -2,8 +2,6 @@
  * DER: as much of it as a self-signed certificate needs (ITU-T X.690).
  *
  *   tag ‖ length ‖ content        a length below 128 in one byte, else 0x80 + count and the count of bytes
- *
- * Pure.
  */
 import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 

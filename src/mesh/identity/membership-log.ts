@@ -1,8 +1,6 @@
 /**
  * Membership log: what the store of a community asks of the node's own log, which nobody can set back: how far the
  * member list had come, and which invitations were used.
- *
- * Pure.
  */
 import type { Community } from './community.ts'
 

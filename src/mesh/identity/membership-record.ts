@@ -6,8 +6,6 @@
  *   revocation           a node is out for good; of an anchor it says which of its decisions stand (`keeps`)
  *
  * Each record is proven by itself. Which of them count together is for the community to say (community.ts).
- *
- * Pure.
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { z } from 'zod'

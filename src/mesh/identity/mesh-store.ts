@@ -11,8 +11,6 @@
  * Whoever can write into the file must not be able to let anybody in: the member list and every invitation are sealed
  * with a key that is derived from the node's own, and the node's log says how far the list had come and which
  * invitations were used (membership-log.ts).
- *
- * Does I/O.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'

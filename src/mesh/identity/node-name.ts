@@ -1,8 +1,6 @@
 /**
  * Node name: what people call a node. The community gives each name once, and its owner may change it later; nobody
  * takes the name that the community gave to another (ADR 117).
- *
- * Pure.
  */
 import type { Community } from './community.ts'
 

@@ -6,8 +6,6 @@
  *   own_prefix       prefixes of families that this node has or had
  *
  * Pins are held in memory: every manifest is compared with them.
- *
- * Does I/O.
  */
 import type { Database } from '../../core/database-store.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -4,8 +4,6 @@
  *   { type: 'node-manifest', …, signature: 'ed25519:…' }     signed: RFC 8785 of the object without `signature`
  *
  * Each kind names its type inside what is signed, so that a signature under one kind is worth nothing under another.
- *
- * Pure.
  */
 import { canonicalJson } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'

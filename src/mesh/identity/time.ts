@@ -1,8 +1,6 @@
 /**
  * Time: wall-clock times as they travel, RFC 3339 in UTC with whole seconds (CONTRACT § 1.2), and how far two clocks
  * may differ.
- *
- * Pure.
  */
 /** Devices without a battery-backed clock are a minute off before they are set (the doctor's bound). */
 export const SKEW_MS = 60_000

@@ -3,8 +3,6 @@
  * is cut off by the server. So the reader says what it has taken, and the writer waits when too much is under way.
  *
  *   window 16 frames, an ack every 8, and one every two seconds that only says "still here" (X01: 16, 8, 5 s)
- *
- * Pure.
  */
 export const WINDOW_FRAMES = 16
 export const ACK_EVERY = 8

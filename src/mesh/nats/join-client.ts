@@ -1,7 +1,5 @@
 /**
  * Join client: a connection to NATS for as long as it takes to ask for admission.
- *
- * Does I/O.
  */
 import { systemClock } from '../../core/clock.ts'
 import { silentLogger } from '../../core/logger.ts'

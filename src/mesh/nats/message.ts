@@ -3,8 +3,6 @@
  *
  *   to a node        call (envelope, proof, window) · ack (frames taken) · cancel · again (was it answered?)
  *   back             frame (number, event) · reply (status, proof) · unknown (it never came, signed) · forgotten
- *
- * Pure.
  */
 import { concatBytes, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'

@@ -1,8 +1,6 @@
 /**
  * Link: this node's one connection to NATS. It is kept for as long as the node runs; whoever uses it asks whether it is
  * up and hears when it comes and goes.
- *
- * Does I/O.
  */
 import { connect } from '@nats-io/transport-node'
 import type { Auth, Msg, NatsConnection } from '@nats-io/transport-node'

@@ -1,7 +1,5 @@
 /**
  * NATS transport: calls, streams and the registry over one connection to a NATS server.
- *
- * Does I/O.
  */
 import type { EmitFrame } from '../../bus/peer.ts'
 import type { Clock } from '../../core/clock.ts'

@@ -2,8 +2,6 @@
  * Service verbs: what a node answers to the `nats` tools (ADR-32): that it is there, what it is, and what it has done.
  *
  *   $SRV.PING   $SRV.PING.hearthbus   $SRV.PING.hearthbus.<id>      and the same for INFO and STATS
- *
- * Pure.
  */
 export const SERVICE_NAME = 'hearthbus'
 export type ServiceVerb = 'PING' | 'INFO' | 'STATS'

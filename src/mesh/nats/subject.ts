@@ -5,8 +5,6 @@
  *   hb.<community>.reply.<node>.<process>.<call>    answers to it; one subscription, for as long as the process lives
  *
  * The community is a hash of its id and a node its key in base64url, which holds nothing that a subject may not.
- *
- * Pure.
  */
 import { hashCommunityId } from '../discovery/announcement.ts'
 import { idToken } from '../identity/node-key.ts'

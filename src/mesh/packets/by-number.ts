@@ -5,8 +5,6 @@
  * wanted moves to a map. A map alone would do, but not under load: whenever V8 renews the table of a map, the old one
  * keeps pointing to the new one, and what died in old space keeps alive whatever has been in any of them since. Whole
  * calls then survive until the next full collection, and the short collections take ten times as long.
- *
- * Pure.
  */
 const PLACES = 1_024
 

@@ -3,8 +3,6 @@
  *
  * Bounded in number and in size; who asks for one that is not kept any more hears that it is forgotten. They are kept
  * as they were sent: nothing is done per answer until somebody asks, which is seldom.
- *
- * Pure.
  */
 const MAX_PACKETS = 128
 const MAX_LENGTH = 1_048_576

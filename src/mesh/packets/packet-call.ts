@@ -6,8 +6,6 @@
  *
  * where the contract is [capability, major, minor, schema hash], or null for that of the call before it in its packet:
  * what is called in one moment is mostly called for the same thing. There is an actor where the session takes one.
- *
- * Pure.
  */
 import { toHex } from '../../core/bytes.ts'
 import { randomBytes, isUlid, newUlid } from '../../core/ids.ts'

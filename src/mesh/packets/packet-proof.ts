@@ -5,8 +5,6 @@
  *   token:…         a word that follows from the session key: nobody who has not seen one of its packets can have made
  *                   it. Only where both nodes are told to leave out signatures (ADR 62), and what carries them is
  *                   sealed.
- *
- * Pure.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'

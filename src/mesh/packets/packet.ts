@@ -10,8 +10,6 @@
  *   hbp2 forgotten <key id> <number> ⏎    hbp2 unknown <key id> <number> <signature> ⏎        it never came
  *
  * A proof covers everything but itself: the words between `hbp2` and it, a line feed, and the rest.
- *
- * Pure.
  */
 interface Named<Kind extends string> {
   readonly kind: Kind

@@ -5,8 +5,6 @@
  *   … refused │ 16,384 remembered, one bit each │ new
  *
  * It costs two kilobytes however many calls there are, and a flood cannot wash anything out of it.
- *
- * Pure.
  */
 const SIZE = 16_384
 const WORD = 32

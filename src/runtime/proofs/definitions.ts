@@ -1,7 +1,5 @@
 /**
  * Definitions: the three tools of the proof store as values, and the list of what they made.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { RUNTIME_LOCK } from '../dependencies.ts'

@@ -1,8 +1,6 @@
 /**
  * Session leaf: what the ledger says of a session, and whether the tables say the same. A session that was dropped, or
  * a root that was exchanged, shows here: the start and the seal are entries of the ledger.
- *
- * Pure.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'

@@ -1,7 +1,5 @@
 /**
  * Session store: audit sessions and the roots they were sealed with, in the database.
- *
- * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { givenFilters, createPrepare } from '../query-store.ts'

@@ -4,8 +4,6 @@
  *   leaf = SHA-256(0x00 ‖ the 32 bytes of a record's hash)      node = SHA-256(0x01 ‖ left ‖ right)
  *
  * Another order, another record, or an interior node passed off as a record gives another root.
- *
- * Pure.
  */
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { emptyFrontier, extendFrontier, frontierRoot, leafHash } from '../../ledger/tree.ts'

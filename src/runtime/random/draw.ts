@@ -6,8 +6,6 @@
  *   some of size     SHA-256(beta ‖ counter) as a number, those below the largest multiple of size, modulo size
  *
  * No floating point, and no member has an advantage by its place in a list.
- *
- * Pure.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, toHex, toUtf8 } from '../../core/bytes.ts'

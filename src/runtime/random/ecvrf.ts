@@ -5,8 +5,6 @@
  *
  * One key and one `alpha` have one `beta`: who proves cannot choose it, and who verifies need not trust. The map to the
  * curve takes a time that depends on `alpha`, which is public here.
- *
- * Pure.
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { sha512 } from '@noble/hashes/sha2.js'

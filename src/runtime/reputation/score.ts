@@ -2,8 +2,6 @@
  * Score: what one subject has in one domain, and how an event and the passing of time change it. Whole numbers only.
  *
  *   score ──epoch without activity──▶ nearer to neutral ──event──▶ score + delta, within 0 … ceiling − scar
- *
- * Pure.
  */
 import { FORMULA } from './formula.ts'
 import type { ReputationDomain, ReputationRuleId } from './formula.ts'

@@ -1,8 +1,6 @@
 /**
  * Skill file store: what lies beside a SKILL.md. Regular files below the skill's folder, bounded in number and size;
  * symbolic links are not followed, so that nothing outside the folder is served.
- *
- * Does I/O.
  */
 import { hash } from 'node:crypto'
 import { constants } from 'node:fs'

@@ -4,8 +4,6 @@
  *   <root>/<folder>/SKILL.md      one skill each; of two with one name the first root's counts
  *
  * A file is told to have changed by its inode, size and times; what cannot be read is listed with the reason.
- *
- * Does I/O.
  */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -8,8 +8,6 @@
  *   Open the valve …               body: Markdown, for the model
  *
  * A skill grants nothing: its capabilities are what it says of itself.
- *
- * Pure.
  */
 import { hash } from 'node:crypto'
 import { isScalar, parseDocument } from 'yaml'

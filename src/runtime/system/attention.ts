@@ -1,7 +1,5 @@
 /**
  * Attention: what waits for a person, from everybody who knows of something, in sentences.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { Service } from '../../bus/capability.ts'

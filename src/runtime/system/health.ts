@@ -1,7 +1,5 @@
 /**
  * Health: what the checks say, and what that makes of the whole. The worst check decides.
- *
- * Pure.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'

@@ -2,8 +2,6 @@
  * Ledger definitions: the tools that show the ledger to anybody who wants to check it.
  *
  * Asking makes the node sign what it holds, which changes no record: they read.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { RUNTIME_LOCK } from '../dependencies.ts'

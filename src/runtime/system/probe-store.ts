@@ -1,7 +1,5 @@
 /**
  * Probe store: whether the database and its disk still take what is written.
- *
- * Does I/O.
  */
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,8 +1,6 @@
 /**
  * Router definitions: the tools that show how calls find their provider (spec 5 § 6.3 names them), over the bus's own
  * router: what they say is what the next call will meet.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { CALLS_ON } from '../../bus/capability-definition.ts'

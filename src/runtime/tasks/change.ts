@@ -1,7 +1,5 @@
 /**
  * Change: whether a patch, and the transitions that come with it, may be laid over a task.
- *
- * Pure.
  */
 import type { Fault } from '../../core/fault.ts'
 import { runtimeFault } from '../faults.ts'

@@ -1,7 +1,5 @@
 /**
  * Definitions: the five task tools as values.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { RUNTIME_LOCK } from '../dependencies.ts'

@@ -2,8 +2,6 @@
  * Graph: whether a task would come to wait for itself.
  *
  *   A depends on B depends on C        C may not depend on A: the way C ▸ A ▸ B ▸ C never ends
- *
- * Pure.
  */
 
 /** The way from `task` over one of its `wanted` dependencies back to itself, or `undefined` when there is none. */

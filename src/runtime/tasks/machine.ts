@@ -7,8 +7,6 @@
  *
  * No step is skipped; what was applied is verified even when it failed. The log refuses every other way, too
  * (runtime-state.ts).
- *
- * Pure.
  */
 export const TASK_STATUSES = ['INIT', 'GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY', 'DONE', 'CANCELLED'] as const
 export type TaskStatus = (typeof TASK_STATUSES)[number]

@@ -1,8 +1,6 @@
 /**
  * Priority: an order among the words people use. Spec 5 keeps one column of free text; a word that nobody agreed on
  * would silently rank as something that its author did not mean, so it is refused.
- *
- * Pure.
  */
 
 /** What nobody said counts as the middle. */

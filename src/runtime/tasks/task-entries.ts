@@ -3,8 +3,6 @@
  *
  *   task.created ─▶ task.changed ─▶ task.transition ─▶ …     status, version and dependencies: in the entries
  *        └ body         └ body          └ body               words: in the body of the last entry that set them
- *
- * Pure.
  */
 import type { LedgerEntry } from '../../ledger/entry.ts'
 

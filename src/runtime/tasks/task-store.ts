@@ -1,7 +1,5 @@
 /**
  * Task store: tasks and what they wait for, in the database.
- *
- * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { givenFilters, createPrepare } from '../query-store.ts'

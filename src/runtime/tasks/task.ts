@@ -1,8 +1,6 @@
 /**
  * Task: one piece of work and the fields a caller sees. The first ten are spec 5's; the others are what its weak
  * points asked for.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { idArgument, MAX_DESCRIPTION_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH, textArgument } from '../text.ts'

@@ -3,8 +3,6 @@
  * nobody writes under that name without it, until a person gives the agent another key or takes it away.
  *
  *   (no key) ──first signature──▶ key ──person: another──▶ given key ──person: none──▶ unsigned records only
- *
- * Pure.
  */
 import type { Fault } from '../../core/fault.ts'
 import { runtimeFault } from '../faults.ts'

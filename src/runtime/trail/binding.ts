@@ -1,7 +1,5 @@
 /**
  * Binding: the session that a record belongs to. A record never ends up outside its session unnoticed.
- *
- * Pure.
  */
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'

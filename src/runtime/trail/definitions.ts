@@ -1,7 +1,5 @@
 /**
  * Definitions: the three tools of the decision trail as values.
- *
- * Pure.
  */
 import { z } from 'zod'
 import { RUNTIME_LOCK } from '../dependencies.ts'

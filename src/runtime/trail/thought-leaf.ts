@@ -3,8 +3,6 @@
  *
  *   thought_records row  ◀── every field ──▶  entry bytes in the ledger ──▶ leaf hash
  *   content (erasable)   ◀── commitment ───▶  body_hash of the entry
- *
- * Pure.
  */
 import { toHex } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'

@@ -1,8 +1,6 @@
 /**
  * Thought store: the decision trail in the database. The words themselves are bodies of the ledger, where they can be
  * erased; here is everything else.
- *
- * Does I/O.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { givenFilters, createPrepare } from '../query-store.ts'

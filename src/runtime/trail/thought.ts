@@ -6,8 +6,6 @@
  *
  * That is the formula existing clients verify with. It leaves out who thought it and in which session; the ledger
  * entry of the record (`log_index`) commits to those, and to the order among tasks.
- *
- * Pure.
  */
 import { createPublicKey, hash, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'

@@ -1,7 +1,5 @@
 /**
  * Audio client: sends and receives encrypted packets beside an MQTT session, at whatever address the hello named.
- *
- * Does I/O.
  */
 import { createSocket } from 'node:dgram'
 import type { UdpKeys } from '../../devices/wire/udp-audio.ts'

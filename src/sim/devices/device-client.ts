@@ -3,8 +3,6 @@
  *
  *   boot ▸ OTA ▸ MQTT: connected from now on        WebSocket: silent until woken
  *   wake ▸ hello ▸ (main loop stands still, 10 s) ▸ channel open
- *
- * Does I/O.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JsonObject } from '../../core/json.ts'

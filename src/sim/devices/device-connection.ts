@@ -1,7 +1,5 @@
 /**
  * Line: what a simulated device needs of a connection, whichever way it goes.
- *
- * Pure.
  */
 export interface DeviceConnection {
   readonly send: (text: string) => void

@@ -1,7 +1,5 @@
 /**
  * Fleet client: many simulated devices at once, of mixed kinds and firmware, each with an identity of its own.
- *
- * Does I/O.
  */
 import type { BoardKind } from './board.ts'
 import { startDeviceSimulator } from './device-client.ts'

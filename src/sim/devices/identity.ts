@@ -1,7 +1,5 @@
 /**
  * Identity: who a simulated device says it is, in the order and spelling its firmware uses.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'

@@ -1,7 +1,5 @@
 /**
  * MQTT device client: MQTT 3.1.1 as a device speaks it. Connects, publishes to one topic, subscribes to nothing.
- *
- * Does I/O.
  */
 import { connect } from 'node:net'
 import { concatBytes, fromUtf8, toUtf8 } from '../../core/bytes.ts'

@@ -2,8 +2,6 @@
  * OTA client: how a device finds out at boot where it belongs, and waits there until somebody lets it in.
  *
  *   POST ota ▸ websocket or mqtt: done        ▸ activation: show the code, POST ota/activate until 200, then again
- *
- * Does I/O.
  */
 import { createHmac } from 'node:crypto'
 import { request } from 'node:http'

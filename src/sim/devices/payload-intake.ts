@@ -5,8 +5,6 @@
  *   payload ▸ silence | a reply | a tool to run
  *
  * Replies are texts, because the firmware glues them together and some come out broken.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'

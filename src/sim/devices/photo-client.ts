@@ -1,7 +1,5 @@
 /**
  * Photo client: posts a picture to the vision address of the last `initialize`, as the firmware's camera does.
- *
- * Does I/O.
  */
 import { toUtf8 } from '../../core/bytes.ts'
 import { encodeMultipart } from '../../devices/wire/multipart.ts'

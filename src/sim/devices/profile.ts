@@ -1,7 +1,5 @@
 /**
  * Profile: what makes one generation of firmware different from the next, as data.
- *
- * Pure.
  */
 /** Two generations in the field, the next one, and the Python client that many people run on a computer. */
 export type ProfileName = 'fw-1.9' | 'fw-2.4' | 'fw-next' | 'py'

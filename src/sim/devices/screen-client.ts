@@ -1,7 +1,5 @@
 /**
  * Screen client: what a device sends from its screen, and what it fetches for it.
- *
- * Does I/O.
  */
 import { get } from 'node:http'
 import { encodeMultipart } from '../../devices/wire/multipart.ts'

@@ -1,8 +1,6 @@
 /**
  * Server message: what a device makes of a text from its backend. Keys are found without regard to case, and what is
  * not complete is as good as not said.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'

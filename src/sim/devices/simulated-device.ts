@@ -1,7 +1,5 @@
 /**
  * Simulated device: what a test, a demo or a person can see and do with one.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'

@@ -1,7 +1,5 @@
 /**
  * Tool pages: `tools/list` as the firmware does it, 8,000 bytes at a time, with the next tool's name as cursor.
- *
- * Pure.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -2,8 +2,6 @@
  * Tool: what a board can do, as its firmware declares it, and how that looks in a list.
  *
  * Properties are boolean, 32-bit integer or string; a property without default is required. Nothing else exists.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 

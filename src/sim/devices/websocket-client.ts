@@ -3,8 +3,6 @@
  *
  * No extensions, no Origin; the upgrade counts as accepted when the answer contains `HTTP/1.1 101`, and nothing else in
  * it is looked at. A close frame from the server ends the channel but not the socket.
- *
- * Does I/O.
  */
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'

@@ -1,7 +1,5 @@
 /**
  * Adapter info: what the virtual adapter says about itself, by INFO id.
- *
- * Pure.
  */
 const POWER_ON = 1
 const EXTERNAL_RESET = 5

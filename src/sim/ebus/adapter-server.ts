@@ -1,7 +1,5 @@
 /**
  * Adapter server: the virtual bus on TCP, as an enhanced adapter and as a plain one, for as many clients as come.
- *
- * Does I/O.
  */
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'

@@ -2,8 +2,6 @@
  * Clock bytes: the time as devices on the bus tell it.
  *
  *   ss mm hh dd MM ww yy     in BCD, but for the weekday: Monday is 0
- *
- * Pure.
  */
 import { toBcd } from '../../ebus/wire/digit-type.ts'
 import { readWeekday } from '../house-control.ts'

@@ -1,7 +1,5 @@
 /**
  * ebusd server: the virtual bus behind ebusd's own TCP port, for clients that know no other.
- *
- * Does I/O.
  */
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'

@@ -6,8 +6,6 @@
  *
  * HHLL is a date, yyyyyyy mmmm ddddd with years since 2000: a month is named by its first day, a year by month and day
  * 0, all time by 0. An answer about all time has the date of today.
- *
- * Pure.
  */
 import { numberDatatype } from '../../ebus/wire/datatypes.ts'
 import type { EnergyMeter, SimulatedHouse } from '../house-state.ts'

@@ -1,7 +1,5 @@
 /**
  * Identity: how a device says who it is. Service 07 04, and Vaillant's serial number in four pieces.
- *
- * Pure.
  */
 import { toUtf8 } from '../../core/bytes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'

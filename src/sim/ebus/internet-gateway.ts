@@ -1,7 +1,5 @@
 /**
  * Internet gateway: the device at F1/F6 that reads the regulator all day long on behalf of somebody's telephone.
- *
- * Pure.
  */
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedBusIdentity } from './identity.ts'

@@ -1,7 +1,5 @@
 /**
  * Mixer: the function module at 26 with the sensors of mixed circuit, cylinder and collector.
- *
- * Pure.
  */
 import { numberDatatype } from '../../ebus/wire/datatypes.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'

@@ -1,7 +1,5 @@
 /**
  * Plain UDP server: the virtual bus as datagrams, for whoever spoke to it last.
- *
- * Does I/O.
  */
 import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'

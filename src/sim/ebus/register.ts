@@ -1,7 +1,5 @@
 /**
  * Register: one numbered value of a virtual device, how it is written in bytes and what reading and writing it does.
- *
- * Pure.
  */
 import type { Datatype, FieldValue } from '../../ebus/wire/datatype.ts'
 import { parseDatatype } from '../../ebus/wire/datatypes.ts'

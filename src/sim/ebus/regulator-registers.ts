@@ -3,8 +3,6 @@
  *
  *   02/00 system   02/01 hot water   02/02 circuits   02/03 zones   02/04 solar   02/05 cylinders
  *   06/09 regulator slot   06/0A thermostats   06/0C function modules
- *
- * Pure.
  */
 import type { SimulatedRegister, RegisterFlags } from './register.ts'
 import { SIMULATED_REMOTE_GROUPS, remoteRows } from './regulator-remote.ts'

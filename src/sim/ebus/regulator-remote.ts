@@ -1,7 +1,5 @@
 /**
  * Regulator, remote side: what is plugged into it or paired with it.
- *
- * Pure.
  */
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedPlant } from './plant.ts'

@@ -4,8 +4,6 @@
  *   enhanced adapter (TCP) ─┐
  *   plain adapter (TCP, UDP)┼─▶ virtual bus ◀─ regulator, boiler, mixer, internet gateway ◀─▶ house
  *   ebusd's own port (TCP) ─┘
- *
- * Does I/O.
  */
 import type { SimulatedHouse } from '../house-state.ts'
 import { AdapterServer } from './adapter-server.ts'

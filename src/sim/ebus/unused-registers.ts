@@ -2,8 +2,6 @@
  * Unused registers: what controllers and boilers of these kinds answer although nothing in the simulated house hangs on
  * it. Zeros of the right length, which every coding reads as nothing, zero or off. Numbers and lengths are those that
  * ebusd's definitions read from a BASV2 and from a boiler with the article number of ours.
- *
- * Pure.
  */
 
 /** B524 02, by group and length. */

@@ -1,7 +1,5 @@
 /**
  * Admin result: what an operation of the admin adapter answers.
- *
- * Pure.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'

@@ -1,7 +1,5 @@
 /**
  * Answer: an HTTP answer as a value. GET answers end in CR LF, as HomeSeer's do.
- *
- * Pure.
  */
 import type { Json } from '../../core/json.ts'
 

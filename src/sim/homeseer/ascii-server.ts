@@ -1,7 +1,5 @@
 /**
  * ASCII server: port 11000 of the simulated HomeSeer, with push to every open connection.
- *
- * Does I/O.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { listenOn } from '../../core/listen-server.ts'

@@ -1,8 +1,6 @@
 /**
  * Ways in: doors, gates, alarms and their like as plug-ins other than the usual ones present them, in the languages that
  * people name their devices in. None of them says `lock` where our own would.
- *
- * Pure.
  */
 import { BINARY_SWITCH, createPart, type PairOptions, type SimulatedPart, type PartOptions } from './simulated-part.ts'
 

@@ -5,8 +5,6 @@
  *   {"Name":"HomeSeer Devices","Version":"1.1","TempFormatF":true,"Devices":[{…,"value":100.0,…,"device_type_values":null}]}
  *
  * Values are doubles and always have a decimal; descriptions of types are filled in; there is no `device_image`.
- *
- * Pure.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { encodePair } from '../../homeseer/wire/device.ts'

@@ -1,7 +1,5 @@
 /**
  * Event files: the simulated HomeSeer's data directory, as far as its events go.
- *
- * Does I/O.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,8 +1,6 @@
 /**
  * Faults: everything that can be made to go wrong in the simulated HomeSeer, as switches a test or a person flips while
  * it runs. All of them are off at the start.
- *
- * Pure.
  */
 export interface HouseFaults {
   /** Between a change of the hardware and HomeSeer showing it. */

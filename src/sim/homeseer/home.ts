@@ -1,8 +1,6 @@
 /**
  * Home: the house of hard cases. Each group is a trap that some client of HomeSeer fell into; the numbers are those of
  * the table in docs/protocols/homeseer.md.
- *
- * Pure.
  */
 import {
   BINARY_SWITCH,

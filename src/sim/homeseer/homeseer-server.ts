@@ -5,8 +5,6 @@
  *   ASCII ─▶ ascii-port ──────────────────────────────────┘
  *
  * Nothing in it knows who is asking: a client that works here is meant to work at home.
- *
- * Does I/O.
  */
 import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { Server as HttpServer } from 'node:http'

@@ -1,7 +1,5 @@
 /**
  * HTTP server: HomeSeer's web server, with the faults that can be switched on.
- *
- * Does I/O.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'

@@ -1,7 +1,5 @@
 /**
  * Login: who is asking, from the Authorization header or from the query.
- *
- * Pure.
  */
 import type { SimUser, SimulatedSystem } from './system.ts'
 

@@ -1,8 +1,6 @@
 /**
  * Query: what stands behind the question mark, read as .NET reads it. HomeSeer's own clients send spellings that are no
  * URL encoding at all: a bare `%` in `label=Dim 20%` (its Node-RED node), `+` for a space (URLSearchParams).
- *
- * Pure.
  */
 
 /** The first value of each name, names in lower case, because HomeSeer does not mind their case. */

@@ -1,7 +1,5 @@
 /**
  * Part: the things a simulated house is put together from: control pairs as real plug-ins set them, and devices.
- *
- * Pure.
  */
 import type { ControlPair, ControlRange, HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 import { CONTROL_TYPE, type ControlUse } from '../../homeseer/wire/control-use.ts'

@@ -6,8 +6,6 @@
  * Groups are alternatives. Within a group the first trigger starts it and the others are conditions on how things stand
  * at that moment. `set` fires whenever a value is written, changed or not; `has-been` fires when a value has stayed for
  * a while.
- *
- * Pure.
  */
 export interface SimTrigger {
   /** `undefined` is any device. */

@@ -1,7 +1,5 @@
 /**
  * Web hook sender: posts changes to the addresses an owner configured, in order, one at a time for each address.
- *
- * Does I/O.
  */
 import { encodeWebhook, type HookedChange } from '../../homeseer/wire/webhook.ts'
 

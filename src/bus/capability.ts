@@ -99,6 +99,8 @@ export interface ArgumentIssue {
 /** Whose envelope an offer answers in. A family only spells; it decides nothing. */
 export interface Family {
   readonly name: string
+  /** The list of everything shows its tools in short; they are complete at `/mcp/<name>` and in docs/contract.md. */
+  readonly isListedInShort?: boolean
   /** The structured content of a success; `replayed` when it is the answer to an earlier call with the same key. */
   readonly success: (data: Json, offer: Offer, replayed?: boolean) => Json
   /**

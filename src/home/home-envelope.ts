@@ -13,6 +13,7 @@ import { quoteText, quoteLong } from './say.ts'
 
 export const homeFamily: Family = {
   name: 'home',
+  isListedInShort: true,
   success: (data) => (isJsonObject(data) ? data : { say: '', data }),
   failure: (fault) => {
     const approval = waitingIn(fault)

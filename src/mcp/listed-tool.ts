@@ -21,7 +21,9 @@ interface Kept {
 const kept = new WeakMap<Offer, Map<string, Kept>>()
 
 /** `nodes` are those that offer it. The same offer, name and nodes give the same object. */
-export function listedTool(offer: Offer, name: string, nodes: readonly string[], isSlim = false): JsonObject {
+export function listedTool(offer: Offer, name: string, nodes: readonly string[], isShort = false): JsonObject {
+  // Services of one's own are nowhere else, so they are always listed as they are.
+  const isSlim = isShort && offer.family.isListedInShort === true
   const spelt = nodes.join('\n')
   const known = kept.get(offer) ?? new Map<string, Kept>()
   const key = isSlim ? `${name} slim` : name

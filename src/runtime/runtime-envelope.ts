@@ -48,6 +48,7 @@ export function failurePattern(tool: string): 'A' | 'B' {
 
 export const runtimeFamily: Family = {
   name: 'runtime',
+  isListedInShort: true,
   // Spec 5 § 6.1.
   success: (data) => ({ ok: true, data }),
   failure: (fault, offer) => {

@@ -35,7 +35,7 @@ const gateway: Gateway = started.value
 const outcome = await gateway.bus.call('bell.ring', undefined, { times: 3 }, {
   caller: { kind: 'principal', id: 'porter', role: 'agent' }, channel: 'service',
 })
-console.log(JSON.stringify(outcome))
+console.log(JSON.stringify(outcome.ok ? outcome.value.data : outcome.fault))
 console.log(JSON.stringify(gateway.bus.offer('bell.ring')?.requestSchema['properties']))
 await gateway.stop()
 `
@@ -106,9 +106,7 @@ describe('the package, built and installed', () => {
     expect([tsc.status, tsc.stdout]).toEqual([0, ''])
     const run = spawnSync(process.execPath, ['bell.ts', join(folder, 'data')], { cwd: folder, encoding: 'utf8' })
     expect([run.status, run.stderr]).toEqual([0, ''])
-    expect(run.stdout).toBe(
-      '{"ok":true,"value":{"data":{"rung":3}}}\n{"times":{"type":"number","description":"How often"}}\n',
-    )
+    expect(run.stdout).toBe('{"rung":3}\n{"times":{"type":"number","description":"How often"}}\n')
   })
 
   it('compiles and runs the examples, with nothing changed but where they import from', async () => {
@@ -122,7 +120,7 @@ describe('the package, built and installed', () => {
       said += text
       if (said.includes('Ctrl-C')) break
     }
-    expect(said).toContain('{"ok":true,"value":{"data":{"open":true}}}')
+    expect(said).toContain('{"open":true}')
     child.kill('SIGTERM')
     expect(await once(child, 'exit')).toEqual([0, null])
   })

@@ -29,6 +29,7 @@ const CODES: Readonly<Record<FaultKind, string>> = {
 
 export const devicesFamily: Family = {
   name: 'devices',
+  isListedInShort: true,
   success: (data) => data,
   failure: (fault) => ({ structured: { error: errorJson(fault) }, isError: true, content: [textOf(fault)] }),
   outputSchema,

@@ -122,6 +122,7 @@ export function ebusOutputSchema(data: z.ZodType): z.ZodType {
 
 export const ebusFamily: Family = {
   name: 'ebus',
+  isListedInShort: true,
   success: (reply, _offer, replayed) =>
     envelope(marked(isAnswered(reply) ? reply : stamped(reply), replayed === true), null),
   failure: (fault) => ({

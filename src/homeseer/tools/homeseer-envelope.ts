@@ -55,6 +55,7 @@ const LATER_HINT = 'Wait for `details.retryAfterMs`, then make the same call.'
 
 export const homeseerFamily: Family = {
   name: 'homeseer',
+  isListedInShort: true,
   // Names, states and events are the words of whoever set up the house; event files are not cleaned where they are read,
   // because a rollback restores what it found.
   success: (data) => ({ result: visibleJson(data) }),

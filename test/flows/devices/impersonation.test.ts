@@ -229,14 +229,18 @@ describe('over MQTT', () => {
 })
 
 describe('at the OTA endpoint', () => {
-  it('a known address with another client id gets a code and no credentials', async () => {
+  it('a known address with another client id gets a code, and a token that opens nothing before the approval', async () => {
     const device = await house.enrol('websocket')
     const pretender = { ...device.identity, clientId: STRANGER }
     const { status, body } = await ask('/xiaozhi/ota/', pretender)
     expect(status).toBe(200)
-    expect(Object.keys(body)).toEqual(['server_time', 'activation'])
+    expect(Object.keys(body)).toEqual(['server_time', 'activation', 'websocket'])
+    const { token } = body['websocket'] as { token: string }
+    expect(await dial(pretender, token)).toBe('HTTP/1.1 401 Unauthorized')
+    expect(await dial(device.identity, token)).toBe('HTTP/1.1 401 Unauthorized')
     const { deviceId } = device.identity
     expect(house.registrar.pending()).toMatchObject([{ deviceId, clientId: STRANGER, replaces: true }])
+    expect(turnedAway()).toHaveLength(2)
     expect(device.connected()).toBe(true)
   })
 

@@ -24,7 +24,7 @@ export interface HeatingHouse {
   readonly simulator: EbusSimulator
   readonly home: Home
   readonly gateway: GatewayProcess
-  readonly client: (era?: Era, token?: string) => Promise<Client>
+  readonly client: (era?: Era, token?: string, path?: string) => Promise<Client>
   readonly stop: () => Promise<void>
 }
 
@@ -51,8 +51,8 @@ export async function heatingHouse(options: HeatingHouseOptions = {}): Promise<H
     simulator,
     home,
     gateway,
-    client: async (era = 'modern', token) => {
-      const client = await connectHttp(gateway.url, era, '/mcp', token)
+    client: async (era = 'modern', token, path = '/mcp') => {
+      const client = await connectHttp(gateway.url, era, path, token)
       clients.push(client)
       return client
     },

@@ -85,7 +85,7 @@ describe('a person who is asked', () => {
 
 describe('an agent that knows only the list of tools', () => {
   it('is told there where to look', async () => {
-    const { tools } = await client.listTools()
+    const { tools } = await (await house.client('modern', undefined, '/mcp/ebus')).listTools()
     const said = (name: string): string => tools.find((tool) => tool.name === name)?.description ?? ''
     expect(said('ebus.v1.rpc.invoke')).toMatch(
       /room setpoint.*hot water temperature.*settings\.set.*registry\.methods\.list/,

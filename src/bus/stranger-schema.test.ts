@@ -118,13 +118,27 @@ describe('the bounded check', () => {
         fc.pre(rebuilt.ok)
         const reference = ajv.compile(schema)
         const check = compileBoundedCheck(rebuilt.ok ? rebuilt.value : {})
-        for (const value of given)
-          expect([value, check(value).kind]).toEqual([value, reference(value) ? 'valid' : 'invalid'])
+        const verdicts = given.map((value) => ({ value, ajv: verdictOf(reference, value), ours: check(value).kind }))
+        expect(verdicts.filter(({ ajv, ours }) => ajv !== undefined && ajv !== ours)).toEqual([])
       }),
       { numRuns: 400 },
     )
   })
+
+  it('finds nothing in an empty list, also beside prefixItems', () => {
+    for (const prefixItems of [[true], [false], [{ type: 'null' }]])
+      expect(compileBoundedCheck({ contains: true, prefixItems })([])).toMatchObject({ kind: 'invalid' })
+  })
 })
+
+/** `undefined` where Ajv throws: it does so on some that have `patternProperties` beside `oneOf`. */
+function verdictOf(reference: (value: Json) => unknown, value: Json): 'valid' | 'invalid' | undefined {
+  try {
+    return reference(value) === true ? 'valid' : 'invalid'
+  } catch {
+    return undefined
+  }
+}
 
 const names = fc.constantFrom('a', 'b', 'c', 'constructor', 'x1')
 const leaves = fc.oneof(
@@ -161,8 +175,7 @@ function schemasOf(depth: number): fc.Arbitrary<JsonObject> {
     uniqueItems: fc.boolean(),
     items: below,
     prefixItems: list,
-    // Ajv takes an empty list for one that contains something of `false` (JSON Schema 2020-12 core § 10.3.1.3 does not).
-    contains: below.filter((schema) => schema !== false),
+    contains: below,
     required: fc.uniqueArray(names, { maxLength: 2 }),
     minProperties: small,
     maxProperties: small,
@@ -178,5 +191,10 @@ function schemasOf(depth: number): fc.Arbitrary<JsonObject> {
   }
   const keyword = fc.constantFrom(...Object.keys(keywords))
   const member = keyword.chain((name) => fc.tuple(fc.constant(name), keywords[name] ?? fc.constant(null)))
-  return fc.array(member, { maxLength: 4 }).map((members) => Object.fromEntries(members))
+  return fc.array(member, { maxLength: 4 }).map((members) => {
+    const { contains, ...schema } = Object.fromEntries(members)
+    // Beside `prefixItems`, Ajv takes the empty list for one that contains something (JSON Schema 2020-12 core
+    // § 10.3.1.3 does not), so the two are not compared together.
+    return contains === undefined || 'prefixItems' in schema ? schema : { ...schema, contains }
+  })
 }

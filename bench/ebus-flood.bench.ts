@@ -5,7 +5,7 @@
  * Does I/O.
  */
 import { Worker } from 'node:worker_threads'
-import { ebusSection } from '../src/config/ebus.ts'
+import { ebusConfigSchema } from '../src/config/ebus.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { silentLogger } from '../src/core/logger.ts'
@@ -62,7 +62,7 @@ async function longestTurn(
   const message = (): Promise<unknown> => new Promise((resolve) => adapter.once('message', resolve))
   const port = Number(await message())
   const service = createEbus({
-    config: ebusSection.parse({ buses: [{ adapter: `enh:127.0.0.1:${port}`, source: 49 }] }),
+    config: ebusConfigSchema.parse({ buses: [{ adapter: `enh:127.0.0.1:${port}`, source: 49 }] }),
     bus: { announceResource: () => undefined },
     database: new Database({ path: ':memory:', migrations: [ebusMigrations] }),
     clock: systemClock,

@@ -12,7 +12,7 @@ import { createServer } from 'node:net'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { listenLocally } from '../test/local-port.ts'
-import { ebusSection } from '../src/config/ebus.ts'
+import { ebusConfigSchema } from '../src/config/ebus.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { silentLogger } from '../src/core/logger.ts'
@@ -236,7 +236,7 @@ async function latency(): Promise<void> {
   const database = new Database({ path: ':memory:', migrations: [ebusMigrations] })
   const service = createEbus({
     dataRoot: '/nonexistent',
-    config: ebusSection.parse({ buses: [{ adapter: `enh:127.0.0.1:${port}`, source: 49, readOnly: true }] }),
+    config: ebusConfigSchema.parse({ buses: [{ adapter: `enh:127.0.0.1:${port}`, source: 49, readOnly: true }] }),
     bus: {
       announceResource: (uri) => (uri === 'ebus://main/dhw' ? told() : undefined),
     },

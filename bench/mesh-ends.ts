@@ -20,7 +20,7 @@ import type { ServiceBroker as Broker } from 'moleculer'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { RemoteProvider } from '../src/bus/peer.ts'
-import { openSpine } from '../src/call/spine.ts'
+import { openGuardedBus } from '../src/call/guarded-bus.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { silentLogger } from '../src/core/logger.ts'
@@ -186,7 +186,7 @@ async function busWithLedger(nodeId: string, remote: RemoteProvider | undefined)
   const signer = createNoteSigner(origin, generateKeyPairSync('ed25519').privateKey)
   const lastSignedPath = join(folder, 'signed')
   const ledger = await Ledger.open({ database, signer, clock: systemClock, origin, lastSignedPath })
-  const { bus } = await openSpine({
+  const { bus } = await openGuardedBus({
     database,
     ledger,
     clock: systemClock,

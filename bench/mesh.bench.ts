@@ -9,7 +9,7 @@
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { describeOwnCapability } from '../src/bus/peer.ts'
-import { foundCommunity, withMember } from '../src/mesh/identity/community.ts'
+import { createCommunity, withMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
 import { nodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
@@ -141,7 +141,7 @@ function registry(): void {
 
 function communityOf(us: NodeIdentity, root: NodeIdentity, others: readonly NodeIdentity[]): Community {
   const context = { authority: { self: us, root }, nowMs: Date.now() }
-  const founded = foundCommunity({ name: 'city', root, founder: { nodeId: us.id, name: 'us' }, nowMs: context.nowMs })
+  const founded = createCommunity({ name: 'city', root, founder: { nodeId: us.id, name: 'us' }, nowMs: context.nowMs })
   // One revision for all of them: signing a thousand is not what is measured here.
   const members = new Map(founded.members)
   for (const [index, { id }] of others.entries())

@@ -5,8 +5,8 @@
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Service } from './bus/capability.ts'
-import { openSpine } from './call/spine.ts'
-import type { Spine } from './call/spine.ts'
+import { openGuardedBus } from './call/guarded-bus.ts'
+import type { GuardedBus } from './call/guarded-bus.ts'
 import { dataDirectoryAt } from './config/data-directory.ts'
 import type { DataDirectory } from './config/data-directory.ts'
 import type { Config } from './config/schema.ts'
@@ -33,13 +33,13 @@ import { createCosigning } from './main/cosigning-client.ts'
 import { watchDatabase } from './main/database-watch.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilies, familyEnvelopes, familyMigrations } from './main/families.ts'
-import { distrustBelow } from './main/distrust.ts'
+import { createDistrustTest } from './main/distrust.ts'
 import { toGuardConfig } from './main/guard-config.ts'
 import type { MeshParts, PreparedMesh } from './main/mesh.ts'
 import { createModelsServices } from './main/models.ts'
 import { loadNodeKey } from './main/node-key-store.ts'
-import { resolveOrigin } from './main/origin-store.ts'
-import { recordCaches, recordContents, recordProjections } from './main/record-projections.ts'
+import { resolveLogOrigin } from './main/origin-store.ts'
+import { recordCaches, listContentAudits, recordProjections } from './main/record-projections.ts'
 import { startPeriodicJob } from './main/periodic-job.ts'
 import type { ConsensusPeers } from './runtime/consensus/tools.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
@@ -56,10 +56,10 @@ export interface GatewayOptions {
   /** Without it the gateway serves whoever started it and nobody else. */
   readonly listen: boolean
   /** Services beside the built-in families: a service of one's own, the fixtures of a conformance test. */
-  readonly services?: (spine: Spine) => readonly Service[]
+  readonly services?: (spine: GuardedBus) => readonly Service[]
 }
 
-export interface Gateway extends Spine {
+export interface Gateway extends GuardedBus {
   readonly nodeId: string
   /** `undefined` when it does not listen. */
   readonly url: string | undefined
@@ -129,8 +129,8 @@ async function build(
   if (!mesh.ok) return mesh
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   const { askBelowReputation: bound } = config.guard
-  const distrust = bound === 0 ? {} : { distrusts: distrustBelow(ledger, bound) }
-  const opening = openSpine({
+  const distrust = bound === 0 ? {} : { distrusts: createDistrustTest(ledger, bound) }
+  const opening = openGuardedBus({
     database,
     ledger,
     clock: systemClock,
@@ -250,7 +250,7 @@ async function openRecords(
   const database = openDatabase(data)
   if (!database.ok) return database
   undo.push(() => database.value.close())
-  const origin = await resolveOrigin(config, data, () => new CheckpointStore(database.value.sql).latest()?.note)
+  const origin = await resolveLogOrigin(config, data, () => new CheckpointStore(database.value.sql).latest()?.note)
   const ledger = await Ledger.open({
     database: database.value,
     signer: createNoteSigner(origin, key.value.privateKey),
@@ -258,7 +258,7 @@ async function openRecords(
     lastSignedPath: data.lastSigned,
     clock: systemClock,
     caches: recordCaches,
-    contents: recordContents(database.value),
+    contents: listContentAudits(database.value),
     projections: recordProjections,
   })
   const state = ledger.state()
@@ -278,7 +278,7 @@ function openDatabase(data: DataDirectory): Result<Database, StartFault> {
   }
 }
 
-async function startService(service: Service, { bus }: Spine, undo: Undo): Promise<void> {
+async function startService(service: Service, { bus }: GuardedBus, undo: Undo): Promise<void> {
   const registered = bus.registerService(service)
   if (!registered.ok) throw new Error(`${service.name}: ${registered.fault.message}`)
   await service.start()

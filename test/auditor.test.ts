@@ -12,7 +12,7 @@ import type { Caller, RecordLateOutcome } from '../src/bus/call.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
 import { verifyAuditPacket } from '../src/ledger/audit-packet.ts'
-import { checkpointText, openCheckpoint } from '../src/ledger/checkpoint.ts'
+import { formatSignedCheckpoint, openCheckpoint } from '../src/ledger/checkpoint.ts'
 import { verifyExport } from '../src/ledger/export-store.ts'
 import { formatVerifierKey } from '../src/ledger/note-key.ts'
 import { answering } from './bus-village.ts'
@@ -38,7 +38,7 @@ beforeAll(async () => {
   for (let count = 0; count < 300; count++) await rig.through('server_ping', {})
   const signed = await rig.ledger.checkpoint()
   if (!signed.ok) throw new Error('not signed')
-  writeFileSync(kept, checkpointText(signed.value))
+  writeFileSync(kept, formatSignedCheckpoint(signed.value))
   const session = await rig.data('audit_session_start', { intent: 'prüfen, ob es wärmer wird: 室温', task_id: 'T-1' })
   sessionId = String(session['session_id'])
   for (const content of ['look', 'decide — 21.5 °C', 'look back'])

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Family, Offer } from '../src/bus/capability.ts'
-import { FAULT_KINDS, STATUS_OF_CODE } from '../src/bus/code.ts'
+import { FAULT_KINDS, HTTP_STATUS_BY_ERROR_CODE } from '../src/bus/code.ts'
 import { generateDocuments } from '../src/cli/docs-store.ts'
 import { EXIT } from '../src/cli/print.ts'
 import { readConfig } from '../src/config/config-file.ts'
@@ -29,7 +29,11 @@ describe('documents', () => {
   it('list every code that a family has for a fault', () => {
     const faults = readFileSync(new URL('../docs/faults.md', import.meta.url), 'utf8')
     const listed = new Set([...faults.matchAll(/`([\w-]+)`/g)].map(([, code]) => code))
-    const codes = [...new Set(familyEnvelopes.flatMap(codesOf)), ...EBUS_CODES, ...Object.keys(STATUS_OF_CODE)]
+    const codes = [
+      ...new Set(familyEnvelopes.flatMap(codesOf)),
+      ...EBUS_CODES,
+      ...Object.keys(HTTP_STATUS_BY_ERROR_CODE),
+    ]
     expect(codes.length).toBeGreaterThan(50)
     expect(codes.filter((code) => !listed.has(code))).toEqual([])
   })

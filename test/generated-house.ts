@@ -5,13 +5,13 @@
  * Pure.
  */
 import {
-  BINARY_SWITCH,
-  BLIND,
-  DIMMED,
-  DIMMED_BLIND,
-  DIMMER,
-  GARAGE,
-  LOCK,
+  BINARY_SWITCH_CONTROLS,
+  BLIND_CONTROLS,
+  DIMMER_DISPLAY,
+  BLIND_DISPLAY,
+  DIMMER_CONTROLS,
+  GARAGE_CONTROLS,
+  LOCK_CONTROLS,
   createPart,
   createSetpoint,
 } from '../src/sim/homeseer/simulated-part.ts'
@@ -102,17 +102,17 @@ export function generateHouse(seed: number): {
     for (const which of pick(LIGHTS, 2 + draw(3), draw))
       add(
         { kind: 'light', room, which, name: named(`${which[0]} Lamp`, `${which[1]}lampe`) },
-        { pairs: DIMMER, display: DIMMED },
+        { pairs: DIMMER_CONTROLS, display: DIMMER_DISPLAY },
       )
     for (const which of pick(PLUGS, 1 + draw(2), draw))
       add(
         { kind: 'plug', room, which, name: named(which[0], which[1]) },
-        { pairs: BINARY_SWITCH, value: draw(2) * 255 },
+        { pairs: BINARY_SWITCH_CONTROLS, value: draw(2) * 255 },
       )
     if (draw(3) > 0)
       add(
         { kind: 'blind', room, which: ['', ''], name: named('Blind', 'Rollladen') },
-        { pairs: BLIND, display: DIMMED_BLIND, value: 99 },
+        { pairs: BLIND_CONTROLS, display: BLIND_DISPLAY, value: 99 },
       )
     add(
       { kind: 'thermostat', room, which: ['', ''], name: named('Thermostat Setpoint', 'Thermostat Solltemperatur') },
@@ -138,8 +138,9 @@ export function generateHouse(seed: number): {
   const hall = things.find(({ room }) => room.floor === 'Ground')?.room ?? things[0]?.room
   const garage = things.find(({ room }) => room.name === 'Garage')?.room
   if (hall !== undefined)
-    add({ kind: 'lock', room: hall, which: ['', ''], name: 'Front Door Lock' }, { pairs: LOCK, value: 255 })
-  if (garage !== undefined) add({ kind: 'door', room: garage, which: ['', ''], name: 'Garage Door' }, { pairs: GARAGE })
+    add({ kind: 'lock', room: hall, which: ['', ''], name: 'Front Door Lock' }, { pairs: LOCK_CONTROLS, value: 255 })
+  if (garage !== undefined)
+    add({ kind: 'door', room: garage, which: ['', ''], name: 'Garage Door' }, { pairs: GARAGE_CONTROLS })
   return { parts, things }
 }
 

@@ -30,7 +30,7 @@ import { guardProjection } from '../src/guard/guard-state.ts'
 import type { GuardState } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/schema-store.ts'
 import type { LedgerEvent } from '../src/ledger/entry.ts'
-import type { StateLog } from '../src/ledger/state-log.ts'
+import type { ProjectionLog } from '../src/ledger/state-log.ts'
 
 export const HOUSE_SEED = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'
 export const MEMBER_SEED = '4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb'
@@ -78,7 +78,7 @@ interface LoggedEvent {
 export interface GuardHouse {
   readonly clock: ManualClock
   readonly database: Database
-  readonly log: StateLog
+  readonly log: ProjectionLog
   /** What the guard decides from. */
   readonly state: GuardState
   readonly guard: Guard

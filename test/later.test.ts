@@ -15,7 +15,7 @@ import type { Caller } from '../src/bus/call.ts'
 import type { Effect } from '../src/bus/capability.ts'
 import { defineChange } from '../src/bus/capability-definition.ts'
 import { defineService } from '../src/bus/service-definition.ts'
-import { openSpine } from '../src/call/spine.ts'
+import { openGuardedBus } from '../src/call/guarded-bus.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
@@ -29,7 +29,7 @@ import { createNoteSigner } from '../src/ledger/note-key.ts'
 import { homeFamily } from '../src/home/home-envelope.ts'
 import { LaterRunner } from '../src/home/later-runner.ts'
 import { laterProjection } from '../src/home/later-state.ts'
-import { laterTools } from '../src/home/later-tools.ts'
+import { createLaterTools } from '../src/home/later-tools.ts'
 import { parseDueTime } from '../src/home/later-time.ts'
 
 const { privateKey } = generateKeyPairSync('ed25519')
@@ -59,7 +59,7 @@ async function open({ folder = newFolder(), nowMs, onAct }: Opened = {}) {
     lastSignedPath: join(folder, 'signed'),
     projections: [guardProjection, laterProjection],
   })
-  const { bus, guard } = await openSpine({
+  const { bus, guard } = await openGuardedBus({
     database,
     ledger,
     clock,
@@ -104,7 +104,7 @@ async function open({ folder = newFolder(), nowMs, onAct }: Opened = {}) {
   bus.registerService(
     defineService({ name: 'test', capabilities: [change('test.lamp', 'writes'), change('test.door', 'sensitive')] }),
   )
-  bus.registerService(defineService({ name: 'home', prefixes: ['later'], capabilities: laterTools(parts) }))
+  bus.registerService(defineService({ name: 'home', prefixes: ['later'], capabilities: createLaterTools(parts) }))
   const runner = new LaterRunner(parts)
   const later = async (body: JsonObject, id = 'agent'): Promise<JsonObject> => {
     const caller = id === 'owner' ? OWNER : names.get(id)

@@ -14,7 +14,7 @@ import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json } from '../src/core/json.ts'
-import { TAIL_SECRET } from '../src/ledger/group.ts'
+import { TAIL_KEY_PURPOSE } from '../src/ledger/group.ts'
 import type { AppendedEntry } from '../src/ledger/group.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import type { SignedCheckpoint } from '../src/ledger/checkpoint.ts'
@@ -72,7 +72,7 @@ export class LedgerFixture {
   /** Closes, puts other entries in the place of those that are stored, as who has the node's key can, and opens. */
   async rewrite(change: (entries: AppendedEntry[]) => readonly AppendedEntry[]): Promise<Ledger> {
     this.database.close()
-    rewriteLog(this.log, this.signer.deriveSecret(TAIL_SECRET), change)
+    rewriteLog(this.log, this.signer.deriveSecret(TAIL_KEY_PURPOSE), change)
     return this.open()
   }
 

@@ -7,7 +7,7 @@
 import { HeatingInstallation } from '../src/ebus/installation.ts'
 import type { ObservationState } from '../src/ebus/observe/observatory.ts'
 import type { FeatureFlags } from '../src/ebus/observe/status.ts'
-import { WARM_UP } from '../src/ebus/observe/warm-up.ts'
+import { DEFAULT_WARM_UP_THRESHOLDS } from '../src/ebus/observe/warm-up.ts'
 
 export const ALL_ALLOWED: FeatureFlags = {
   observe_first_enabled: true,
@@ -21,7 +21,7 @@ export function listeningInstallation(flags: Partial<FeatureFlags> = {}): Heatin
     nowMs: 0,
     pollMs: 60_000,
     listens: true,
-    thresholds: WARM_UP,
+    thresholds: DEFAULT_WARM_UP_THRESHOLDS,
     flags: { ...ALL_ALLOWED, ...flags },
     seeds: [],
   })

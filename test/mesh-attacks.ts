@@ -9,13 +9,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newUlid } from '../src/core/ids.ts'
-import { signedAnswerText, envelopeBodyHash, signedCallText, envelopeFields } from '../src/mesh/mesh-envelope.ts'
+import { formatSignedAnswer, envelopeBodyHash, formatSignedCall, envelopeFields } from '../src/mesh/mesh-envelope.ts'
 import type { MeshEnvelope } from '../src/mesh/mesh-envelope.ts'
 import { nodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { formatMeshTime } from '../src/mesh/identity/time.ts'
 import { isMessageProven, macProof, signatureProof } from '../src/mesh/proof.ts'
-import { offerSession, takeSession } from '../src/mesh/sessions.ts'
+import { offerSession, acceptGrantedSession } from '../src/mesh/sessions.ts'
 import type { MeshSession } from '../src/mesh/sessions.ts'
 import { encodeTraceparent } from '../src/toolbox/traceparent.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
@@ -222,12 +222,12 @@ export function meshAttacks(
     async function attack(change: Partial<MeshEnvelope>, how: Attack = {}): Promise<string> {
       const envelope = envelopeOf(change)
       const body = how.body ?? '{"x":1}'
-      const text = signedCallText(envelopeFields(envelope), envelopeBodyHash(body))
+      const text = formatSignedCall(envelopeFields(envelope), envelopeBodyHash(body))
       const proof = how.proof ?? (how.signer === undefined ? macProof(text, session) : signatureProof(text, how.signer))
       const sent = envelopeFields({ ...envelope, ...how.sentAs })
       const answered = await wire.post(sent, proof, how.sentBody ?? body)
       const { error } = JSON.parse(answered.text) as { readonly error?: string }
-      const covered = signedAnswerText({
+      const covered = formatSignedAnswer({
         requestId: envelope.requestId,
         from: victim.nodeId,
         status: answered.status,
@@ -259,7 +259,7 @@ export function meshAttacks(
 
     async function schemaHashes(): Promise<ReadonlyMap<string, string>> {
       const envelope = envelopeOf({ capability: 'mesh.manifest' })
-      const proof = macProof(signedCallText(envelopeFields(envelope), envelopeBodyHash('{}')), session)
+      const proof = macProof(formatSignedCall(envelopeFields(envelope), envelopeBodyHash('{}')), session)
       const { text } = await wire.post(envelopeFields(envelope), proof, '{}')
       const { data } = JSON.parse(text) as {
         readonly data: { readonly capabilities: readonly { readonly name: string; readonly schema_hash: string }[] }
@@ -271,10 +271,10 @@ export function meshAttacks(
       const offer = offerSession()
       const envelope = envelopeOf({ capability: 'mesh.session', keyId: undefined })
       const body = JSON.stringify(offer.body)
-      const proof = signatureProof(signedCallText(envelopeFields(envelope), envelopeBodyHash(body)), identity)
+      const proof = signatureProof(formatSignedCall(envelopeFields(envelope), envelopeBodyHash(body)), identity)
       const { text } = await wire.post(envelopeFields(envelope), proof, body)
-      const { data } = JSON.parse(text) as { readonly data: Parameters<typeof takeSession>[1] }
-      const taken = takeSession(offer, data, { self: identity.id, peer: victim.nodeId, nowMs: 0 })
+      const { data } = JSON.parse(text) as { readonly data: Parameters<typeof acceptGrantedSession>[1] }
+      const taken = acceptGrantedSession(offer, data, { self: identity.id, peer: victim.nodeId, nowMs: 0 })
       if (taken === undefined) throw new Error(text)
       return taken
     }

@@ -20,7 +20,7 @@ import type { Call, Outcome } from '../src/bus/call.ts'
 import type { CallStream } from '../src/bus/call-stream.ts'
 import type { Capability, Offer, Service } from '../src/bus/capability.ts'
 import { checkReply } from '../src/bus/schema.ts'
-import { keepAnnouncedHash, schemaHash } from '../src/bus/schema-hash.ts'
+import { setAnnouncedSchemaHash, schemaHash } from '../src/bus/schema-hash.ts'
 import { loadConfig } from '../src/config/config-store.ts'
 import { systemClock } from '../src/core/clock.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
@@ -250,7 +250,7 @@ const commands: Readonly<Record<string, (said: JsonObject) => Promise<object | v
     Object.assign(offer, { [textOf(part)]: hurtful.schema, accept: (body: JsonObject) => ok(body) })
     const { name: offerName, version, requestSchema, responseSchema, streamSchema } = offer
     const contract = { name: offerName, version, requestSchema, responseSchema, streamSchema }
-    keepAnnouncedHash(offer, schemaHash(contract))
+    setAnnouncedSchemaHash(offer, schemaHash(contract))
   },
   /** Says of a capability whatever it likes. */
   claim: ({ facts }) => {

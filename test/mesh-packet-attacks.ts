@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 import { newUlid } from '../src/core/ids.ts'
 import type { Json } from '../src/core/json.ts'
 import { verifyText } from '../src/mesh/identity/node-key.ts'
-import { coveredHead, decodePacket, encodePacket } from '../src/mesh/packets/packet.ts'
+import { encodeCoveredHead, decodePacket, encodePacket } from '../src/mesh/packets/packet.ts'
 import { isPacketProven, packetProof } from '../src/mesh/packets/packet-proof.ts'
 import type { MeshSession } from '../src/mesh/sessions.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
@@ -47,7 +47,7 @@ export async function attackByPacket(attacker: PacketAttacker, how: PacketAttack
   const call = [contract, 10_000, 0, traceId, '00000000000000ff', null, body]
   const payload = JSON.stringify([sentMs, how.actor === undefined ? call : [...call, how.actor]])
   const keyId = how.keyId ?? session.id
-  const covered = coveredHead({ kind: 'call', keyId, first: how.number ?? ++last, count: 1 })
+  const covered = encodeCoveredHead({ kind: 'call', keyId, first: how.number ?? ++last, count: 1 })
   const packet = encodePacket(covered, how.proof ?? packetProof('call', covered, payload, session), payload)
   const answered = decodePacket(await wire.packet(how.meddle?.(packet) ?? packet))
   const text = answered?.payload ?? ''

@@ -20,7 +20,7 @@ import { startMeshHttpServer } from '../src/mesh/http/http-server.ts'
 import type { MeshHttpServer } from '../src/mesh/http/http-server.ts'
 import type { TlsIdentity } from '../src/mesh/http/pinned-agent-client.ts'
 import { createNodeCertificate } from '../src/mesh/identity/certificate.ts'
-import { foundCommunity, withMember } from '../src/mesh/identity/community.ts'
+import { createCommunity, withMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
 import type { MembershipLevel } from '../src/mesh/identity/membership-record.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
@@ -302,7 +302,7 @@ function outboundOf(
 function pairCommunity(level: MembershipLevel): Community {
   const nowMs = systemClock.now()
   const founder = { nodeId: providerKey.id, name: 'provider' }
-  const founded = foundCommunity({ name: 'pair', root: rootKey, founder, nowMs })
+  const founded = createCommunity({ name: 'pair', root: rootKey, founder, nowMs })
   const context = { authority: { self: providerKey, root: rootKey }, nowMs }
   const grown = withMember(founded, { nodeId: callerKey.id, name: 'caller', level }, context)
   if (!grown.ok) throw new Error(grown.fault.kind)

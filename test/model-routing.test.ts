@@ -3,7 +3,7 @@ import { runtimeRig } from './runtime-rig.ts'
 import type { Rig } from './runtime-rig.ts'
 import { fail, ok } from '../src/core/result.ts'
 import type { Outcome } from '../src/bus/call.ts'
-import { chatTool } from '../src/models/definitions.ts'
+import { createChatTool } from '../src/models/definitions.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rig.close())
 
 function offerModel(model: string, act: () => Promise<Outcome>): void {
-  const tool = chatTool({ model, backend: 'test', maxConcurrent: 4, timeoutSeconds: 30 })
+  const tool = createChatTool({ model, backend: 'test', maxConcurrent: 4, timeoutSeconds: 30 })
   const registered = rig.bus.registerCapability(
     tool.streamedBy(async function* () {
       yield { event: 'token', data: { text: model } }

@@ -14,7 +14,7 @@ import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { CallOptions } from '../src/bus/call-options.ts'
 import type { Call, Outcome } from '../src/bus/call.ts'
 import type { Capability, Offer, Service } from '../src/bus/capability.ts'
-import { openSpine } from '../src/call/spine.ts'
+import { openGuardedBus } from '../src/call/guarded-bus.ts'
 import { editTail, zeroBodies } from './ledger-attack.ts'
 import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
@@ -94,7 +94,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     caches: [runtimeCache],
     projections: [guardProjection, runtimeProjection],
   })
-  const { bus, guard } = await openSpine({
+  const { bus, guard } = await openGuardedBus({
     database,
     ledger,
     clock,

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
 import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { Call } from '../src/bus/call.ts'
-import { versionText } from '../src/bus/capability.ts'
-import { toErrorCode, isErrorCode, STATUS_OF_CODE } from '../src/bus/code.ts'
+import { formatCapabilityVersion } from '../src/bus/capability.ts'
+import { toErrorCode, isErrorCode, HTTP_STATUS_BY_ERROR_CODE } from '../src/bus/code.ts'
 import type { CapabilityEntry } from '../src/bus/entry.ts'
 import { schemaHash, schemaHashInput } from '../src/bus/schema-hash.ts'
 import { validateRequest, checkFrame, checkReply } from '../src/bus/schema.ts'
@@ -86,7 +86,7 @@ const DESCRIPTOR: Readonly<Record<string, Row>> = {
   trust_required: member(() => local.offer, 'trustRequired'),
   timeout_seconds: member(() => local.offer, 'timeoutSeconds'),
   idempotent: member(() => local.offer, 'idempotent'),
-  version_str: row('versionText', () => versionText([1, 0]) === '1.0'),
+  version_str: row('versionText', () => formatCapabilityVersion([1, 0]) === '1.0'),
   schema_hash: row('schemaHash', () => /^blake3:[\da-f]{64}$/.test(schemaHash(local.offer))),
 }
 
@@ -272,7 +272,7 @@ const FACADE: Readonly<Record<string, Row>> = {
   capabilities_local: row('TopologySnapshot.capabilitiesLocal', () => snapshot().capabilitiesLocal.length === 2),
   capabilities_remote: row('TopologySnapshot.capabilitiesRemote', () => snapshot().capabilitiesRemote.length === 1),
   in_flight_total: row('TopologySnapshot.inFlightTotal', () => snapshot().inFlightTotal === 0),
-  code: row('Fault.code', () => isErrorCode('not_found') && STATUS_OF_CODE.not_found === 404),
+  code: row('Fault.code', () => isErrorCode('not_found') && HTTP_STATUS_BY_ERROR_CODE.not_found === 404),
 }
 
 const service = defineService({ name: 'z', version: '2.1', capabilities: [] })
@@ -316,7 +316,7 @@ describe('spec 2 API', () => {
   )
 
   it.each(Object.entries(STATUSES))('answers %s with HTTP status %i', (code, status) => {
-    expect(STATUS_OF_CODE[code as keyof typeof STATUS_OF_CODE]).toBe(status)
+    expect(HTTP_STATUS_BY_ERROR_CODE[code as keyof typeof HTTP_STATUS_BY_ERROR_CODE]).toBe(status)
   })
 
   it('has a row for every name in the text of the specification', () => {

@@ -10,7 +10,7 @@ import type { Json } from '../src/core/json.ts'
 import { toAppliedEntry } from '../src/ledger/entry.ts'
 import type { LedgerEntry, LedgerEvent } from '../src/ledger/entry.ts'
 import { ProjectionSet } from '../src/ledger/projection.ts'
-import type { StateLog } from '../src/ledger/state-log.ts'
+import type { ProjectionLog } from '../src/ledger/state-log.ts'
 
 export const LOG_TABLE = {
   room: 'test-log',
@@ -22,7 +22,7 @@ export function tableLog(
   database: Database,
   clock: Pick<Clock, 'now'>,
   introduced: readonly LedgerEvent[] = [],
-): StateLog {
+): ProjectionLog {
   const projections = new ProjectionSet(() => storedEntries(database))
   database.follow(projections.follower)
   const append = (event: LedgerEvent, body: Json | undefined, seq: number): void => {

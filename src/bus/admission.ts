@@ -13,7 +13,7 @@
 import type { Fault } from '../core/fault.ts'
 import { dequeueFairly, enqueueFairly, newFairQueue, withdrawFromQueue } from '../core/fair-queue.ts'
 import type { FairQueue } from '../core/fair-queue.ts'
-import { Alarm } from './deadline-timer.ts'
+import { TimerWheelEntry } from './deadline-timer.ts'
 import type { CapabilityEntry } from './entry.ts'
 
 export const QUEUE_WAIT_MS = 10_000
@@ -31,7 +31,7 @@ export function isProviderFull(entry: CapabilityEntry): boolean {
 }
 
 /** One call in the queue. `granted(true)` comes with the slot taken; exactly one of the two comes, once. */
-export class QueuedCall extends Alarm {
+export class QueuedCall extends TimerWheelEntry {
   readonly #entry: CapabilityEntry
   #granted: ((slot: boolean) => void) | undefined
 

@@ -20,7 +20,7 @@ import { releaseProviderSlot } from './admission.ts'
 import type { Call, Outcome, Reply } from './call.ts'
 import type { Effect } from './capability.ts'
 import type { CapabilityContract } from './contract.ts'
-import { Alarm } from './deadline-timer.ts'
+import { TimerWheelEntry } from './deadline-timer.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { EmitFrame } from './peer.ts'
 import type { EndCause, LiveTicket, CallWorker } from './ticket.ts'
@@ -44,23 +44,23 @@ export interface CallAttempts {
 }
 
 export interface AttemptTimer {
-  readonly set: (alarm: Alarm, dueMs: number) => void
-  readonly clear: (alarm: Alarm) => void
+  readonly set: (alarm: TimerWheelEntry, dueMs: number) => void
+  readonly clear: (alarm: TimerWheelEntry) => void
   readonly nowMs: () => number
   /** Lets everything else run that can. */
   readonly nextTurn: () => Promise<void>
 }
 
 /** What becomes of a provider's word: the outcome, or what another provider is asked for in its place. */
-export type OnAnswer = (attempt: ProviderAttempt, given: Outcome) => Outcome | Promise<Outcome>
+export type ProviderOutcomeHandler = (attempt: ProviderAttempt, given: Outcome) => Outcome | Promise<Outcome>
 
 interface AttemptOptions {
   readonly timer: AttemptTimer
   readonly startedMs: number
-  readonly onAnswer: OnAnswer
+  readonly onAnswer: ProviderOutcomeHandler
 }
 
-export class ProviderAttempt extends Alarm implements CallWorker {
+export class ProviderAttempt extends TimerWheelEntry implements CallWorker {
   readonly round: CallAttempts
   readonly entry: CapabilityEntry
   readonly isProbe: boolean
@@ -71,7 +71,7 @@ export class ProviderAttempt extends Alarm implements CallWorker {
   /** It was answered for, and went on. */
   isCutOff = false
   readonly #timer: AttemptTimer
-  readonly #onAnswer: OnAnswer
+  readonly #onAnswer: ProviderOutcomeHandler
   readonly #reject: (error: unknown) => void
   #answer: ((outcome: Outcome | Promise<Outcome>) => void) | undefined
   #hasEnded = false
@@ -131,7 +131,7 @@ export class ProviderAttempt extends Alarm implements CallWorker {
 
   #cutOff(): Fault {
     const { call, ticket } = this.round
-    return cutOffFault(call, this.round.contract.offer.effect, ticket.cause ?? 'cancelled')
+    return createInterruptedCallFault(call, this.round.contract.offer.effect, ticket.cause ?? 'cancelled')
   }
 
   #say(outcome: Outcome): void {
@@ -166,13 +166,13 @@ export class ProviderAttempt extends Alarm implements CallWorker {
  */
 function outOfTime(outcome: Outcome, call: Call): Outcome {
   if (outcome.ok || outcome.fault.kind !== 'cancelled') return outcome
-  return fail({ ...outcome.fault, ...cutOffFault(call, 'reads', 'deadline') })
+  return fail({ ...outcome.fault, ...createInterruptedCallFault(call, 'reads', 'deadline') })
 }
 
 const CHANGES: ReadonlySet<Effect> = new Set(['writes', 'sensitive', 'admin'])
 
 /** Nobody has begun with it: whatever it would have done, it did not. */
-export function faultBeforeBegin({ capability }: Call, cause: EndCause): Fault {
+export function createNotBegunFault({ capability }: Call, cause: EndCause): Fault {
   return cause === 'deadline'
     ? {
         kind: 'timed-out',
@@ -189,7 +189,7 @@ export function faultBeforeBegin({ capability }: Call, cause: EndCause): Fault {
 }
 
 /** A change that was begun and not answered for may have happened: nobody may be told that it did not. */
-export function cutOffFault(call: Call, effect: Effect, cause: EndCause): Fault {
+export function createInterruptedCallFault(call: Call, effect: Effect, cause: EndCause): Fault {
   const why = cause === 'deadline' ? 'did not answer in time' : 'was cancelled'
   const code = cause === 'deadline' ? 'timeout' : 'cancelled'
   if (CHANGES.has(effect) && !call.rehearsal)

@@ -57,7 +57,7 @@ export interface NodeOutcome {
 }
 
 /** A call of another node under way here. */
-export interface ServedCall {
+export interface InboundPeerCall {
   readonly outcome: Promise<Outcome>
   readonly withdraw: (why: string) => void
 }
@@ -196,7 +196,7 @@ export class CapabilityBus {
   }
 
   /** The same for a transport that says itself when its caller has gone: nothing has to listen to a signal per call. */
-  serve(inbound: Omit<Call, 'signal'>): ServedCall {
+  serve(inbound: Omit<Call, 'signal'>): InboundPeerCall {
     const call = this.#receive(inbound, false)
     const outcome = this.#through(call, undefined, this.#proceed)
     return { outcome, withdraw: (why) => requireTicket(call).end('cancelled', new DOMException(why, 'AbortError')) }

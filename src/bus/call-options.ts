@@ -114,8 +114,8 @@ export function newCall(
     refusal,
     ticket,
     onward,
-    call: ONWARD.call,
-    stream: ONWARD.stream,
+    call: ONWARD_CALL_METHODS.call,
+    stream: ONWARD_CALL_METHODS.stream,
   }
 }
 
@@ -165,8 +165,8 @@ export function createReceivedCall(
     ticket,
     refusal,
     onward,
-    call: ONWARD.call,
-    stream: ONWARD.stream,
+    call: ONWARD_CALL_METHODS.call,
+    stream: ONWARD_CALL_METHODS.stream,
   }
 }
 
@@ -184,10 +184,10 @@ export interface HandlerContext extends Call {
  * The bus makes every call with both functions. They look at the call that they are called on, so that one that a stage
  * has copied with a lock or a parsed body carries these on, and nothing has to be made per handler.
  */
-export const ONWARD: Pick<HandlerContext, 'call' | 'stream'> = { call: callOnward, stream: streamOnward }
+export const ONWARD_CALL_METHODS: Pick<HandlerContext, 'call' | 'stream'> = { call: callOnward, stream: streamOnward }
 
 export function createHandlerContext(call: Call | HandlerContext): HandlerContext {
-  return 'call' in call ? call : { ...call, ...ONWARD }
+  return 'call' in call ? call : { ...call, ...ONWARD_CALL_METHODS }
 }
 
 function callOnward(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): Promise<Outcome> {

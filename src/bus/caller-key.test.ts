@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from './call.ts'
-import { accountKey, readCallerAccount, callerKey, readCallerPeer } from './caller.ts'
+import { accountKey, readCallerAccount, callerKey, parsePeerCallerKey } from './caller.ts'
 
 const PEER: Caller = { kind: 'peer', id: 'ed25519:AAAA', level: 'trusted' }
 
@@ -16,7 +16,9 @@ describe('caller key', () => {
   })
 
   it('tells which node calls and for whom, all the way', () => {
-    expect(['claude', 'service:x/y', 'peer:a', 'peer:a/claude', 'peer:a/peer:b/claude'].map(readCallerPeer)).toEqual([
+    expect(
+      ['claude', 'service:x/y', 'peer:a', 'peer:a/claude', 'peer:a/peer:b/claude'].map(parsePeerCallerKey),
+    ).toEqual([
       undefined,
       undefined,
       { node: 'a', actor: undefined },

@@ -36,7 +36,9 @@ export function readCallerAccount(key: string): string {
 }
 
 /** Which node a caller key is about, and for whom it says that it calls; `undefined` for a caller of our own. */
-export function readCallerPeer(key: string): { readonly node: string; readonly actor: string | undefined } | undefined {
+export function parsePeerCallerKey(
+  key: string,
+): { readonly node: string; readonly actor: string | undefined } | undefined {
   if (!key.startsWith(PEER)) return undefined
   const account = readCallerAccount(key)
   return {
@@ -52,7 +54,7 @@ export function isTrusted(caller: Caller, required: CapabilityDescriptor['trustR
   return required !== 'self' && RANK[caller.level] >= RANK[required]
 }
 
-export function refuseUntrusted(
+export function createUntrustedCallerFault(
   caller: Caller,
   descriptor: Pick<CapabilityDescriptor, 'name' | 'trustRequired'>,
 ): Fault {

@@ -20,7 +20,7 @@ import type {
   Capability,
   CapabilityDescriptor,
   Effect,
-  CapabilityFace,
+  McpExposure,
   Family,
   ArgumentIssue,
   JsonSchema,
@@ -35,7 +35,7 @@ import { createHandlerContext } from './call-options.ts'
 import type { HandlerContext } from './call-options.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
-import { instanceId, schemaHash } from './schema-hash.ts'
+import { computeInstanceId, schemaHash } from './schema-hash.ts'
 
 /** What every capability of our own says about itself, whether it reads or changes. */
 export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknown>> {
@@ -49,7 +49,7 @@ export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknow
   readonly frames?: z.ZodType
   /** Whose envelope it answers in; absent: the bus's own, `{ ok, data }` or `{ ok, error }`. */
   readonly family?: Family
-  readonly face?: CapabilityFace
+  readonly face?: McpExposure
   readonly lock?: string | ((body: JsonObject) => string | undefined)
   readonly version?: readonly [number, number]
   /** `stable` unless it says otherwise. */
@@ -159,7 +159,7 @@ export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
 const ourOwn = new WeakSet<Offer>()
 
 /** Whether its schemas came out of Zod just here, and are therefore well-formed. A copy of an offer does not count. */
-export function isOurOwn(offer: Offer): boolean {
+export function isLocallyDefinedOffer(offer: Offer): boolean {
   return ourOwn.has(offer)
 }
 
@@ -304,7 +304,7 @@ function isSameContract(left: Offer, right: Offer): boolean {
   if (left === right) return true
   return (
     left.effect === right.effect &&
-    instanceId(left.params) === instanceId(right.params) &&
+    computeInstanceId(left.params) === computeInstanceId(right.params) &&
     schemaHash(left) === schemaHash(right)
   )
 }

@@ -42,7 +42,7 @@ export interface Offer extends CapabilityDescriptor {
   /** What its handler must not overlap with. A function sees the body before validation and trusts nothing in it. */
   readonly lock: string | ((body: JsonObject) => string | undefined) | undefined
   readonly family: Family
-  readonly face: CapabilityFace
+  readonly face: McpExposure
   /** Checks and completes the body (defaults filled in). Absent: the request schema decides. */
   readonly accept?: (body: JsonObject) => Result<JsonObject, readonly ArgumentIssue[]>
   /** Which of a caller's `params` this instance can serve. As data it travels to peers; as a function it stays here. */
@@ -69,7 +69,7 @@ export interface Offer extends CapabilityDescriptor {
 }
 
 /** Where models meet it. Every face is the same capability behind the same five stages. */
-export type CapabilityFace =
+export type McpExposure =
   /** `unlisted`: called by name as any other, and in no list while it would only fail. */
   | { readonly kind: 'tool'; readonly unlisted?: boolean }
   | {
@@ -186,6 +186,6 @@ export interface ServiceHealth {
   readonly details: JsonObject
 }
 
-export function versionText(version: CapabilityVersion): string {
+export function formatCapabilityVersion(version: CapabilityVersion): string {
   return `${version[0]}.${version[1]}`
 }

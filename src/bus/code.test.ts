@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { FaultKind } from '../core/fault.ts'
-import { toErrorCode, encodeErrorBody, isErrorCode, toFaultKind, STATUS_OF_CODE } from './code.ts'
+import { toErrorCode, encodeErrorBody, isErrorCode, toFaultKind, HTTP_STATUS_BY_ERROR_CODE } from './code.ts'
 import type { ErrorCode } from './code.ts'
 import { busFamily } from './family.ts'
 import { offered } from '../../test/bus-village.ts'
 
-const CODES = Object.keys(STATUS_OF_CODE).filter(isErrorCode)
+const CODES = Object.keys(HTTP_STATUS_BY_ERROR_CODE).filter(isErrorCode)
 
 describe('codes between nodes', () => {
   // Spec 2 § 6 and CONTRACT § 9.
@@ -22,7 +22,7 @@ describe('codes between nodes', () => {
     ['not_implemented', 501],
     ['partition', 503],
   ])('%s is %d', (code, status) => {
-    expect(STATUS_OF_CODE[code]).toBe(status)
+    expect(HTTP_STATUS_BY_ERROR_CODE[code]).toBe(status)
   })
 
   it('name a quarantine as a partition, and a code of a family by its kind', () => {

@@ -6,7 +6,7 @@
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 
-export const STATUS_OF_CODE = {
+export const HTTP_STATUS_BY_ERROR_CODE = {
   bad_request: 400,
   schema_mismatch: 400,
   invalid_signature: 401,
@@ -22,7 +22,7 @@ export const STATUS_OF_CODE = {
   partition: 503,
 } as const
 
-export type ErrorCode = keyof typeof STATUS_OF_CODE
+export type ErrorCode = keyof typeof HTTP_STATUS_BY_ERROR_CODE
 
 const CODE_OF_KIND: Readonly<Record<FaultKind, ErrorCode>> = {
   'invalid-arguments': 'bad_request',
@@ -61,7 +61,7 @@ const KIND_OF_CODE: Readonly<Record<ErrorCode, FaultKind>> = {
 export const FAULT_KINDS = Object.keys(CODE_OF_KIND) as readonly FaultKind[]
 
 export function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(STATUS_OF_CODE, code)
+  return Object.hasOwn(HTTP_STATUS_BY_ERROR_CODE, code)
 }
 
 /** A family's own code is not for other nodes; a code of the set says more than the kind and wins. */

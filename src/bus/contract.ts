@@ -11,7 +11,7 @@
 import { EFFECTS } from './capability.ts'
 import type { Effect, Offer } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { keepAnnouncedHash, schemaHash } from './schema-hash.ts'
+import { setAnnouncedSchemaHash, schemaHash } from './schema-hash.ts'
 
 const NO_ENTRIES: readonly CapabilityEntry[] = []
 
@@ -60,7 +60,7 @@ export class CapabilityContract {
 }
 
 /** The contracts of one name, the one that faces show first, and what its providers do not agree on. */
-export interface NamedContracts {
+export interface ContractGroup {
   readonly contracts: readonly CapabilityContract[]
   readonly hasBound: boolean
   readonly disagreement: ContractDisagreement | undefined
@@ -75,13 +75,13 @@ export interface ContractDisagreement {
   readonly nodeIds: readonly string[]
 }
 
-export const NO_CONTRACTS: NamedContracts = { contracts: [], hasBound: false, disagreement: undefined }
+export const EMPTY_CONTRACT_GROUP: ContractGroup = { contracts: [], hasBound: false, disagreement: undefined }
 
 /** Groups all providers of one name. Contracts that go on keep their identity: calls under way hold them. */
 export function groupContracts(
   entries: readonly CapabilityEntry[],
   before: readonly CapabilityContract[],
-): NamedContracts {
+): ContractGroup {
   // Whoever still holds one that is no more finds nobody there.
   for (const contract of before) contract.serveBy(NO_ENTRIES)
   const contracts = entries.length === 1 ? soleContract(entries) : gather(entries)
@@ -192,7 +192,7 @@ function asStrictAs(contract: CapabilityContract, { effect, secrets }: Demand): 
 /** The same contract, more strictly: it keeps its hash, and the offer of another node stays one. */
 export function raiseOffer(offer: Offer, demand: Partial<Demand>): Offer {
   const raised = { ...offer, ...demand }
-  keepAnnouncedHash(raised, schemaHash(offer))
+  setAnnouncedSchemaHash(raised, schemaHash(offer))
   return raised
 }
 

@@ -11,12 +11,12 @@
  */
 import type { Clock } from '../core/clock.ts'
 
-export const SPOKE_MS = 10
+export const WHEEL_SLOT_MS = 10
 
 /** Something that wants to be told when a moment has come. It sits on at most one spoke at a time. */
-export abstract class Alarm {
-  previous: Alarm | undefined
-  following: Alarm | undefined
+export abstract class TimerWheelEntry {
+  previous: TimerWheelEntry | undefined
+  following: TimerWheelEntry | undefined
   spoke: Spoke | undefined
 
   abstract ring(nowMs: number): void
@@ -24,7 +24,7 @@ export abstract class Alarm {
 
 interface Spoke {
   readonly number: number
-  first: Alarm | undefined
+  first: TimerWheelEntry | undefined
 }
 
 export class DeadlineWheel {
@@ -33,19 +33,19 @@ export class DeadlineWheel {
   #recent: Spoke | undefined
 
   /** Moves the alarm if it was set already; says when it will ring. `Infinity` means never. */
-  set(alarm: Alarm, dueMs: number): number {
+  set(alarm: TimerWheelEntry, dueMs: number): number {
     this.clear(alarm)
     if (dueMs === Infinity) return Infinity
-    const number = Math.ceil(dueMs / SPOKE_MS)
+    const number = Math.ceil(dueMs / WHEEL_SLOT_MS)
     const spoke = this.#recent?.number === number ? this.#recent : this.#spokeAt(number)
     alarm.spoke = spoke
     alarm.following = spoke.first
     if (spoke.first !== undefined) spoke.first.previous = alarm
     spoke.first = alarm
-    return number * SPOKE_MS
+    return number * WHEEL_SLOT_MS
   }
 
-  clear(alarm: Alarm): void {
+  clear(alarm: TimerWheelEntry): void {
     const { spoke, previous, following } = alarm
     if (spoke === undefined) return
     if (previous === undefined) spoke.first = following
@@ -58,7 +58,7 @@ export class DeadlineWheel {
 
   /** Rings what is due. An alarm may set itself or others again while it rings. */
   turn(nowMs: number): void {
-    const due = [...this.#spokes.values()].filter((spoke) => spoke.number * SPOKE_MS <= nowMs)
+    const due = [...this.#spokes.values()].filter((spoke) => spoke.number * WHEEL_SLOT_MS <= nowMs)
     for (const spoke of due.toSorted((left, right) => left.number - right.number)) {
       this.#drop(spoke)
       for (let alarm = spoke.first; alarm !== undefined; alarm = spoke.first) {
@@ -73,13 +73,13 @@ export class DeadlineWheel {
     let next: number | undefined
     for (const spoke of this.#spokes.values()) {
       if (spoke.first === undefined) this.#drop(spoke)
-      else next = Math.min(next ?? Infinity, spoke.number * SPOKE_MS)
+      else next = Math.min(next ?? Infinity, spoke.number * WHEEL_SLOT_MS)
     }
     return next
   }
 
   /** Everything that is set at the moment. */
-  *alarms(): Generator<Alarm> {
+  *alarms(): Generator<TimerWheelEntry> {
     for (const spoke of this.#spokes.values())
       for (let alarm = spoke.first; alarm !== undefined; alarm = alarm.following) yield alarm
   }
@@ -117,12 +117,12 @@ export class WheelTimer {
     this.nowMs = clock.monotonic
   }
 
-  set(alarm: Alarm, dueMs: number): void {
+  set(alarm: TimerWheelEntry, dueMs: number): void {
     const ringsMs = this.#wheel.set(alarm, dueMs)
     if (ringsMs < this.#armedForMs) this.#arm(ringsMs)
   }
 
-  clear(alarm: Alarm): void {
+  clear(alarm: TimerWheelEntry): void {
     this.#wheel.clear(alarm)
   }
 
@@ -141,7 +141,7 @@ export class WheelTimer {
     })
   }
 
-  alarms(): Iterable<Alarm> {
+  alarms(): Iterable<TimerWheelEntry> {
     return this.#wheel.alarms()
   }
 

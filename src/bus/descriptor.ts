@@ -79,11 +79,11 @@ export function namespaceViolationFault(message: string): Fault {
 }
 
 /** Of our own alone: what another node offers is assessed over there. */
-export function isUnassessed({ effect, plan }: Offer): boolean {
+export function isAssessmentMissing({ effect, plan }: Offer): boolean {
   return effect !== 'reads' && effect !== 'records' && plan === undefined
 }
 
-export function unassessedFault({ name, effect }: Offer): Fault {
+export function createMissingAssessmentFault({ name, effect }: Offer): Fault {
   return {
     kind: 'unsupported',
     code: 'schema_invalid',

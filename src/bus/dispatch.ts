@@ -16,13 +16,13 @@ import type { Fault, FaultKind } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import { takeProviderSlot, releaseProviderSlot, QUEUE_WAIT_MS, QueuedCall } from './admission.ts'
 import { TriedProviders } from './tried-providers.ts'
-import { ProviderAttempt, faultBeforeBegin, recordOutcome } from './attempt.ts'
-import type { OnAnswer, OutcomeRecorders, CallAttempts } from './attempt.ts'
+import { ProviderAttempt, createNotBegunFault, recordOutcome } from './attempt.ts'
+import type { ProviderOutcomeHandler, OutcomeRecorders, CallAttempts } from './attempt.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call, Outcome } from './call.ts'
 import { accountKey } from './caller.ts'
 import { CapabilityEntry } from './entry.ts'
-import { isRefusedUnbegun } from './health.ts'
+import { isRefusedBeforeStart } from './health.ts'
 import { runHedged, isWorthHedging } from './hedge.ts'
 import type { HedgeRace } from './hedge.ts'
 import { pauseCall } from './pause.ts'
@@ -47,8 +47,8 @@ const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000, factor: 2 }
 export class CallDispatcher {
   readonly #options: DispatchOptions
   readonly #budget = new RetryBudget()
-  readonly #record: OnAnswer
-  readonly #recordFirst: OnAnswer
+  readonly #record: ProviderOutcomeHandler
+  readonly #recordFirst: ProviderOutcomeHandler
 
   constructor(options: DispatchOptions) {
     this.#options = options
@@ -67,7 +67,7 @@ export class CallDispatcher {
     const { router, timer } = this.#options
     const ticket = requireTicket(call)
     const nowMs = timer.nowMs()
-    if (ticket.isOver(nowMs)) return Promise.resolve(fail(faultBeforeBegin(call, ticket.cause ?? 'deadline')))
+    if (ticket.isOver(nowMs)) return Promise.resolve(fail(createNotBegunFault(call, ticket.cause ?? 'deadline')))
     const { contract } = ticket
     if (contract === undefined) return Promise.resolve(fail(router.explain(call, nowMs)))
     this.#budget.deposit()
@@ -96,7 +96,7 @@ export class CallDispatcher {
     const { call, ticket } = round
     const untilMs = sinceMs + QUEUE_WAIT_MS
     for (let nowMs = sinceMs; ; nowMs = timer.nowMs()) {
-      if (ticket.isOver(nowMs)) return faultBeforeBegin(call, ticket.cause ?? 'deadline')
+      if (ticket.isOver(nowMs)) return createNotBegunFault(call, ticket.cause ?? 'deadline')
       const free = nowMs === sinceMs ? undefined : router.route(call, nowMs)
       if (free !== undefined) {
         takeProviderSlot(free)
@@ -113,7 +113,7 @@ export class CallDispatcher {
   #unserved({ call, ticket }: CallAttempts): Fault {
     const nowMs = this.#options.timer.nowMs()
     return ticket.isOver(nowMs)
-      ? faultBeforeBegin(call, ticket.cause ?? 'deadline')
+      ? createNotBegunFault(call, ticket.cause ?? 'deadline')
       : this.#options.router.explain(call, nowMs)
   }
 
@@ -139,7 +139,7 @@ export class CallDispatcher {
   #start(
     round: CallAttempts,
     entry: CapabilityEntry,
-    how: { readonly startedMs: number; readonly onAnswer: OnAnswer },
+    how: { readonly startedMs: number; readonly onAnswer: ProviderOutcomeHandler },
   ): ProviderAttempt {
     round.ticket.attempts++
     round.ticket.entry = entry
@@ -155,7 +155,7 @@ export class CallDispatcher {
     let [again, refusals] = [0, 0]
     while (!last.ok && mayRetry(round, last.fault)) {
       // A refusal costs nobody anything, and says nothing about load: it needs no budget, only an end.
-      const isRefused = isRefusedUnbegun(last.fault)
+      const isRefused = isRefusedBeforeStart(last.fault)
       if (isRefused ? refusals++ >= MAX_REFUSALS : again >= (config.retries ?? DEFAULT_RETRIES)) return last
       asked.failed(entry, last.fault)
       const next = await this.#nextProvider(round, { entry, fault: last.fault, asked, again })
@@ -176,7 +176,7 @@ export class CallDispatcher {
     const { entry, fault, asked, again } = search
     if (ticket.isOver(timer.nowMs())) return undefined
     const other = contract.isBoundToNode ? undefined : asked.nextProvider(call, router, timer.nowMs())
-    if (other !== undefined || entry.isLocal || fault.begun !== false || isRefusedUnbegun(fault)) return other
+    if (other !== undefined || entry.isLocal || fault.begun !== false || isRefusedBeforeStart(fault)) return other
     const pauseMs = Math.max(backoffMs(RETRY_PAUSE, again, random), fault.retryAfterMs ?? 0)
     // Where it was full, the call has waited over there: not again, and never beyond its deadline.
     const untilMs = Math.min(ticket.deadlineMs, ticket.startedMs + QUEUE_WAIT_MS)
@@ -235,7 +235,7 @@ interface Search {
 const PROVIDERS_TROUBLE: ReadonlySet<FaultKind> = new Set(['busy', 'offline', 'timed-out', 'failed', 'internal'])
 /** Only what was not begun, which is for the provider to say, or may happen twice. */
 export function isSafeToRetry(fault: Fault, { idempotent }: Pick<Offer, 'idempotent'>): boolean {
-  if (isRefusedUnbegun(fault)) return true
+  if (isRefusedBeforeStart(fault)) return true
   return PROVIDERS_TROUBLE.has(fault.kind) && (fault.begun === false || idempotent)
 }
 

@@ -10,7 +10,7 @@
  */
 import type { Call } from './call.ts'
 import type { CapabilityVersion, Offer, ParamsMatcher } from './capability.ts'
-import type { CapabilityContract, NamedContracts } from './contract.ts'
+import type { CapabilityContract, ContractGroup } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
 import { isTrusted } from './caller.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
@@ -27,7 +27,7 @@ export interface RouteRequest extends Pick<
 export function isEligible(entry: CapabilityEntry, request: RouteRequest): boolean {
   return (
     (request.versionReq === undefined || satisfiesVersion(entry.offer.version, request.versionReq)) &&
-    isAtNode(entry, request) &&
+    isNodeEligible(entry, request) &&
     isTrusted(request.caller, entry.offer.trustRequired) &&
     servesParams(entry.offer, request.body)
   )
@@ -39,7 +39,7 @@ export function satisfiesVersion(offered: CapabilityVersion, asked: CapabilityVe
 }
 
 /** On the node that was asked for; here, if no hops are left; never back where the call came from. */
-export function isAtNode(entry: CapabilityEntry, { node, hopBudget, caller }: RouteRequest): boolean {
+export function isNodeEligible(entry: CapabilityEntry, { node, hopBudget, caller }: RouteRequest): boolean {
   if (node !== undefined && node !== entry.nodeId) return false
   return entry.isLocal || (hopBudget > 0 && entry.nodeId !== caller.id)
 }
@@ -57,7 +57,11 @@ export function isServedHere({ entries, localCount }: CapabilityContract, reques
  * What belongs to one house and is offered by several others has to be asked of one of them by name: a temperature of
  * another house is as wrong an answer as a door opened there. What this node serves itself is never ambiguous.
  */
-export function isAmbiguous(request: RouteRequest, contract: CapabilityContract, named: NamedContracts): boolean {
+export function isProviderNodeAmbiguous(
+  request: RouteRequest,
+  contract: CapabilityContract,
+  named: ContractGroup,
+): boolean {
   if (request.node !== undefined || !named.hasBound || isServedHere(contract, request)) return false
   let hasBound = false
   let nodeId: string | undefined
@@ -86,7 +90,7 @@ export function servesParams(offer: Offer, body: JsonObject): boolean {
 }
 
 /** Those of its params that a caller can ask for. A function does not say which it looks at. */
-export function listTestedParams({ matches, params }: Offer): JsonObject {
+export function pickMatchableParams({ matches, params }: Offer): JsonObject {
   if (typeof matches !== 'object') return params
   return Object.fromEntries(Object.entries(params).filter(([param]) => Object.hasOwn(matches, param)))
 }

@@ -6,7 +6,7 @@
  */
 import { createProviderQueue } from './admission.ts'
 import type { ProviderQueue } from './admission.ts'
-import { versionText } from './capability.ts'
+import { formatCapabilityVersion } from './capability.ts'
 import type { Capability, CapabilityName, Offer, CapabilityVersion } from './capability.ts'
 import type { CapabilityContract } from './contract.ts'
 import { ProviderHealth, createLatencyEstimate } from './health.ts'
@@ -21,7 +21,7 @@ export interface EntryIdentity {
 }
 
 export function entryKey({ nodeId, name, version, instanceId }: EntryIdentity): string {
-  return `${nodeId} ${name}@${versionText(version)}#${instanceId}`
+  return `${nodeId} ${name}@${formatCapabilityVersion(version)}#${instanceId}`
 }
 
 export class CapabilityEntry {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countsAgainstProvider, ProviderHealth } from './health.ts'
+import { isProviderFailure, ProviderHealth } from './health.ts'
 import type { HealthChange } from './health.ts'
 
 function play(
@@ -125,7 +125,7 @@ describe('health', () => {
 
   it("counts what is the provider's doing and nothing that is the caller's", () => {
     const kinds = ['offline', 'timed-out', 'failed', 'unknown-outcome', 'internal'] as const
-    expect(kinds.every(countsAgainstProvider)).toBe(true)
+    expect(kinds.every(isProviderFailure)).toBe(true)
     const callers = [
       'invalid-arguments',
       'not-found',
@@ -136,6 +136,6 @@ describe('health', () => {
       'cancelled',
       'unsupported',
     ] as const
-    expect(callers.some(countsAgainstProvider)).toBe(false)
+    expect(callers.some(isProviderFailure)).toBe(false)
   })
 })

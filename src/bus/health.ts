@@ -46,7 +46,7 @@ const PROVIDER_FAULTS: ReadonlySet<FaultKind> = new Set([
   'internal',
 ])
 
-export function countsAgainstProvider(kind: FaultKind): boolean {
+export function isProviderFailure(kind: FaultKind): boolean {
   return PROVIDER_FAULTS.has(kind)
 }
 
@@ -54,7 +54,7 @@ export function countsAgainstProvider(kind: FaultKind): boolean {
 const REFUSED: ReadonlySet<FaultKind> = new Set(['not-found', 'not-permitted', 'unsupported'])
 
 /** The node refused the call before a handler of it saw it. */
-export function isRefusedUnbegun({ kind, begun }: Fault): boolean {
+export function isRefusedBeforeStart({ kind, begun }: Fault): boolean {
   return begun === false && REFUSED.has(kind)
 }
 
@@ -243,18 +243,18 @@ export class HealthTracker {
       return entry.health.record({ success: true, latencyMs, nowMs, isProbe, mayEject: false })
     }
     const { kind, retryAfterMs = 0, ownSide } = outcome.fault
-    if (!ending.isCallersDoing && ownSide !== true && countsAgainstProvider(kind)) {
-      observeLatency(entry.latency, Math.max(latencyMs, PENALTY_MS), nowMs)
+    if (!ending.isCallersDoing && ownSide !== true && isProviderFailure(kind)) {
+      observeLatency(entry.latency, Math.max(latencyMs, FAILED_CALL_PENALTY_MS), nowMs)
       return entry.health.record({ success: false, latencyMs, nowMs, isProbe, mayEject: this.#mayEject(entry) })
     }
     if (isProbe) entry.health.probeEndedOpenly()
     if (kind === 'busy' && (!entry.isLocal || entry.offer.anywhere === true)) {
-      observeLatency(entry.latency, PENALTY_MS, nowMs)
+      observeLatency(entry.latency, FAILED_CALL_PENALTY_MS, nowMs)
       entry.busyUntilMs = nowMs + Math.min(retryAfterMs, MAX_BUSY_MS)
     }
     // Refusing is quick: without this, whoever refuses everything would look like the best.
-    else if (isRefusedUnbegun(outcome.fault) && !entry.isLocal && !isAboutParams(outcome.fault))
-      observeLatency(entry.latency, PENALTY_MS, nowMs)
+    else if (isRefusedBeforeStart(outcome.fault) && !entry.isLocal && !isAboutParams(outcome.fault))
+      observeLatency(entry.latency, FAILED_CALL_PENALTY_MS, nowMs)
     // It took at least this long, which is worth knowing even if nobody waited for the end.
     else if (ending.isCallersDoing && latencyMs > entry.latency.latencyMs)
       observeLatency(entry.latency, latencyMs, nowMs)
@@ -290,7 +290,7 @@ function isAboutParams({ details }: Fault): boolean {
 const DECAY_MS = 10_000
 
 /** What a failed or refused call counts as (Linkerd's load biaser): failing fast must never look like being fast. */
-export const PENALTY_MS = 5_000
+export const FAILED_CALL_PENALTY_MS = 5_000
 
 /** Until a provider has answered this often, it gets at most one call more in flight than it has answered. */
 const SLOW_START_ANSWERS = 8
@@ -318,7 +318,8 @@ export function observeLatency(estimate: PeakEwma, latencyMs: number, nowMs: num
 
 /** Lower is better. A provider nobody knows is tried at once, and then waited for before it gets more. */
 export function estimateCost(estimate: PeakEwma, inFlight: number, nowMs: number): number {
-  if (estimate.answers < SLOW_START_ANSWERS && inFlight > estimate.answers) return PENALTY_MS * (inFlight + 1)
+  if (estimate.answers < SLOW_START_ANSWERS && inFlight > estimate.answers)
+    return FAILED_CALL_PENALTY_MS * (inFlight + 1)
   // Without news a bad opinion fades, so that a provider which was slow once gets another chance.
   return decayTowards(estimate, 0, nowMs) * (inFlight + 1)
 }

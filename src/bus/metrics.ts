@@ -14,7 +14,7 @@ import type { CapabilityTally, CallTally } from './trace.ts'
 import { countInFlight } from './topology.ts'
 
 /** What there is to read. */
-export interface MeasuredBus {
+export interface BusMetricsSource {
   readonly communityId: string | undefined
   readonly registry: CapabilityRegistry
   readonly tally: CallTally
@@ -22,7 +22,7 @@ export interface MeasuredBus {
 }
 
 /** A registry of its own: two buses in one process, or a library that uses the global one, do not meet in it. */
-export function createBusMetrics(bus: MeasuredBus): Registry {
+export function createBusMetrics(bus: BusMetricsSource): Registry {
   const registry = new Registry()
   const registers = [registry]
   const { tally } = bus
@@ -87,7 +87,7 @@ function counters(tally: CallTally, registers: Registry[]): void {
   })
 }
 
-function gauges(bus: MeasuredBus, registers: Registry[]): void {
+function gauges(bus: BusMetricsSource, registers: Registry[]): void {
   const streams = new Gauge({
     name: 'hearthbus_active_streams',
     help: 'Streamed answers under way, by capability.',

@@ -1,9 +1,9 @@
 /**
  * Node directory: the other nodes on this bus, and the names that people gave them.
  */
-import { visibleText } from '../core/stranger-text.ts'
+import { sanitizeLine } from '../core/stranger-text.ts'
 import type { PeerRecord, RefusedCapability } from './peer.ts'
-import type { PeerView, RefusedView } from './topology.ts'
+import type { PeerView, RefusedCapabilityView } from './topology.ts'
 
 /** Nodes that are remembered although they left. */
 const MAX_AWAY = 256
@@ -117,6 +117,6 @@ export class NodeDirectory {
   }
 }
 
-function refusedView({ name, fault }: RefusedCapability): RefusedView {
-  return { name: visibleText(name, 128), reason: visibleText(fault.message, 400) }
+function refusedView({ name, fault }: RefusedCapability): RefusedCapabilityView {
+  return { name: sanitizeLine(name, 128), reason: sanitizeLine(fault.message, 400) }
 }

@@ -4,10 +4,10 @@
  * Pure: timers come from outside.
  */
 import type { AttemptTimer } from './attempt.ts'
-import { Alarm } from './deadline-timer.ts'
+import { TimerWheelEntry } from './deadline-timer.ts'
 import type { LiveTicket, CallWorker } from './ticket.ts'
 
-class Pause extends Alarm implements CallWorker {
+class Pause extends TimerWheelEntry implements CallWorker {
   readonly over: Promise<void>
   readonly #resolve: () => void
 

@@ -12,7 +12,7 @@ import type { Call, StreamFrame, Outcome } from './call.ts'
 import type {
   CapabilityDescriptor,
   Effect,
-  CapabilityFace,
+  McpExposure,
   Family,
   JsonSchema,
   Offer,
@@ -22,8 +22,8 @@ import type {
   CapabilityVersion,
 } from './capability.ts'
 import type { CapabilityEntry } from './entry.ts'
-import { instanceId, keepAnnouncedHash, schemaHash } from './schema-hash.ts'
-import { readContract } from './stranger-contract.ts'
+import { computeInstanceId, setAnnouncedSchemaHash, schemaHash } from './schema-hash.ts'
+import { rebuildPeerSchemas } from './stranger-contract.ts'
 
 export interface PeerCapability {
   readonly name: string
@@ -39,7 +39,7 @@ export interface PeerCapability {
   readonly effect: Effect
   readonly anywhere: boolean
   readonly family: string
-  readonly face: CapabilityFace
+  readonly face: McpExposure
   readonly title: string
   readonly description: string
   readonly matches?: ParamsMatcher
@@ -117,7 +117,7 @@ export function describeOwnCapability(offer: Offer): PeerCapability {
     description: offer.description,
     ...(typeof offer.matches === 'object' ? { matches: offer.matches } : {}),
     ...(offer.secrets === undefined ? {} : { secrets: offer.secrets }),
-    instanceId: instanceId(params),
+    instanceId: computeInstanceId(params),
     schemas: {
       request: offer.requestSchema,
       ...(offer.responseSchema === undefined ? {} : { response: offer.responseSchema }),
@@ -127,7 +127,7 @@ export function describeOwnCapability(offer: Offer): PeerCapability {
 }
 
 /** Completion of a prompt's arguments is a function, too, and stays here. */
-function announcedFace(face: CapabilityFace): CapabilityFace {
+function announcedFace(face: McpExposure): McpExposure {
   if (face.kind !== 'prompt') return face
   return { kind: 'prompt', arguments: face.arguments.map(announcedArgument) }
 }
@@ -142,7 +142,7 @@ function announcedArgument({ name, description, required }: PromptArgument): Pro
  */
 export function createPeerOffer(capability: PeerCapability, family: Family): Result<Offer, Fault> {
   const { name, version, stability, params, maxConcurrent, trustRequired, timeoutSeconds, idempotent } = capability
-  const read = capability.schemas === undefined ? ok(undefined) : readContract(capability, capability.schemas)
+  const read = capability.schemas === undefined ? ok(undefined) : rebuildPeerSchemas(capability, capability.schemas)
   if (!read.ok) return read
   const schemas = read.value
   const offer: Offer = {
@@ -168,6 +168,6 @@ export function createPeerOffer(capability: PeerCapability, family: Family): Res
     ...(capability.anywhere ? { anywhere: true } : {}),
     ...(capability.secrets === undefined ? {} : { secrets: capability.secrets }),
   }
-  keepAnnouncedHash(offer, capability.schemaHash)
+  setAnnouncedSchemaHash(offer, capability.schemaHash)
   return ok(offer)
 }

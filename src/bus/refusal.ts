@@ -10,12 +10,12 @@
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'
 import { busyFault, isProviderFull } from './admission.ts'
-import { versionText } from './capability.ts'
-import { isEligible, isAtNode, satisfiesVersion, servesParams, listTestedParams } from './eligible.ts'
+import { formatCapabilityVersion } from './capability.ts'
+import { isEligible, isNodeEligible, satisfiesVersion, servesParams, pickMatchableParams } from './eligible.ts'
 import type { RouteRequest } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
-import { isTrusted, refuseUntrusted } from './caller.ts'
+import { isTrusted, createUntrustedCallerFault } from './caller.ts'
 
 export interface RoutingState {
   /** Everything of that name. */
@@ -52,21 +52,24 @@ function nobodyEligible(call: RouteRequest, named: readonly CapabilityEntry[], n
   const { versionReq } = call
   const versions = named.filter(({ offer }) => versionReq === undefined || satisfiesVersion(offer.version, versionReq))
   if (versions.length === 0) {
-    const offered = distinct(named.map(({ offer }) => `${name}@${versionText(offer.version)}`))
-    const asked = versionReq === undefined ? 'any version' : versionText(versionReq)
+    const offered = distinct(named.map(({ offer }) => `${name}@${formatCapabilityVersion(offer.version)}`))
+    const asked = versionReq === undefined ? 'any version' : formatCapabilityVersion(versionReq)
     return notFound('version', `${name} is not offered as ${asked} or compatible; there is ${offered.join(', ')}.`, {
       alt_capabilities: offered,
     })
   }
-  const placed = versions.filter((entry) => isAtNode(entry, call))
+  const placed = versions.filter((entry) => isNodeEligible(entry, call))
   if (placed.length === 0) return misplaced(call, versions, nodes)
   const params = placed.filter(({ offer }) => servesParams(offer, call.body))
   if (params.length === 0) {
-    const choice = distinct(placed.map(({ offer }) => canonicalJson(listTestedParams(offer)))).slice(0, MAX_CHOICE)
+    const choice = distinct(placed.map(({ offer }) => canonicalJson(pickMatchableParams(offer)))).slice(0, MAX_CHOICE)
     return notFound('params', `No provider of ${name} serves the params asked for; there is ${choice.join(', ')}.`)
   }
   const guarded = params.find(({ offer }) => !isTrusted(call.caller, offer.trustRequired))
-  return refuseUntrusted(call.caller, (guarded ?? params[0] ?? named[0])?.offer ?? { name, trustRequired: 'self' })
+  return createUntrustedCallerFault(
+    call.caller,
+    (guarded ?? params[0] ?? named[0])?.offer ?? { name, trustRequired: 'self' },
+  )
 }
 
 function misplaced(call: RouteRequest, offering: readonly CapabilityEntry[], nodes: RoutingState['nodes']): Fault {

@@ -26,7 +26,7 @@ export function noteRefusedParams(
   if (refused.size > MAX_REMEMBERED) refused.delete(refused.keys().next().value ?? key)
 }
 
-export function isRefusedFor({ refusedParams }: CapabilityEntry, body: JsonObject, nowMs: number): boolean {
+export function hasRefusedParams({ refusedParams }: CapabilityEntry, body: JsonObject, nowMs: number): boolean {
   return refusedParams !== undefined && (refusedParams.get(paramsKey(body)) ?? 0) > nowMs
 }
 

@@ -14,16 +14,16 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { grantFreeSlots } from './admission.ts'
 import type { Capability, CapabilityName, Family, Offer, CapabilityVersion } from './capability.ts'
-import { contractKey, groupContracts, isSameContract, NO_CONTRACTS, raiseOffer } from './contract.ts'
-import type { CapabilityContract, ContractDisagreement, NamedContracts } from './contract.ts'
+import { contractKey, groupContracts, isSameContract, EMPTY_CONTRACT_GROUP, raiseOffer } from './contract.ts'
+import type { CapabilityContract, ContractDisagreement, ContractGroup } from './contract.ts'
 import {
   checkDescriptor,
   checkNamespace,
   isSameOffer,
-  isUnassessed,
+  isAssessmentMissing,
   namespaceViolationFault,
   listReservedPrefixes,
-  unassessedFault,
+  createMissingAssessmentFault,
 } from './descriptor.ts'
 import type { NamespaceOwner } from './descriptor.ts'
 import { satisfiesVersion } from './eligible.ts'
@@ -33,7 +33,7 @@ import { createPeerOffer } from './peer.ts'
 import type { PeerCapability, PeerRecord, RefusedCapability } from './peer.ts'
 import { RegistryEvents } from './registry-events.ts'
 import type { RegistryChange } from './registry-events.ts'
-import { instanceId } from './schema-hash.ts'
+import { computeInstanceId } from './schema-hash.ts'
 
 export interface RegistryDiff {
   readonly added: readonly CapabilityEntry[]
@@ -54,7 +54,7 @@ export class CapabilityRegistry {
   readonly #byName = new Map<CapabilityName, readonly CapabilityEntry[]>()
   readonly #byNode = new Map<string, Set<CapabilityEntry>>()
   /** Grouped when somebody asks after a change. */
-  readonly #contracts = new Map<CapabilityName, NamedContracts>()
+  readonly #contracts = new Map<CapabilityName, ContractGroup>()
   readonly #regroup = new Set<CapabilityName>()
   #offers: readonly Offer[] | undefined
   /** Prefixes of families that this node has or had since its start. */
@@ -70,14 +70,14 @@ export class CapabilityRegistry {
     const { offer } = capability
     const named = checkNamespace(offer.name, owner)
     if (!named.ok) return named
-    const instance = instanceId(offer.params)
+    const instance = computeInstanceId(offer.params)
     const key = entryKey({ nodeId: this.#nodeId, name: offer.name, version: offer.version, instanceId: instance })
     const known = this.#byKey.get(key)
     if (known !== undefined && known.owner !== owner.name)
       return fail(namespaceViolationFault(`${offer.name} is offered by ${known.owner} already.`))
     const checked = checkDescriptor(offer)
     if (!checked.ok) return checked
-    if (isUnassessed(offer)) return fail(unassessedFault(offer))
+    if (isAssessmentMissing(offer)) return fail(createMissingAssessmentFault(offer))
     for (const prefix of listReservedPrefixes(offer, owner)) this.reserved.add(prefix)
     if (known === undefined) {
       const identity = { nodeId: this.#nodeId, instanceId: instance, isLocal: true, owner: owner.name }
@@ -161,7 +161,7 @@ export class CapabilityRegistry {
     version: CapabilityVersion
     instanceId?: string
   }): CapabilityEntry | undefined {
-    const { instanceId: instance = instanceId({}) } = identity
+    const { instanceId: instance = computeInstanceId({}) } = identity
     return this.#byKey.get(entryKey({ ...identity, instanceId: instance }))
   }
 
@@ -186,9 +186,9 @@ export class CapabilityRegistry {
   }
 
   /** The contracts of a name, the one that faces show first. */
-  contracts(name: CapabilityName): NamedContracts {
+  contracts(name: CapabilityName): ContractGroup {
     this.regroup(name)
-    return this.#contracts.get(name) ?? NO_CONTRACTS
+    return this.#contracts.get(name) ?? EMPTY_CONTRACT_GROUP
   }
 
   /** Whoever holds a contract of the name has its providers as they are now. */

@@ -15,11 +15,11 @@ import type { BusConfig } from './bus-config.ts'
 import type { Call } from './call.ts'
 import { contractHash } from './contract.ts'
 import type { CapabilityContract } from './contract.ts'
-import { isAmbiguous, isEligible, isServedHere } from './eligible.ts'
+import { isProviderNodeAmbiguous, isEligible, isServedHere } from './eligible.ts'
 import type { RouteRequest } from './eligible.ts'
 import type { CapabilityEntry } from './entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
-import { isRefusedFor } from './refused-params.ts'
+import { hasRefusedParams } from './refused-params.ts'
 import { explainNoProvider } from './refusal.ts'
 import type { CapabilityRegistry } from './registry.ts'
 import { StickySessions } from './sticky.ts'
@@ -152,7 +152,9 @@ export class CapabilityRouter {
       named: this.#registry.named(request.capability),
       eligible: (contract?.placedOn(request.node) ?? []).filter((entry) => isEligible(entry, request)),
       ambiguous:
-        contract !== undefined && isAmbiguous(request, contract, named) ? nodesOf(request, named.contracts) : [],
+        contract !== undefined && isProviderNodeAmbiguous(request, contract, named)
+          ? nodesOf(request, named.contracts)
+          : [],
       isStale: (entry) => this.#isStale(entry, nowMs),
       nodes: this.#nodes,
       nowMs,
@@ -180,7 +182,7 @@ export class CapabilityRouter {
     // The first call after a quarantine goes to the one that was in it, or it would never be heard of again.
     for (const entry of contract.ejected) if (entry.health.isProbeDue(nowMs) && isCandidate(entry)) return entry
     const candidates = this.#some(call, contract, isCandidate)
-    const unrefused = candidates.filter((entry) => !isRefusedFor(entry, call.body, nowMs))
+    const unrefused = candidates.filter((entry) => !hasRefusedParams(entry, call.body, nowMs))
     const pool = unrefused.length > 0 ? unrefused : candidates
     if (pool.length > 0) return chooseProvider(pool, { config: this.#config, nowMs, random: this.#random })
     return this.#letBack(call, contract, { nowMs, isLeftOut })
@@ -188,7 +190,7 @@ export class CapabilityRouter {
 
   #isAmbiguous(request: RouteRequest, contract: CapabilityContract): boolean {
     if (contract.entries.length === contract.localCount) return false
-    return isAmbiguous(request, contract, this.#registry.contracts(request.capability))
+    return isProviderNodeAmbiguous(request, contract, this.#registry.contracts(request.capability))
   }
 
   /**

@@ -27,7 +27,7 @@ interface Walk {
 }
 
 /** A sentence about the first thing that is wrong, or `undefined`. */
-export function explainOutOfBounds(schema: JsonSchema): string | undefined {
+export function explainSchemaBoundsViolation(schema: JsonSchema): string | undefined {
   const dialect = schema['$schema']
   if (dialect !== undefined && !(typeof dialect === 'string' && DIALECT.test(dialect)))
     return `its dialect ${JSON.stringify(dialect)} is neither 2020-12 nor draft-07`

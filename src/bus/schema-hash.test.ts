@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { offered } from '../../test/bus-village.ts'
 import type { JsonSchema, CapabilityVersion } from './capability.ts'
-import { instanceId, schemaHash, schemaHashInput } from './schema-hash.ts'
+import { computeInstanceId, schemaHash, schemaHashInput } from './schema-hash.ts'
 
 interface Vector {
   readonly about: string
@@ -81,16 +81,16 @@ describe('schema hash', () => {
         return 'lamp'
       },
     }
-    expect(instanceId(params)).toBe(instanceId({ device: 'lamp' }))
+    expect(computeInstanceId(params)).toBe(computeInstanceId({ device: 'lamp' }))
     const before = read
-    expect(instanceId(params)).toBe(instanceId({ device: 'lamp' }))
+    expect(computeInstanceId(params)).toBe(computeInstanceId({ device: 'lamp' }))
     expect(read).toBe(before)
   })
 
   it('names instances by their params', () => {
-    expect(instanceId({})).toBe('default')
-    expect(instanceId({ model: 'a', ctx: 1 })).toBe(instanceId({ ctx: 1, model: 'a' }))
-    expect(instanceId({ model: 'a' })).not.toBe(instanceId({ model: 'b' }))
-    expect(instanceId({ model: 'a' })).toMatch(/^[0-9a-f]{16}$/)
+    expect(computeInstanceId({})).toBe('default')
+    expect(computeInstanceId({ model: 'a', ctx: 1 })).toBe(computeInstanceId({ ctx: 1, model: 'a' }))
+    expect(computeInstanceId({ model: 'a' })).not.toBe(computeInstanceId({ model: 'b' }))
+    expect(computeInstanceId({ model: 'a' })).toMatch(/^[0-9a-f]{16}$/)
   })
 })

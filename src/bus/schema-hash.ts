@@ -10,7 +10,7 @@ import { blake3 } from '@noble/hashes/blake3.js'
 import { toHex, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import { versionText } from './capability.ts'
+import { formatCapabilityVersion } from './capability.ts'
 import type { CapabilityDescriptor } from './capability.ts'
 
 type Contract = Pick<CapabilityDescriptor, 'name' | 'version' | 'requestSchema' | 'responseSchema' | 'streamSchema'>
@@ -21,7 +21,7 @@ const known = new WeakMap<Contract, string>()
 export function schemaHashInput(contract: Contract): string {
   return canonicalJson({
     name: contract.name,
-    version: versionText(contract.version),
+    version: formatCapabilityVersion(contract.version),
     request_schema: contract.requestSchema,
     response_schema: contract.responseSchema ?? null,
     stream_schema: contract.streamSchema ?? null,
@@ -39,7 +39,7 @@ export function schemaHash(contract: Contract): string {
 }
 
 /** For an offer of another node, whose schemas are rebuilt here: its contract is called what that node calls it. */
-export function keepAnnouncedHash(offer: Contract, hash: string): void {
+export function setAnnouncedSchemaHash(offer: Contract, hash: string): void {
   known.set(offer, hash)
 }
 
@@ -51,7 +51,7 @@ const knownIds = new WeakMap<JsonObject, string>()
  * Tells instances of one capability on one node apart: a short hash of their params. Remembered as well: a device that
  * comes back offers what it offered before, and each of its tools asks for this three times.
  */
-export function instanceId(params: JsonObject): string {
+export function computeInstanceId(params: JsonObject): string {
   if (Object.keys(params).length === 0) return NO_PARAMS_ID
   const id = knownIds.get(params) ?? toHex(blake3(toUtf8(canonicalJson(params)))).slice(0, 16)
   knownIds.set(params, id)

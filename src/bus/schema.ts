@@ -13,14 +13,14 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { StreamFrame, Reply } from './call.ts'
-import { versionText } from './capability.ts'
+import { formatCapabilityVersion } from './capability.ts'
 import type { CapabilityDescriptor, ArgumentIssue, JsonSchema, Offer } from './capability.ts'
 import { compileBoundedCheck } from './bounded-check.ts'
 import type { BoundedCheck } from './bounded-check.ts'
-import { explainOutOfBounds } from './schema-bounds.ts'
+import { explainSchemaBoundsViolation } from './schema-bounds.ts'
 import { CompilerMissing, compileSchema, checkMetaSchema } from './schema-compiler.ts'
 import { schemaHash } from './schema-hash.ts'
-import { isOurOwn } from './capability-definition.ts'
+import { isLocallyDefinedOffer } from './capability-definition.ts'
 
 type Part = 'requestSchema' | 'responseSchema' | 'streamSchema'
 
@@ -54,10 +54,10 @@ const MAX_EXPLAINED_BYTES = 64 * 1_024
 
 /** Spec 2 § 3.2: a capability whose schemas are no schemas cannot be registered. */
 export function checkSchemas(offer: Offer): Result<void, Fault> {
-  if (isOurOwn(offer) || offer.isFromPeer === true) return ok(undefined)
+  if (isLocallyDefinedOffer(offer) || offer.isFromPeer === true) return ok(undefined)
   for (const part of PARTS) {
     const schema = offer[part]
-    const wrong = schema === undefined ? undefined : (explainOutOfBounds(schema) ?? checkMetaSchema(schema))
+    const wrong = schema === undefined ? undefined : (explainSchemaBoundsViolation(schema) ?? checkMetaSchema(schema))
     if (wrong !== undefined) return fail(schemaInvalid(offer, `${WORDS[part]}: ${wrong}`))
   }
   return ok(undefined)
@@ -138,7 +138,7 @@ function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefine
 function contradiction(offer: Offer, part: Part, issues: readonly ArgumentIssue[]): Fault {
   return {
     // A wrong answer of our own tool is our mistake; one of a device or a peer is the far end's.
-    kind: isOurOwn(offer) ? 'internal' : 'failed',
+    kind: isLocallyDefinedOffer(offer) ? 'internal' : 'failed',
     code: 'internal_error',
     message: `${offer.name} answered something that its own contract does not allow (${WORDS[part]}). What it did, it did.`,
     details: { issues: issues.map(issueJson) },
@@ -249,7 +249,7 @@ function schemaInvalid(offer: Pick<CapabilityDescriptor, 'name' | 'version'>, wh
   return {
     kind: 'unsupported',
     code: 'schema_invalid',
-    message: `${offer.name}@${versionText(offer.version)} has no usable schema. ${why}.`,
+    message: `${offer.name}@${formatCapabilityVersion(offer.version)} has no usable schema. ${why}.`,
   }
 }
 

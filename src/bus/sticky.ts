@@ -5,7 +5,7 @@
  *
  * Pure: time is an argument.
  */
-import { Alarm } from './deadline-timer.ts'
+import { TimerWheelEntry } from './deadline-timer.ts'
 import type { CapabilityEntry } from './entry.ts'
 
 export const STICKY_IDLE_MS = 600_000
@@ -18,7 +18,7 @@ interface Binding {
 }
 
 /** Rings once a minute and lets go of sessions that fell silent; `again` sets it anew. */
-export class StickySweeper extends Alarm {
+export class StickySweeper extends TimerWheelEntry {
   readonly #sticky: StickySessions
   readonly #again: (sweeper: StickySweeper, dueMs: number) => void
 

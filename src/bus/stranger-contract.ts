@@ -9,7 +9,7 @@
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { versionText } from './capability.ts'
+import { formatCapabilityVersion } from './capability.ts'
 import type { JsonSchema } from './capability.ts'
 import type { PeerCapability, PeerSchemas } from './peer.ts'
 import { schemaHash } from './schema-hash.ts'
@@ -20,7 +20,7 @@ type Announced = Pick<PeerCapability, 'name' | 'version' | 'schemaHash'>
 const read = new WeakMap<PeerSchemas, { readonly hash: string; readonly contract: Result<PeerSchemas, Fault> }>()
 
 /** The schemas as this node uses them, or why it does not. */
-export function readContract(announced: Announced, schemas: PeerSchemas): Result<PeerSchemas, Fault> {
+export function rebuildPeerSchemas(announced: Announced, schemas: PeerSchemas): Result<PeerSchemas, Fault> {
   const known = read.get(schemas)
   if (known?.hash === announced.schemaHash) return known.contract
   const contract =
@@ -50,7 +50,7 @@ function rebuilt(announced: Announced, { request, response, stream }: PeerSchema
 }
 
 function unusable({ name, version }: Announced, why: string): Fault {
-  const message = `${name.slice(0, 128)}@${versionText(version)} has no usable schema. ${why}.`
+  const message = `${name.slice(0, 128)}@${formatCapabilityVersion(version)} has no usable schema. ${why}.`
   return { kind: 'unsupported', code: 'schema_invalid', message }
 }
 

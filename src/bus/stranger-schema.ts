@@ -13,7 +13,7 @@ import { isJsonObject, isNestedWithin } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { isVisibleText, visibleText } from '../core/stranger-text.ts'
+import { isVisibleText, sanitizeLine } from '../core/stranger-text.ts'
 import type { JsonSchema } from './capability.ts'
 import { explainWrongPattern } from './pattern.ts'
 import { checkCost, resolveSchemaReference } from './schema-cost.ts'
@@ -179,7 +179,7 @@ const words =
   (max: number): Rebuild =>
   (value, walk) => {
     if (typeof value !== 'string') return undefined
-    const shown = visibleText(value, max)
+    const shown = sanitizeLine(value, max)
     walk.text += shown.length
     return shown === '' ? undefined : shown
   }
@@ -307,5 +307,5 @@ function fromMembers(members: readonly (readonly [string, Json])[]): JsonObject 
 }
 
 function quoted(value: unknown): string {
-  return visibleText(JSON.stringify(value) ?? 'undefined', 60)
+  return sanitizeLine(JSON.stringify(value) ?? 'undefined', 60)
 }

@@ -7,7 +7,7 @@
  * Pure: time and timers come from outside.
  */
 import type { Call, CallTicket, Reply, ReplyOrigin } from './call.ts'
-import { Alarm } from './deadline-timer.ts'
+import { TimerWheelEntry } from './deadline-timer.ts'
 import type { CapabilityContract } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
 
@@ -18,7 +18,7 @@ export interface CallWorker {
   readonly callEnded: (ticket: LiveTicket) => void
 }
 
-export class LiveTicket extends Alarm implements CallTicket {
+export class LiveTicket extends TimerWheelEntry implements CallTicket {
   readonly startedMs: number
   readonly deadlineMs: number
   /** Whether the caller gave it less time than the capability has: running out of that is nobody's failure. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { answering, ME, node, reply } from '../../test/bus-village.ts'
 import { systemClock } from '../core/clock.ts'
-import { Alarm, DeadlineWheel, WheelTimer } from './deadline-timer.ts'
+import { TimerWheelEntry, DeadlineWheel, WheelTimer } from './deadline-timer.ts'
 
-class Bell extends Alarm {
+class Bell extends TimerWheelEntry {
   readonly rang = Promise.withResolvers<number>()
 
   ring(nowMs: number): void {

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { collect, ME, node, reply } from '../../test/bus-village.ts'
 import { busFamily } from './family.ts'
 import { ok } from '../core/result.ts'
-import { CALLS_ON, defineChange, defineTool, isOurOwn } from './capability-definition.ts'
+import { CALLS_ON, defineChange, defineTool, isLocallyDefinedOffer } from './capability-definition.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -49,7 +49,7 @@ describe('a tool of our own', () => {
   })
 
   it('counts as well-formed itself; a copy is examined like a stranger', () => {
-    expect([isOurOwn(counting.offer), isOurOwn({ ...counting.offer })]).toEqual([true, false])
+    expect([isLocallyDefinedOffer(counting.offer), isLocallyDefinedOffer({ ...counting.offer })]).toEqual([true, false])
   })
 
   it('that changes something is for trusted nodes, and not repeated', () => {

@@ -2,7 +2,7 @@
  * Topology: the registry as plain data, for the console, the CLI and the tools that show it (spec 2 § 3.7).
  */
 import type { JsonObject } from '../core/json.ts'
-import { versionText } from './capability.ts'
+import { formatCapabilityVersion } from './capability.ts'
 import type { Effect, Stability } from './capability.ts'
 import type { ContractDisagreement } from './contract.ts'
 import type { CapabilityEntry } from './entry.ts'
@@ -38,11 +38,11 @@ export interface PeerView {
   readonly capabilities: number
   /** How many of its offers are not taken, and the first of them with the reasons. */
   readonly refused: number
-  readonly refusedOffers: readonly RefusedView[]
+  readonly refusedOffers: readonly RefusedCapabilityView[]
   readonly seenAgoMs: number
 }
 
-export interface RefusedView {
+export interface RefusedCapabilityView {
   readonly name: string
   readonly reason: string
 }
@@ -63,7 +63,7 @@ export function toProviderView(entry: CapabilityEntry, stickySessions: number, n
   return {
     nodeId: entry.nodeId,
     name: offer.name,
-    version: versionText(offer.version),
+    version: formatCapabilityVersion(offer.version),
     instanceId: entry.instanceId,
     isLocal: entry.isLocal,
     owner: entry.owner,

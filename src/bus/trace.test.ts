@@ -3,12 +3,12 @@ import { answering, callOf, echo, ME, node, offered, reply } from '../../test/bu
 import { manualClock } from '../../test/manual-clock.ts'
 import { isUlid } from '../core/ids.ts'
 import { requireTicket } from './ticket.ts'
-import { TraceBuffer, TRACE_RING_BUFFER } from './trace.ts'
+import { TraceBuffer, TRACE_BUFFER_CAPACITY } from './trace.ts'
 
 describe('trace', () => {
   it('keeps the last ten thousand calls, newest first', () => {
     const trace = new TraceBuffer('a', manualClock())
-    for (let count = 0; count < TRACE_RING_BUFFER + 500; count++) {
+    for (let count = 0; count < TRACE_BUFFER_CAPACITY + 500; count++) {
       const call = callOf('x.y', { traceId: `t${count}` })
       trace.onCallEnd(call, requireTicket(call), reply(null))
     }

@@ -8,14 +8,14 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { Call, Caller, CallChannel, Outcome } from './call.ts'
-import { versionText } from './capability.ts'
+import { formatCapabilityVersion } from './capability.ts'
 import type { CapabilityVersion } from './capability.ts'
 import type { LiveTicket } from './ticket.ts'
 import type { JsonObject } from '../core/json.ts'
 import { toErrorCode } from './code.ts'
 import type { ErrorCode } from './code.ts'
 
-export const TRACE_RING_BUFFER = 10_000
+export const TRACE_BUFFER_CAPACITY = 10_000
 const RUNNING = 'running'
 
 export interface CallTraceEvent {
@@ -137,15 +137,15 @@ export class TraceBuffer {
 
   /** Newest first. */
   recent(count = 50): readonly CallTraceEvent[] {
-    const held = Math.min(this.#recorded, TRACE_RING_BUFFER, Math.max(0, count))
+    const held = Math.min(this.#recorded, TRACE_BUFFER_CAPACITY, Math.max(0, count))
     const wallOffsetMs = this.#clock.now() - this.#clock.monotonic()
     return Array.from({ length: held }, (_, back) =>
-      eventOf(this.#slots[(this.#recorded - 1 - back) % TRACE_RING_BUFFER] ?? emptySlot(), wallOffsetMs),
+      eventOf(this.#slots[(this.#recorded - 1 - back) % TRACE_BUFFER_CAPACITY] ?? emptySlot(), wallOffsetMs),
     )
   }
 
   #nextSlot(): Slot {
-    const at = this.#recorded++ % TRACE_RING_BUFFER
+    const at = this.#recorded++ % TRACE_BUFFER_CAPACITY
     return (this.#slots[at] ??= emptySlot())
   }
 }
@@ -188,7 +188,7 @@ function eventOf(slot: Slot, wallOffsetMs: number): CallTraceEvent {
   return {
     ...same,
     ts: new Date(endedMs + wallOffsetMs).toISOString(),
-    version: versionText(version),
+    version: formatCapabilityVersion(version),
     ...(tokensIn === undefined ? {} : { tokensIn }),
     ...(tokensOut === undefined ? {} : { tokensOut }),
     stages: { ...stages, ...(slot.toNode === undefined ? {} : { provider: providerMs }) },

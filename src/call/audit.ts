@@ -32,13 +32,13 @@ export interface AuditLog {
    * Makes the event and appends it when its turn in the group comes, says its place at once, and resolves when it is
    * durable. Later works of the same group see what `appended` was told.
    */
-  readonly record: (make: () => AuditEvent, appended?: (seq: number) => void, when?: RecordTime) => Promise<void>
+  readonly record: (make: () => AuditEvent, appended?: (seq: number) => void, when?: AuditWriteMode) => Promise<void>
   /** Why it takes nothing, in a sentence; `undefined` while it does. */
   readonly refusal?: () => string | undefined
 }
 
 /** `deferred`: nobody waits for it alone, so it may share the group of what comes next. */
-export type RecordTime = 'now' | 'deferred'
+export type AuditWriteMode = 'now' | 'deferred'
 
 export interface AuditEvent {
   readonly event: { readonly kind: string; readonly [field: string]: Json | undefined }

@@ -11,23 +11,23 @@ import type { Outcome, Call } from '../bus/call.ts'
 import type { KeyedLock, LockFault, ReleaseLock } from '../core/fair-queue.ts'
 import { createAuditEnterStage, createAuditExitStage } from './audit.ts'
 import type { AuditOptions } from './audit.ts'
-import type { CallContext, NextStage, ReportMistake, CallStage } from './context.ts'
+import type { CallContext, NextStage, InternalErrorReporter, CallStage } from './context.ts'
 import { createDispatchStage } from './dispatch.ts'
 import type { DispatchParts } from './dispatch.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
-import { mistakeFault } from './context.ts'
+import { createInternalErrorFault } from './context.ts'
 import { accountKey } from '../bus/caller.ts'
 
 export interface ChainParts {
   readonly lock: KeyedLock
-  readonly validateRequest: ValidateRequest
+  readonly validateRequest: RequestValidator
   readonly audit: AuditOptions
   readonly decision: DispatchParts['decision']
   readonly monotonic: () => number
-  readonly report: ReportMistake
+  readonly report: InternalErrorReporter
 }
 
 interface NamedStage {
@@ -75,9 +75,9 @@ function decided({ outcome }: CallContext): Outcome {
 // Schema validate: stage 2. Only arguments that fit the offer's schema get further; what gets further is the parsed
 // form, with defaults filled in.
 
-export type ValidateRequest = (offer: Offer, body: JsonObject) => Result<JsonObject, Fault>
+export type RequestValidator = (offer: Offer, body: JsonObject) => Result<JsonObject, Fault>
 
-export function createValidateStage(validateRequest: ValidateRequest, report: ReportMistake): CallStage {
+export function createValidateStage(validateRequest: RequestValidator, report: InternalErrorReporter): CallStage {
   return async (context, next) => {
     const { call, offer, refusal } = context
     if (offer === undefined || refusal !== undefined) return next(context)
@@ -86,7 +86,7 @@ export function createValidateStage(validateRequest: ValidateRequest, report: Re
       accepted = validateRequest(offer, call.body)
     } catch (error) {
       report(error, `the arguments of ${call.capability} could not be checked`)
-      return next({ ...context, refusal: mistakeFault(call) })
+      return next({ ...context, refusal: createInternalErrorFault(call) })
     }
     if (!accepted.ok) return next({ ...context, refusal: accepted.fault })
     return next({ ...context, call: { ...call, body: accepted.value } })
@@ -103,7 +103,7 @@ const RETRY_AFTER_MS = 1_000
 
 export function createLockStage(
   lock: KeyedLock,
-  { monotonic, report }: { readonly monotonic: () => number; readonly report: ReportMistake },
+  { monotonic, report }: { readonly monotonic: () => number; readonly report: InternalErrorReporter },
 ): CallStage {
   return async (context, next) => {
     const { call, offer } = context
@@ -114,7 +114,7 @@ export function createLockStage(
     } catch (error) {
       // The arguments are as the caller sent them: a family that trips over them must not keep the call off the record.
       report(error, `the lock of ${call.capability} could not be told`)
-      return next({ ...context, refusal: mistakeFault(call) })
+      return next({ ...context, refusal: createInternalErrorFault(call) })
     }
     // A service that calls a service would otherwise wait for its own caller to finish.
     if (key === undefined || call.heldLocks.includes(key)) return next(context)

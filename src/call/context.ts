@@ -54,10 +54,10 @@ export type NextStage = (context: CallContext) => Promise<Outcome>
 export type CallStage = (context: CallContext, next: NextStage) => Promise<Outcome>
 
 /** For whoever runs the node: what went wrong where a caller hears only that something did. */
-export type ReportMistake = (error: unknown, message: string) => void
+export type InternalErrorReporter = (error: unknown, message: string) => void
 
 /** What a caller hears of a mistake of ours. What went wrong is for the log. */
-export function mistakeFault({ capability, traceId }: Call): Fault {
+export function createInternalErrorFault({ capability, traceId }: Call): Fault {
   return {
     kind: 'internal',
     message: `${capability} failed because of a mistake inside, before anything was tried. The log has it under trace ${traceId}.`,

@@ -14,12 +14,12 @@ import { fail } from '../core/result.ts'
 import type { Authorization } from '../guard/decision.ts'
 import type { DecisionSteps } from '../guard/reserve.ts'
 import { withdrawnCallFault } from '../guard/refusal.ts'
-import type { CallContext, ReportMistake, CallStage } from './context.ts'
+import type { CallContext, InternalErrorReporter, CallStage } from './context.ts'
 
 export interface DispatchParts {
   readonly decision: DecisionSteps
   readonly monotonic: () => number
-  readonly report: ReportMistake
+  readonly report: InternalErrorReporter
 }
 
 type Step = (context: CallContext, parts: DispatchParts) => CallContext | Promise<CallContext>

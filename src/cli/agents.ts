@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
 import { stripControls, formatTable } from './print.ts'
-import { refusedAnswer } from './devices-text.ts'
+import { formatFailedDeviceCall } from './devices-text.ts'
 
 export function addAgentsCommands(program: Command): void {
   const agents = program.command('agents').description('the keys that agents sign their records with')
@@ -46,7 +46,7 @@ async function tell(command: Command, tool: string, body: JsonObject, text: (dat
   const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
   const view = (await fetchFromGateway(command, { ...question, asOwner: true })) as unknown as CallView | undefined
   if (view === undefined) return
-  if (view.outcome !== 'ok') return printAnswer(command, refusedAnswer(view))
+  if (view.outcome !== 'ok') return printAnswer(command, formatFailedDeviceCall(view))
   const { structured } = view
   const data = isJsonObject(structured) ? (structured['data'] ?? null) : null
   printAnswer(command, { json: data, text: stripControls(text(data)) })

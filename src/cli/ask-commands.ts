@@ -11,8 +11,8 @@ import type { CallView, StatusView, ToolView } from '../web/api.ts'
 import type { SeriesView, SettingsView, TraceView } from '../web/views.ts'
 import { askGateway } from './command-client.ts'
 import { EXIT } from './print.ts'
-import { formatCall, formatPlain, formatStatus, formatTools, formatTraces } from './remote.ts'
-import { historyAnswer, profilesAnswer, toolAnswer, topologyAnswer } from './views-text.ts'
+import { formatCall, formatJsonAnswer, formatStatus, formatTools, formatTraces } from './remote.ts'
+import { formatHistory, formatProfiles, formatToolDetails, formatTopology } from './views-text.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
 export function addAskingCommands(program: Command): void {
@@ -29,7 +29,7 @@ export function addAskingCommands(program: Command): void {
     .action((name: string | undefined, options: { profile: string }, command: Command) =>
       askGateway(command, { path: `/api/tools?profile=${encodeURIComponent(options.profile)}` }, (value) => {
         const tools = value as unknown as ToolView[]
-        return name === undefined ? formatTools(tools) : toolAnswer(tools, name)
+        return name === undefined ? formatTools(tools) : formatToolDetails(tools, name)
       }),
     )
   program
@@ -66,7 +66,7 @@ export function addAskingCommands(program: Command): void {
     .description('everything on record about one call')
     .action((id: string, _, command: Command) =>
       askGateway(command, { path: `/api/calls/${encodeURIComponent(id)}`, asWatcher: true }, (value) =>
-        formatPlain(value),
+        formatJsonAnswer(value),
       ),
     )
   program
@@ -75,20 +75,20 @@ export function addAskingCommands(program: Command): void {
     .action((series: string[], _, command: Command) =>
       // All of them: whoever asks for one that there is not is told what there is.
       askGateway(command, { path: '/api/history' }, (value) =>
-        historyAnswer(value as unknown as SeriesView[], series, Date.now()),
+        formatHistory(value as unknown as SeriesView[], series, Date.now()),
       ),
     )
   program
     .command('profiles')
     .description('named subsets of the tools, served at /mcp/<name>')
     .action((_, command: Command) =>
-      askGateway(command, { path: '/api/settings' }, (value) => profilesAnswer(value as unknown as SettingsView)),
+      askGateway(command, { path: '/api/settings' }, (value) => formatProfiles(value as unknown as SettingsView)),
     )
   program
     .command('topology')
     .description('nodes and capabilities on the bus')
     .action((_, command: Command) =>
-      askGateway(command, { path: '/api/topology' }, (value) => topologyAnswer(value as unknown as TopologySnapshot)),
+      askGateway(command, { path: '/api/topology' }, (value) => formatTopology(value as unknown as TopologySnapshot)),
     )
 }
 

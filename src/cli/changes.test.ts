@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView } from '../web/api.ts'
-import { changesAnswer, collectChanges, parseSince } from './changes.ts'
+import { formatChanges, collectChanges, parseSince } from './changes.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12)
 const AT = '2026-01-31T11:00:00.000Z'
@@ -28,7 +28,7 @@ function page(changes: Json, more: JsonObject = {}): CallView {
 }
 
 function shown(changes: Json, more: JsonObject = {}): readonly (readonly string[])[] {
-  const { text } = changesAnswer(page(changes, more), 2)
+  const { text } = formatChanges(page(changes, more), 2)
   return text.split('\n').map((line) => line.split(/ {2,}/))
 }
 

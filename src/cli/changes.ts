@@ -26,7 +26,7 @@ export function addChangesCommand(program: Command): void {
         return value as CallView | undefined
       }
       const view = await collectChanges(asked, options)
-      if (view !== undefined) printAnswer(command, changesAnswer(view, options.limit))
+      if (view !== undefined) printAnswer(command, formatChanges(view, options.limit))
     })
 }
 
@@ -100,7 +100,7 @@ function dataOf({ structured }: CallView): ChangesPage {
   return (structured as unknown as { readonly data: ChangesPage }).data
 }
 
-export function changesAnswer(view: CallView, limit: number): CommandAnswer {
+export function formatChanges(view: CallView, limit: number): CommandAnswer {
   if (view.outcome !== 'ok') return formatCall(view)
   const { changes, next_cursor: cursor } = dataOf(view)
   const rows = changes.map((change) => [

@@ -4,7 +4,7 @@
  */
 import { homedir } from 'node:os'
 import type { Command } from 'commander'
-import { problemText } from '../config/config-file.ts'
+import { formatConfigProblem } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
 import { resolveDataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
@@ -37,7 +37,7 @@ export function readCommandConfig(command: Command): Config | undefined {
     for (const sentence of loaded.value.idle) process.stderr.write(`configuration: ${sentence}\n`)
     return loaded.value.config
   }
-  process.stderr.write(`${loaded.fault.map(problemText).join('\n')}\n`)
+  process.stderr.write(`${loaded.fault.map(formatConfigProblem).join('\n')}\n`)
   process.exitCode = EXIT.usage
   return undefined
 }

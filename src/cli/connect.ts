@@ -5,7 +5,7 @@ import { snippetFor } from '../web/connect.ts'
 import type { ClientName, ConnectFacts } from '../web/connect.ts'
 import type { CommandAnswer } from './print.ts'
 
-export function connectAnswer(client: ClientName, facts: ConnectFacts): CommandAnswer {
+export function formatConnectSnippet(client: ClientName, facts: ConnectFacts): CommandAnswer {
   const { where, what, hasToken } = snippetFor(client, facts)
   // The token itself is shown once, when it is made, and never here.
   const note = hasToken ? '\n\nWith a token for hb_…: hearthbus token create NAME --role agent' : ''

@@ -9,7 +9,7 @@ import { ROLES } from '../bus/call.ts'
 import type { LinkView, SessionView } from '../web/views.ts'
 import { askGateway } from './command-client.ts'
 import { stripControls, formatTable } from './print.ts'
-import { formatPlain } from './remote.ts'
+import { formatJsonAnswer } from './remote.ts'
 
 export function addConsoleCommands(program: Command): void {
   // The underscore keeps clear of the global of that name.
@@ -45,7 +45,7 @@ export function addConsoleCommands(program: Command): void {
       askGateway(
         command,
         { method: 'DELETE', path: `/api/sessions/${encodeURIComponent(id)}`, asOwner: true },
-        (value) => formatPlain(value, 'Signed out.'),
+        (value) => formatJsonAnswer(value, 'Signed out.'),
       ),
     )
 }

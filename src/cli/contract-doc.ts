@@ -2,8 +2,8 @@
  * Contract document: `docs/contract.md`, made from the offers themselves, so that it cannot drift from them.
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
-import { versionText } from '../bus/capability.ts'
-import { cellText, typeText } from './schema-text.ts'
+import { formatCapabilityVersion } from '../bus/capability.ts'
+import { cellText, formatSchemaType } from './schema-text.ts'
 
 const EFFECTS: Readonly<Record<Effect, string>> = {
   reads: 'changes nothing',
@@ -51,7 +51,11 @@ function familyPart(family: string, offers: readonly Offer[]): string {
 
 function offerPart(offer: Offer): string {
   const title = offer.face.kind === 'resource' ? offer.face.uri : offer.name
-  const facts = [`\`${offer.effect}\``, `version ${versionText(offer.version)}`, `${offer.timeoutSeconds} s`]
+  const facts = [
+    `\`${offer.effect}\``,
+    `version ${formatCapabilityVersion(offer.version)}`,
+    `${offer.timeoutSeconds} s`,
+  ]
   const arguments_ = argumentRows(offer.requestSchema)
   return [
     `#### \`${title}\``,
@@ -74,7 +78,7 @@ function argumentRows(schema: JsonSchema): readonly string[] {
       bounds(property),
       cellText(property['description']),
     ]
-    return `| \`${name}\` | ${typeText(property)} | ${notes.filter((note) => note !== undefined && note !== '').join('; ')} |`
+    return `| \`${name}\` | ${formatSchemaType(property)} | ${notes.filter((note) => note !== undefined && note !== '').join('; ')} |`
   })
 }
 

@@ -14,14 +14,14 @@ import { OWNER } from '../guard/authenticate.ts'
 import { explainProfileFlaw } from '../guard/token.ts'
 import type { TokenRecord } from '../guard/token.ts'
 import { listProfileNames } from '../mcp/profile.ts'
-import { toNewToken, tokenRequest } from '../web/api.ts'
-import { narrowingText } from '../web/narrowing.ts'
+import { toNewToken, tokenRequestSchema } from '../web/api.ts'
+import { formatRestrictions } from '../web/narrowing.ts'
 import type { GrantView } from '../web/views.ts'
 import { askGateway, readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import type { ApiRequest } from './gateway-client.ts'
 import { EXIT, stripControls, formatTable } from './print.ts'
-import { formatApprovals, formatPlain } from './remote.ts'
+import { formatApprovals, formatJsonAnswer } from './remote.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
 interface TokenOptions {
@@ -49,7 +49,7 @@ export function addDecidingCommands(program: Command): void {
     .description('emergency stop: every change is refused until `resume`')
     .action((reason: string[], _, command: Command) =>
       askGateway(command, asOwner({ method: 'POST', path: '/api/stop', body: { reason: reason.join(' ') } }), (value) =>
-        formatPlain(value, 'Stopped. Every change is refused until `hearthbus resume`.'),
+        formatJsonAnswer(value, 'Stopped. Every change is refused until `hearthbus resume`.'),
       ),
     )
   program
@@ -57,7 +57,7 @@ export function addDecidingCommands(program: Command): void {
     .description('release the emergency stop')
     .action((_, command: Command) =>
       askGateway(command, asOwner({ method: 'DELETE', path: '/api/stop' }), (value) =>
-        formatPlain(value, 'Changes are possible again.'),
+        formatJsonAnswer(value, 'Changes are possible again.'),
       ),
     )
 }
@@ -100,7 +100,7 @@ function addApprovals(program: Command): void {
           path: `/api/approvals/${encodeURIComponent(id)}/approve`,
           body: grantOf(options, command),
         }),
-        (value) => formatPlain(value, approvedSentence(options)),
+        (value) => formatJsonAnswer(value, approvedSentence(options)),
       ),
     )
   approvals
@@ -114,7 +114,7 @@ function addApprovals(program: Command): void {
           path: `/api/approvals/${encodeURIComponent(id)}/deny`,
           body: { reason: reason.join(' ') },
         }),
-        (value) => formatPlain(value, 'Denied.'),
+        (value) => formatJsonAnswer(value, 'Denied.'),
       ),
     )
 }
@@ -136,7 +136,7 @@ function addGrants(program: Command): void {
     .description('take it back')
     .action((id: string, _, command: Command) =>
       askGateway(command, asOwner({ method: 'DELETE', path: `/api/grants/${encodeURIComponent(id)}` }), (value) =>
-        formatPlain(value, 'It covers nothing from now on.'),
+        formatJsonAnswer(value, 'It covers nothing from now on.'),
       ),
     )
 }
@@ -166,7 +166,7 @@ function addTokens(program: Command): void {
       // The first token comes before the first start where others can reach the node.
       if (!findGateway(readGlobalOptions(command).data).ok) return createTokenOffline(command, body)
       return askGateway(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
-        formatPlain(value, tokenSentence(value)),
+        formatJsonAnswer(value, tokenSentence(value)),
       )
     })
   token
@@ -183,7 +183,7 @@ function addTokens(program: Command): void {
     .description('refuse it from now on')
     .action((name: string, _, command: Command) =>
       askGateway(command, asOwner({ method: 'DELETE', path: `/api/tokens/${encodeURIComponent(name)}` }), (value) =>
-        formatPlain(value, `${name} is refused from now on.`),
+        formatJsonAnswer(value, `${name} is refused from now on.`),
       ),
     )
 }
@@ -191,7 +191,7 @@ function addTokens(program: Command): void {
 async function createTokenOffline(command: Command, body: JsonObject): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
-  const wish = tokenRequest.safeParse(body)
+  const wish = tokenRequestSchema.safeParse(body)
   if (!wish.success) command.error(wish.error.issues.map((issue) => issue.message).join('; '), { exitCode: EXIT.usage })
   const { withTemporaryGateway } = await import('./quiet-gateway-server.ts')
   const { explainFailedStart } = await import('./start-server.ts')
@@ -213,7 +213,7 @@ async function createTokenOffline(command: Command, body: JsonObject): Promise<v
     })
   else {
     const value = { token: made.value.value.token }
-    printAnswer(command, formatPlain(value, tokenSentence(value)))
+    printAnswer(command, formatJsonAnswer(value, tokenSentence(value)))
   }
 }
 
@@ -282,7 +282,7 @@ function tokenTable(tokens: readonly TokenRecord[]): string {
   const rows = tokens.map((token) => [
     token.name,
     token.role,
-    narrowingText(token.restrictions) ?? '–',
+    formatRestrictions(token.restrictions) ?? '–',
     when(token.lastUsedAtMs),
     when(token.expiresAtMs),
     when(token.revokedAtMs),

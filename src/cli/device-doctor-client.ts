@@ -10,7 +10,7 @@ import type { Command } from 'commander'
 import { examineOta } from '../devices/enrol/doctor-client.ts'
 import type { CallView } from '../web/api.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
-import { isCalled, refusedAnswer } from './devices-text.ts'
+import { isDeviceNamed, formatFailedDeviceCall } from './devices-text.ts'
 import type { EnrolmentView } from './devices-text.ts'
 import { EXIT, stripControls } from './print.ts'
 
@@ -25,7 +25,7 @@ const MARKS = { good: '✓', doubt: '!', problem: '✗' } as const
 export async function examineDevice(command: Command, { device, ota }: DeviceExamination): Promise<void> {
   const enrolment = await enrolmentOf(command, { needed: device !== undefined || ota === undefined })
   if (enrolment === undefined) return
-  const known = enrolment.devices.find((each) => device !== undefined && isCalled(each, device))
+  const known = enrolment.devices.find((each) => device !== undefined && isDeviceNamed(each, device))
   if (device !== undefined && known === undefined) {
     command.error(`There is no device ${device}. \`hearthbus devices list\` says which there are.`, {
       exitCode: EXIT.usage,
@@ -58,7 +58,7 @@ async function enrolmentOf(
   if (value === undefined) return undefined
   const view = value as unknown as CallView
   if (view.outcome === 'ok') return view.structured as unknown as EnrolmentView
-  printAnswer(command, refusedAnswer(view))
+  printAnswer(command, formatFailedDeviceCall(view))
   return undefined
 }
 

@@ -1,12 +1,12 @@
 /** What a person at a terminal is told of devices. */
 import { describe, expect, it } from 'vitest'
-import { refusedAnswer } from './devices-text.ts'
+import { formatFailedDeviceCall } from './devices-text.ts'
 
 describe('a device that is not there', () => {
   it('is looked for with a command, not with a tool', () => {
     const error = { code: 'unknown_device', message: 'There is no device "nope". devices.list says which there are.' }
     const view = { outcome: 'error', traceId: 't', structured: { ok: false, error } } as const
-    expect(refusedAnswer(view)).toMatchObject({
+    expect(formatFailedDeviceCall(view)).toMatchObject({
       text: 'There is no such device. hearthbus devices lists them.',
       exit: 1,
     })

@@ -112,7 +112,7 @@ function whereToGo(
   return `Only this machine can reach the listener, at ${ota}: set devices.host to 0.0.0.0 for real ones.`
 }
 
-export function toolsText({ device, online, tools, withheld, digest, problems, voice }: ToolsView): string {
+export function formatDeviceTools({ device, online, tools, withheld, digest, problems, voice }: ToolsView): string {
   const rows = tools.map(({ capability, effect, description }) => [capability, effect, description.slice(0, 100)])
   const changed = withheld.map(({ tool, reason, now, was }) =>
     [`${tool} (${reason})`, ...definitionLines('was', was), ...definitionLines('now', now)].join('\n'),
@@ -140,20 +140,20 @@ function definitionLines(when: string, definition: Definition | null | undefined
   return [`  ${when}  ${toOneLine(definition.description)}`, `       ${JSON.stringify(definition.input_schema)}`]
 }
 
-export function enrolledSentence(view: JsonObject, done: string): string {
+export function formatEnrolmentSentence(view: JsonObject, done: string): string {
   const { device, id } = view
   const name = typeof device === 'string' && device !== '' ? device : id
   return stripControls(`${typeof name === 'string' ? name : 'It'} ${done}.`)
 }
 
 /** Firmware opens a WebSocket only to be spoken to; over MQTT it is connected from its boot on. */
-export function letInSentence({ transport }: JsonObject): string {
+export function describeAdmission({ transport }: JsonObject): string {
   if (transport !== 'websocket') return 'is let in. It connects within seconds; its tools are then on the bus'
   return 'is let in. It connects when somebody wakes it, by voice or button; its tools are then on the bus'
 }
 
 /** By short name, MAC address, or the name that people gave it. */
-export function isCalled(device: { device: string; id: string; name: string }, given: string): boolean {
+export function isDeviceNamed(device: { device: string; id: string; name: string }, given: string): boolean {
   return [device.device, device.id, device.name].some((name) => name.toLowerCase() === given.trim().toLowerCase())
 }
 
@@ -164,7 +164,7 @@ export function revokedSentence(device: string): string {
   )
 }
 
-export function refusedAnswer(view: CallView): CommandAnswer {
+export function formatFailedDeviceCall(view: CallView): CommandAnswer {
   const answer = formatCall(view)
   const error = isJsonObject(view.structured) ? view.structured['error'] : undefined
   // The sentence for models names a tool.

@@ -11,12 +11,12 @@ import type { CallView } from '../web/api.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
 import {
   formatDevicesTable,
-  enrolledSentence,
-  isCalled,
-  letInSentence,
-  refusedAnswer,
+  formatEnrolmentSentence,
+  isDeviceNamed,
+  describeAdmission,
+  formatFailedDeviceCall,
   revokedSentence,
-  toolsText,
+  formatDeviceTools,
 } from './devices-text.ts'
 import type { EnrolmentView, ToolsView } from './devices-text.ts'
 
@@ -38,9 +38,9 @@ export function addDevicesCommands(program: Command): void {
       const enrolment = await called(command, 'devices.enrolment.list', {})
       if (enrolment === undefined) return
       const { devices: known } = enrolment.structured as unknown as EnrolmentView
-      const revoked = known.find((each) => each.state === 'revoked' && isCalled(each, device))
+      const revoked = known.find((each) => each.state === 'revoked' && isDeviceNamed(each, device))
       if (revoked !== undefined) printAnswer(command, { json: { ...revoked }, text: revokedSentence(revoked.device) })
-      else await tell(command, 'devices.tools.list', { device }, (view) => toolsText(view as ToolsView))
+      else await tell(command, 'devices.tools.list', { device }, (view) => formatDeviceTools(view as ToolsView))
     })
   devices
     .command('approve <code>')
@@ -49,7 +49,7 @@ export function addDevicesCommands(program: Command): void {
     .addOption(new Option('--transport <transport>', 'how it is to connect').choices(TRANSPORTS))
     .action((code: string, options: { name?: string; transport?: string }, command: Command) =>
       tell(command, 'devices.enrolment.approve', { code, ...options }, (view) =>
-        enrolledSentence(view as JsonObject, letInSentence(view as JsonObject)),
+        formatEnrolmentSentence(view as JsonObject, describeAdmission(view as JsonObject)),
       ),
     )
   addLeaving(devices)
@@ -79,7 +79,9 @@ function addLeaving(devices: Command): void {
       .command(`${name} <device>`)
       .description(description)
       .action((device: string, _, command: Command) =>
-        tell(command, `devices.enrolment.${name}`, { device }, (view) => enrolledSentence(view as JsonObject, done)),
+        tell(command, `devices.enrolment.${name}`, { device }, (view) =>
+          formatEnrolmentSentence(view as JsonObject, done),
+        ),
       )
 }
 
@@ -96,7 +98,7 @@ function addToolApproval(devices: Command): void {
       const digest = options.digest ?? shown.digest ?? ''
       await tell(command, 'devices.enrolment.approve_tools', { device, digest }, (answer) => {
         const { approved } = answer as { readonly approved: readonly string[] }
-        return `${toolsText(shown)}\n\nApproved: ${approved.join(', ')}.`
+        return `${formatDeviceTools(shown)}\n\nApproved: ${approved.join(', ')}.`
       })
     })
 }
@@ -108,7 +110,7 @@ async function called(command: Command, tool: string, body: JsonObject): Promise
   if (value === undefined) return undefined
   const view = value as unknown as CallView
   if (view.outcome === 'ok') return view
-  printAnswer(command, refusedAnswer(view))
+  printAnswer(command, formatFailedDeviceCall(view))
   return undefined
 }
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Offer } from '../bus/capability.ts'
-import { openSpine } from '../call/spine.ts'
+import { openGuardedBus } from '../call/guarded-bus.ts'
 import { readConfig } from '../config/config-file.ts'
 import { dataDirectoryAt } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
@@ -73,7 +73,7 @@ async function offersOf(config: Config, root: string, database: Database): Promi
   const signer = createNoteSigner(origin, key.privateKey)
   const data = dataDirectoryAt(root)
   const ledger = await Ledger.open({ database, signer, origin, lastSignedPath: data.lastSigned, clock: systemClock })
-  const spine = await openSpine({
+  const spine = await openGuardedBus({
     database,
     ledger,
     clock: systemClock,

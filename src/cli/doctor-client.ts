@@ -5,7 +5,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import type { TopologySnapshot } from '../bus/topology.ts'
-import { problemText } from '../config/config-file.ts'
+import { formatConfigProblem } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
 import { dataDirectoryAt, resolveDataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
@@ -14,21 +14,21 @@ import type { Json } from '../core/json.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { findingSentence } from '../ledger/finding.ts'
-import { FORK_WAYS_OUT } from '../ledger/fork.ts'
+import { FORK_REMEDIES_TEXT } from '../ledger/fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { parseNote, verifyNote } from '../ledger/note.ts'
 import type { StatusView } from '../web/api.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 import { disagreementSentences } from '../web/disagreement.ts'
 import { serviceFacts } from '../web/doctor.ts'
-import { unmatchedSentences } from '../web/unmatched-patterns.ts'
+import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findGateway, requestGateway } from './gateway-client.ts'
 import type { GatewayConnection } from './gateway-client.ts'
 import { readProjectedState, verifyFiles } from './ledger-files-client.ts'
-import { listenerFaults } from './listener-check-client.ts'
+import { checkListeners } from './listener-check-client.ts'
 import { gatherNotifyFacts } from './notify.ts'
-import { startRefusals } from './start-check-client.ts'
+import { listStartRefusals } from './start-check-client.ts'
 
 export async function gatherDoctorFacts(given: {
   readonly data?: string
@@ -43,14 +43,14 @@ export async function gatherDoctorFacts(given: {
   return {
     nodeVersion: process.version,
     dataRoot: root,
-    configProblems: loaded.ok ? [] : loaded.fault.map(problemText),
+    configProblems: loaded.ok ? [] : loaded.fault.map(formatConfigProblem),
     configFile: loaded.ok ? loaded.value.path : undefined,
     dataWritable: isWritable(root),
     dataIsBlocked: !statSync(nearestExisting(root)).isDirectory(),
     freeBytes: freeBytes(root),
     looseKeys: looseKeys(root),
     gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,
-    listenerFaults: running.ok || config === undefined ? [] : await listenerFaults(config),
+    listenerFaults: running.ok || config === undefined ? [] : await checkListeners(config),
     openWithoutToken: running.ok || config === undefined ? undefined : openWithoutToken(root, config),
     ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config),
     // A gateway that did not answer once is not asked again: each time somebody would wait.
@@ -60,7 +60,7 @@ export async function gatherDoctorFacts(given: {
       running.ok && status?.ok === true
         ? servicesOf(status.value, await failingNow(running.value))
         : [...(await familiesAlone(config, root)), ...gatherNotifyFacts(config?.notify ?? [], process.env)],
-    startRefusals: running.ok ? [] : await startRefusals(root),
+    startRefusals: running.ok ? [] : await listStartRefusals(root),
     configNotes: loaded.ok ? loaded.value.notes : [],
     idleSettings: loaded.ok ? loaded.value.idle : [],
   }
@@ -136,7 +136,7 @@ async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['l
   if (!report.ok) return { entries: 0, findings: [report.fault] }
   const sentences = report.value.findings.map((finding) =>
     finding.kind === 'tail-missing' || finding.kind === 'root-differs'
-      ? `${findingSentence(finding)} ${FORK_WAYS_OUT}`
+      ? `${findingSentence(finding)} ${FORK_REMEDIES_TEXT}`
       : findingSentence(finding),
   )
   return { entries: report.value.size, findings: sentences }
@@ -165,7 +165,7 @@ async function topologyFacts(
   if (!answer.ok) return {}
   const topology = answer.value as unknown as TopologySnapshot
   const names = [...topology.capabilitiesLocal, ...topology.capabilitiesRemote].map(({ name }) => name)
-  return { unmatched: unmatchedSentences(config, names), disagreements: disagreementSentences(topology) }
+  return { unmatched: explainUnmatchedPatterns(config, names), disagreements: disagreementSentences(topology) }
 }
 
 /** What services find when they try: a full disk does not show before. */

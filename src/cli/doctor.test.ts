@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { doctorAnswer } from './doctor.ts'
+import { formatDoctorFindings } from './doctor.ts'
 
 function closing(...levels: readonly ('ok' | 'warn' | 'fail')[]): readonly unknown[] {
-  const { text, exit } = doctorAnswer(levels.map((level) => ({ level, about: 'something', sentence: 'is as it is.' })))
+  const { text, exit } = formatDoctorFindings(
+    levels.map((level) => ({ level, about: 'something', sentence: 'is as it is.' })),
+  )
   return [text.split('\n').at(-1), exit]
 }
 

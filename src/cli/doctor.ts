@@ -6,7 +6,7 @@ import { EXIT } from './print.ts'
 import type { CommandAnswer } from './print.ts'
 
 /** Warnings leave the exit code alone: a script that runs it every night should not cry over them. */
-export function doctorAnswer(findings: readonly FindingView[]): CommandAnswer {
+export function formatDoctorFindings(findings: readonly FindingView[]): CommandAnswer {
   const marks = { ok: '✓', warn: '!', fail: '✗' } as const
   const failed = findings.some((finding) => finding.level === 'fail')
   const warned = findings.some((finding) => finding.level === 'warn')

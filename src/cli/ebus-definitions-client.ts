@@ -9,7 +9,7 @@ import { fileFaultText } from '../ebus/definitions/definition-error.ts'
 import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
 import { definitionRow, numberedMessages } from '../ebus/definitions/definition-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
-import { TelegramRows } from '../ebus/definitions/telegram-row.ts'
+import { TelegramRowTranslator } from '../ebus/definitions/telegram-row.ts'
 import type { ExitCode } from './print.ts'
 import { EXIT, stripControls, formatTable } from './print.ts'
 
@@ -39,7 +39,7 @@ export async function translateRows(options: {
 }): Promise<ExitCode> {
   const { folder, language, kind } = options
   if (!isFolder(folder)) return refuseFolder(folder)
-  const rows = new TelegramRows(new DefinitionFolder(folder, language), language)
+  const rows = new TelegramRowTranslator(new DefinitionFolder(folder, language), language)
   const writer = new LineWriter()
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }))
     if (line.trim() !== '') await writer.write(rows.answer(line, kind))

@@ -15,7 +15,7 @@ import { definitionRow } from '../ebus/definitions/definition-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
 import { DefinitionIndex } from '../ebus/definitions/lookup.ts'
 import type { MessageDefinition } from '../ebus/definitions/message-definition.ts'
-import { Grab } from '../ebus/recording/grab.ts'
+import { TelegramGrabber } from '../ebus/recording/grab.ts'
 import { startRecorder } from '../ebus/recording/recorder-client.ts'
 import type { RecordedSymbols, Recording } from '../ebus/recording/recording.ts'
 import { readRecording, recordingHeader, recordingLine } from '../ebus/recording/recording.ts'
@@ -186,7 +186,7 @@ export function grabUnknown(options: {
   const recording = openRecording(options.file)
   if (typeof recording === 'string') return complain(recording)
   const index = indexOf(options.definitions)
-  const grab = new Grab()
+  const grab = new TelegramGrabber()
   for (const { exchange } of exchangesOf(recording)) if (findMessage(index, exchange) === undefined) grab.add(exchange)
   const telegrams = grab.telegrams()
   if (options.json) {

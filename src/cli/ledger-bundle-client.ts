@@ -13,7 +13,7 @@ import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { collectAuditPacket, packetFaultSentence } from '../ledger/packet-collection.ts'
-import { refusalSentence } from '../ledger/refusal.ts'
+import { explainLedgerRefusal } from '../ledger/refusal.ts'
 import type { CallView } from '../web/api.ts'
 import { parseSince } from './changes.ts'
 import { readCommandConfig, readDataRoot, readGlobalOptions, fetchFromGateway, printAnswer } from './command-client.ts'
@@ -113,7 +113,7 @@ async function packetHere(
   if (done.value.ok) return done.value.value
   const { fault } = done.value
   const isAskedWrongly = fault.kind === 'nothing-found' || fault.kind === 'nothing-signed' || fault.kind === 'too-many'
-  return failed(isAskedWrongly ? packetFaultSentence(fault) : refusalSentence(fault), EXIT.failed)
+  return failed(isAskedWrongly ? packetFaultSentence(fault) : explainLedgerRefusal(fault), EXIT.failed)
 }
 
 /** `kept` has been opened with the same key. */

@@ -24,23 +24,23 @@ import { CheckpointStore } from '../ledger/checkpoint-store.ts'
 import { ledgerFaultSentence } from '../ledger/fork.ts'
 import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
 import { CacheAudit } from '../ledger/entry-cache-store.ts'
-import { TAIL_SECRET } from '../ledger/group.ts'
+import { TAIL_KEY_PURPOSE } from '../ledger/group.ts'
 import { readEntriesOfKinds } from '../ledger/kind-reader.ts'
 import { ledgerMigrations, oldLedgerSentence, readTablesSize } from '../ledger/ledger-store.ts'
 import { hasLog, LogStore } from '../ledger/log-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { LedgerOptions } from '../ledger/ledger.ts'
-import { ED25519, createNoteSigner, verifierKey } from '../ledger/note-key.ts'
+import { ED25519_SIGNATURE_TYPE, createNoteSigner, verifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { ProjectionSet } from '../ledger/projection.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { parseWitnessPolicy } from '../ledger/tlog-policy.ts'
 import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
-import { continueAs, successorName } from '../ledger/succession-store.ts'
+import { continueLogAs, successorName } from '../ledger/succession-store.ts'
 import { verifyStored } from '../ledger/verify.ts'
 import type { VerifyOptions, VerifyReport } from '../ledger/verify.ts'
-import { resolveOrigin } from '../main/origin-store.ts'
-import { recordCaches, recordContents, recordProjections } from '../main/record-projections.ts'
+import { resolveLogOrigin } from '../main/origin-store.ts'
+import { recordCaches, listContentAudits, recordProjections } from '../main/record-projections.ts'
 import { explainDataTrouble } from './data-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
@@ -52,8 +52,8 @@ export function readVerifierKey(dataRoot: string, config: Config): Promise<Resul
       return fail(`There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`)
     const key = await loadKey(nodeKey)
     if (!key.ok) return fail(keyFaultSentence(key.fault))
-    const origin = await resolveOrigin(config, data, () => newestNoteIn(data))
-    return ok(verifierKey(origin, ED25519, key.value.publicKey))
+    const origin = await resolveLogOrigin(config, data, () => newestNoteIn(data))
+    return ok(verifierKey(origin, ED25519_SIGNATURE_TYPE, key.value.publicKey))
   })
 }
 
@@ -158,8 +158,8 @@ async function verifyIn(
   const tables = { size: readTablesSize(database.sql), signed: checkpoints.latest()?.size ?? 0 }
   // After the tables and before the entries: what is signed meanwhile is in neither, or in all that are read later.
   const text = await readIfThere(data.lastSigned)
-  const origin = await resolveOrigin(config, data, () => checkpoints.latest()?.note)
-  const secret = createNoteSigner(origin, key.value.privateKey).deriveSecret(TAIL_SECRET)
+  const origin = await resolveLogOrigin(config, data, () => checkpoints.latest()?.note)
+  const secret = createNoteSigner(origin, key.value.privateKey).deriveSecret(TAIL_KEY_PURPOSE)
   const log = new LogStore({ directory: data.ledger, key: secret, readOnly: true, tables })
   try {
     const stored = {
@@ -168,11 +168,11 @@ async function verifyIn(
       tail: () => log.read,
       checkpoints,
       newestRow: tables.signed,
-      key: verifierKey(origin, ED25519, key.value.publicKey),
+      key: verifierKey(origin, ED25519_SIGNATURE_TYPE, key.value.publicKey),
       lastSigned: { path: data.lastSigned, text },
       cacheAudits: () => recordCaches.map((cache) => new CacheAudit(cache, database.sql)),
       projections: recordProjections,
-      contents: recordContents(database),
+      contents: listContentAudits(database),
       schema: () => findAlteredSchema(database.sql, migrations),
     }
     return ok(await verifyStored(stored, options))
@@ -248,7 +248,7 @@ export function startNewLog(dataRoot: string, config: Config): Promise<Result<Su
     )
   return withOptions({ dataRoot, config, rooms: 'all' }, async (options, privateKey) => {
     const signer = createNoteSigner(successorName(options.origin, systemClock.now()), privateKey)
-    const signed = await continueAs(options, signer)
+    const signed = await continueLogAs(options, signer)
     if (signed.ok) return ok({ entries: signed.value.checkpoint.size, key: signer.key })
     return fail(signed.fault.kind === 'nothing-to-adopt' ? NOTHING_TO_ADOPT : ledgerFaultSentence(signed.fault))
   })
@@ -277,7 +277,7 @@ async function workIn<Value>(
     const migrations = rooms === 'all' ? await loadAllMigrations() : [ledgerMigrations]
     const database = new Database({ path: data.database, migrations })
     try {
-      const origin = await resolveOrigin(config, data, () => new CheckpointStore(database.sql).latest()?.note)
+      const origin = await resolveLogOrigin(config, data, () => new CheckpointStore(database.sql).latest()?.note)
       const { privateKey } = key.value
       const options = {
         database,

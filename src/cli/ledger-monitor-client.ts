@@ -6,8 +6,8 @@ import { setTimeout } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { thrownMessage } from '../core/thrown.ts'
 import { readIfThere } from '../ledger/atomic-file-store.ts'
-import { followLog } from '../ledger/monitor-store.ts'
-import type { MonitorRound, PublishedFile } from '../ledger/monitor-store.ts'
+import { checkMonitoredLog } from '../ledger/monitor-store.ts'
+import type { MonitorRound, PublishedFileReader } from '../ledger/monitor-store.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { printAnswer } from './command-client.ts'
 import { EXIT } from './print.ts'
@@ -51,9 +51,9 @@ async function monitor(command: Command, source: string, options: MonitorOptions
   }
 }
 
-async function roundOf(log: Parameters<typeof followLog>[0]): Promise<CommandAnswer> {
+async function roundOf(log: Parameters<typeof checkMonitoredLog>[0]): Promise<CommandAnswer> {
   try {
-    return answerTo(await followLog(log, Date.now()))
+    return answerTo(await checkMonitoredLog(log, Date.now()))
   } catch (error) {
     const message = `The log cannot be read: ${thrownMessage(error)}`
     return { json: { ok: false, alarm: 'unreachable', message }, text: message, exit: EXIT.failed }
@@ -75,11 +75,11 @@ function answerTo(round: MonitorRound): CommandAnswer {
   }
 }
 
-function fromFolder(folder: string): PublishedFile {
+function fromFolder(folder: string): PublishedFileReader {
   return (path) => readIfThere(join(folder, path))
 }
 
-function overHttp(source: string): PublishedFile {
+function overHttp(source: string): PublishedFileReader {
   const base = source.endsWith('/') ? source : `${source}/`
   return async (path) => {
     const response = await fetch(new URL(path, base), { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' })

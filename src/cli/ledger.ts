@@ -8,11 +8,11 @@ import { Argument } from 'commander'
 import type { Command } from 'commander'
 import type { Json } from '../core/json.ts'
 import { OWNER } from '../guard/authenticate.ts'
-import { checkpointText } from '../ledger/checkpoint.ts'
+import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
-import { refusalSentence } from '../ledger/refusal.ts'
-import { eraseRequest } from '../web/api.ts'
+import { explainLedgerRefusal } from '../ledger/refusal.ts'
+import { eraseRequestSchema } from '../web/api.ts'
 import type { ErasureView } from '../web/api.ts'
 import { eraseEntries } from '../web/erase-entries.ts'
 import type { EntryView } from '../web/views.ts'
@@ -25,7 +25,7 @@ import { addMonitorCommand } from './ledger-monitor-client.ts'
 import { addVerifyCommand } from './ledger-verify.ts'
 import { EXIT } from './print.ts'
 import type { CommandAnswer } from './print.ts'
-import { entriesAnswer } from './views-text.ts'
+import { formatLedgerEntries } from './views-text.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
 export function addLedgerCommands(program: Command): void {
@@ -58,7 +58,7 @@ export function addLedgerCommands(program: Command): void {
     .action((options: { limit: number; before?: number }, command: Command) => {
       const before = options.before === undefined ? '' : `&before=${options.before}`
       return askGateway(command, { path: `/api/ledger/entries?limit=${options.limit}${before}` }, (value) =>
-        entriesAnswer(value as unknown as EntryView[]),
+        formatLedgerEntries(value as unknown as EntryView[]),
       )
     })
   ledger
@@ -149,7 +149,7 @@ async function signNow(command: Command): Promise<void> {
     )
   await offline(command, async (ledger) => {
     const signed = await ledger.checkpoint()
-    return signed.ok ? textAnswer(checkpointText(signed.value)) : refusal(signed.fault)
+    return signed.ok ? textAnswer(formatSignedCheckpoint(signed.value)) : refusal(signed.fault)
   })
 }
 
@@ -198,7 +198,7 @@ async function exportTo(command: Command, folder: string, withBodies: boolean): 
 }
 
 async function erase(command: Command, entries: readonly number[], reason: string): Promise<void> {
-  const wish = eraseRequest.safeParse({ entries, reason })
+  const wish = eraseRequestSchema.safeParse({ entries, reason })
   if (!wish.success)
     return command.error(wish.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '), {
       exitCode: EXIT.usage,
@@ -261,8 +261,8 @@ function textAnswer(text: Json): CommandAnswer {
   return { json: text, text: typeof text === 'string' ? text.trimEnd() : JSON.stringify(text) }
 }
 
-function refusal(fault: Parameters<typeof refusalSentence>[0]): CommandAnswer {
-  const message = refusalSentence(fault)
+function refusal(fault: Parameters<typeof explainLedgerRefusal>[0]): CommandAnswer {
+  const message = explainLedgerRefusal(fault)
   return {
     json: { ok: false, fault: fault.kind, message },
     text: message,

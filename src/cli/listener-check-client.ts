@@ -8,7 +8,7 @@ import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { ListenSettings } from '../toolbox/listen-fault.ts'
 
 /** A sentence for each listener that cannot be opened now; while a gateway runs its own ports are of course taken. */
-export async function listenerFaults(config: Config): Promise<readonly string[]> {
+export async function checkListeners(config: Config): Promise<readonly string[]> {
   const faults = await Promise.all(configuredListeners(config).map(listenerFault))
   return faults.filter((fault) => fault !== undefined)
 }

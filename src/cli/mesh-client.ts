@@ -19,7 +19,7 @@ import { joinByInvitation } from '../main/joining-client.ts'
 import { meshFiles } from '../main/mesh.ts'
 import { listOwnAddresses } from '../mesh/discovery/own-address-client.ts'
 import { formatPeerAddress } from '../mesh/discovery/peer-source.ts'
-import { foundCommunity, mayAdmitMembers, withoutMember } from '../mesh/identity/community.ts'
+import { createCommunity, mayAdmitMembers, withoutMember } from '../mesh/identity/community.ts'
 import type { CommunityAuthority, Community, CommunityFault } from '../mesh/identity/community.ts'
 import type { MembershipLevel } from '../mesh/identity/membership-record.ts'
 import { readInvitation, writeInvitation } from '../mesh/identity/invitation.ts'
@@ -39,7 +39,7 @@ export interface MeshCommand {
 }
 
 /** A sentence that says what is wrong and what to do. */
-export type RefusalSentence = Result<CommandAnswer, string>
+export type MeshCommandResult = Result<CommandAnswer, string>
 
 export interface OpenedMeshStore {
   readonly store: MeshStore
@@ -50,14 +50,14 @@ const MINUTE_MS = 60_000
 const LEAVE_FIRST = 'To leave that one first: hearthbus mesh leave.'
 
 export function foundOwnCommunity(command: MeshCommand, name: string): Promise<CommandAnswer> {
-  return withStore(command, async ({ store, authority }) => {
+  return withMeshStore(command, async ({ store, authority }) => {
     const held = store.community()
     if (held !== undefined) return fail(`This node belongs to ${held.name} already. ${LEAVE_FIRST}`)
     const key = await loadOrCreateKey(meshFiles(dataDirectoryAt(command.dataRoot)).rootKey)
     if (!key.ok) return fail(keyFaultSentence(key.fault))
     const root = nodeIdentity(key.value.privateKey)
     const founder = { nodeId: authority.self.id, name: command.name }
-    const founded = await store.accept(foundCommunity({ name, root, founder, nowMs: systemClock.now() }))
+    const founded = await store.accept(createCommunity({ name, root, founder, nowMs: systemClock.now() }))
     if (!founded.ok) return fail(communitySentence(founded.fault))
     return said(
       { community: root.id, name },
@@ -70,7 +70,7 @@ export function inviteNode(
   command: MeshCommand,
   options: { level: MembershipLevel; minutes: number },
 ): Promise<CommandAnswer> {
-  return withStore(command, async ({ store, authority }) => {
+  return withMeshStore(command, async ({ store, authority }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
     if (!mayAdmitMembers(community, authority)) return fail('Only an anchor invites. Ask on a node that is one.')
@@ -99,7 +99,7 @@ export function inviteNode(
 }
 
 export function joinCommunity(command: MeshCommand, text: string): Promise<CommandAnswer> {
-  return withStore(command, async ({ store, authority }) => {
+  return withMeshStore(command, async ({ store, authority }) => {
     const held = store.community()
     const invitation = readInvitation(text, systemClock.now())
     if (!invitation.ok) return fail(invitationSentence(invitation.fault))
@@ -133,8 +133,8 @@ function enabledHint({ config }: MeshCommand): string {
 
 export async function listMembers(command: MeshCommand): Promise<CommandAnswer> {
   // Looking makes neither a key nor a database.
-  if (!existsSync(meshFiles(dataDirectoryAt(command.dataRoot)).database)) return refusalAnswer(NO_COMMUNITY)
-  return withStore(command, async ({ store, authority }) => {
+  if (!existsSync(meshFiles(dataDirectoryAt(command.dataRoot)).database)) return formatRefusal(NO_COMMUNITY)
+  return withMeshStore(command, async ({ store, authority }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
     const members = [...community.members.values()]
@@ -166,7 +166,7 @@ export async function listMembers(command: MeshCommand): Promise<CommandAnswer> 
 }
 
 export function revokeNode(command: MeshCommand, which: string): Promise<CommandAnswer> {
-  return withStore(command, async ({ store, authority }) => {
+  return withMeshStore(command, async ({ store, authority }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
     const [nodeId, ...others] = findMembers(community, which)
@@ -187,7 +187,7 @@ export function revokeNode(command: MeshCommand, which: string): Promise<Command
 
 /** For the `users` of a NATS server; see docs/protocols/mesh.md for the permissions that go with it. */
 export function showNkey(command: MeshCommand): Promise<CommandAnswer> {
-  return withStore(command, async ({ authority }) => {
+  return withMeshStore(command, async ({ authority }) => {
     const nkey = encodeUserNkey(authority.self.publicKey)
     return said({ nkey, node_id: authority.self.id }, nkey)
   })
@@ -212,27 +212,27 @@ export function findMembers({ members }: Pick<Community, 'members'>, which: stri
 }
 
 /** The store is the gateway's own and is shared with it: each command opens it for as long as it works. */
-export async function withStore(
+export async function withMeshStore(
   command: MeshCommand,
-  work: (opened: OpenedMeshStore) => Promise<RefusalSentence>,
+  work: (opened: OpenedMeshStore) => Promise<MeshCommandResult>,
 ): Promise<CommandAnswer> {
   const data = dataDirectoryAt(command.dataRoot)
   const files = meshFiles(data)
   makeFolder(data.keys)
   const key = await loadNodeKey(data)
-  if (!key.ok) return refusalAnswer(key.fault)
+  if (!key.ok) return formatRefusal(key.fault)
   const root = await rootAt(files.rootKey)
   const sealKey = meshSealKey(key.value.privateKey)
   let store: MeshStore
   try {
     store = new MeshStore(files.database, { sealKey })
   } catch (error) {
-    if (error instanceof MembershipAltered || error instanceof SchemaAltered) return refusalAnswer(error.message)
+    if (error instanceof MembershipAltered || error instanceof SchemaAltered) return formatRefusal(error.message)
     throw error
   }
   try {
     const result = await work({ store, authority: { self: nodeIdentity(key.value.privateKey), root } })
-    return result.ok ? result.value : refusalAnswer(result.fault)
+    return result.ok ? result.value : formatRefusal(result.fault)
   } finally {
     store.close()
   }
@@ -247,11 +247,11 @@ async function rootAt(path: string): Promise<NodeIdentity | undefined> {
 export const NO_COMMUNITY =
   'This node belongs to no community: hearthbus mesh init founds one, hearthbus mesh join enters one.'
 
-function said(json: Json, text: string): RefusalSentence {
+function said(json: Json, text: string): MeshCommandResult {
   return ok({ json, text })
 }
 
-export function refusalAnswer(message: string): CommandAnswer {
+export function formatRefusal(message: string): CommandAnswer {
   return { json: { ok: false, error: { message } }, text: message, exit: EXIT.failed }
 }
 

@@ -8,9 +8,9 @@ import { takeProcessLock } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import { meshFiles } from '../main/mesh.ts'
 import type { Community } from '../mesh/identity/community.ts'
-import { idToken } from '../mesh/identity/node-key.ts'
-import { NO_COMMUNITY, refusalAnswer, withStore } from './mesh-client.ts'
-import type { MeshCommand, OpenedMeshStore, RefusalSentence } from './mesh-client.ts'
+import { stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
+import { NO_COMMUNITY, formatRefusal, withMeshStore } from './mesh-client.ts'
+import type { MeshCommand, OpenedMeshStore, MeshCommandResult } from './mesh-client.ts'
 import type { CommandAnswer } from './print.ts'
 
 export interface LeaveOptions {
@@ -21,13 +21,13 @@ export interface LeaveOptions {
 export async function leaveCommunity(command: MeshCommand, options: LeaveOptions): Promise<CommandAnswer> {
   const data = dataDirectoryAt(command.dataRoot)
   // Looking makes neither a key nor a database.
-  if (!existsSync(meshFiles(data).database)) return refusalAnswer(NO_COMMUNITY)
+  if (!existsSync(meshFiles(data).database)) return formatRefusal(NO_COMMUNITY)
   // A gateway has neighbours, sessions and subscriptions of the community that it started in.
   const lock = takeProcessLock(data.lock)
   if (lock === undefined)
-    return refusalAnswer('The gateway of this node runs. Stop it first, then leave, then start it again.')
+    return formatRefusal('The gateway of this node runs. Stop it first, then leave, then start it again.')
   try {
-    return await withStore(command, (opened) => leave(command, opened, options))
+    return await withMeshStore(command, (opened) => leave(command, opened, options))
   } finally {
     lock.release()
   }
@@ -37,7 +37,7 @@ async function leave(
   command: MeshCommand,
   { store, authority }: OpenedMeshStore,
   { abandon }: LeaveOptions,
-): Promise<RefusalSentence> {
+): Promise<MeshCommandResult> {
   const community = store.community()
   if (community === undefined) return fail(NO_COMMUNITY)
   const others = [...community.members.keys()].filter((nodeId) => nodeId !== authority.self.id).length
@@ -48,7 +48,7 @@ async function leave(
       `This node founded ${community.name} and holds its root key, without which nobody makes anchors or revokes one; ${others} other nodes are in it. If it is to leave all the same: hearthbus mesh leave --abandon, which puts the key aside.`,
     )
   // First: a node without a community that still had this key would found the next one with it.
-  const keptAs = `${rootKey}.${idToken(community.id).slice(0, 8)}`
+  const keptAs = `${rootKey}.${stripNodeIdPrefix(community.id).slice(0, 8)}`
   if (isFounder) renameSync(rootKey, keptAs)
   await store.leave()
   return ok({

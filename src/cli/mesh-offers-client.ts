@@ -6,7 +6,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { withheldOffersDigest } from '../mesh/offer-pin.ts'
 import type { WithheldOffer } from '../mesh/offer-pin.ts'
-import { findMembers, NO_COMMUNITY, withStore } from './mesh-client.ts'
+import { findMembers, NO_COMMUNITY, withMeshStore } from './mesh-client.ts'
 import type { MeshCommand } from './mesh-client.ts'
 import type { CommandAnswer } from './print.ts'
 
@@ -17,7 +17,7 @@ const WHY: Readonly<Record<WithheldOffer['why'], string>> = {
 }
 
 export function listWithheld(command: MeshCommand, which: string | undefined): Promise<CommandAnswer> {
-  return withStore(command, async ({ store }) => {
+  return withMeshStore(command, async ({ store }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
     if (which !== undefined && findMembers(community, which).length === 0) return fail(noMember(which))
@@ -52,7 +52,7 @@ export function acceptOffers(
   which: string,
   { digest }: { readonly digest?: string },
 ): Promise<CommandAnswer> {
-  return withStore(command, async ({ store }) => {
+  return withMeshStore(command, async ({ store }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY)
     const [nodeId, ...others] = findMembers(community, which)

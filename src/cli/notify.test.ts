@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { notifyAnswer, gatherNotifyFacts } from './notify.ts'
+import { formatNotifyAttempts, gatherNotifyFacts } from './notify.ts'
 
 const DESTINATION = { url: 'https://ntfy.example/k3x9', format: 'ntfy', names: false } as const
 
 describe('a trial', () => {
   it('says what happened at each place, and fails where one failed', () => {
-    const answer = notifyAnswer([
+    const answer = formatNotifyAttempts([
       { host: 'ntfy.example', format: 'ntfy', trouble: undefined },
       { host: 'hooks.example:8443', format: 'json', trouble: 'it answered 403' },
     ])
@@ -21,11 +21,11 @@ describe('a trial', () => {
       { host: 'hooks.example:8443', format: 'json', ok: false, trouble: 'it answered 403' },
     ])
     expect(answer.exit).toBe(1)
-    expect(notifyAnswer([{ host: 'ntfy.example', format: 'ntfy', trouble: undefined }]).exit).toBe(0)
+    expect(formatNotifyAttempts([{ host: 'ntfy.example', format: 'ntfy', trouble: undefined }]).exit).toBe(0)
   })
 
   it('is no success where nobody is to be told', () => {
-    expect(notifyAnswer([])).toMatchObject({ json: [], exit: 2 })
+    expect(formatNotifyAttempts([])).toMatchObject({ json: [], exit: 2 })
   })
 })
 

@@ -8,7 +8,7 @@ import type { Command } from 'commander'
 import type { NotifyDestination } from '../config/notify.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 import { sendNotice } from '../web/notice-client.ts'
-import { notToldSentences, resolveNoticePlace } from '../web/notice-place.ts'
+import { explainUndeliveredNotices, resolveNoticePlace } from '../web/notice-place.ts'
 import { createTrialNotice } from '../web/notice.ts'
 import type { PersonNotice } from '../web/notice.ts'
 import { readCommandConfig, printAnswer } from './command-client.ts'
@@ -34,7 +34,7 @@ export function addNotifyCommand(program: Command): void {
       const notice = createTrialNotice(config.node.name)
       printAnswer(
         command,
-        notifyAnswer(await Promise.all(config.notify.map((one) => tryOut(notice, one, process.env)))),
+        formatNotifyAttempts(await Promise.all(config.notify.map((one) => tryOut(notice, one, process.env)))),
       )
     })
 }
@@ -46,7 +46,7 @@ async function tryOut(notice: PersonNotice, destination: NotifyDestination, envi
   return { host: place.value.host, format, trouble: await sendNotice(notice, place.value) }
 }
 
-export function notifyAnswer(tried: readonly Tried[]): CommandAnswer {
+export function formatNotifyAttempts(tried: readonly Tried[]): CommandAnswer {
   if (tried.length === 0)
     return { json: [], text: 'Nobody is to be told: notify in the configuration names no place.', exit: EXIT.usage }
   return {
@@ -70,7 +70,7 @@ export function gatherNotifyFacts(
   const unusable = notify
     .map((destination) => resolveNoticePlace(destination, environment))
     .flatMap((place) => (place.ok ? [] : [place.fault]))
-  if (unusable.length > 0) return [{ name: 'notify', status: 'degraded', advice: notToldSentences(unusable) }]
+  if (unusable.length > 0) return [{ name: 'notify', status: 'degraded', advice: explainUndeliveredNotices(unusable) }]
   const places = notify.length === 1 ? '1 place' : `${notify.length} places`
   return [{ name: 'notify', status: 'ok', advice: `${places}, not tried; hearthbus notify tries.` }]
 }

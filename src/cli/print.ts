@@ -39,7 +39,7 @@ export function formatTable(headings: readonly string[], rows: readonly (readonl
 }
 
 /** `3 s`, `4 min`, `2 h`, `5 d`: good enough to say how old something is. */
-export function ageText(ms: number): string {
+export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 120) return `${seconds} s`
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`

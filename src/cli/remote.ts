@@ -7,13 +7,13 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CallView, StatusView, ToolView } from '../web/api.ts'
 import type { TraceView } from '../web/views.ts'
-import { EXIT, ageText, stripControls, formatTable, toOneLine } from './print.ts'
+import { EXIT, formatAge, stripControls, formatTable, toOneLine } from './print.ts'
 import type { CommandAnswer } from './print.ts'
 
 export function formatStatus(status: StatusView, nowMs: number): CommandAnswer {
   const { ledger } = status
   const lines = [
-    `${status.node}  ${status.url}  Hearthbus ${status.version}, up for ${ageText(nowMs - Date.parse(status.startedAt))}`,
+    `${status.node}  ${status.url}  Hearthbus ${status.version}, up for ${formatAge(nowMs - Date.parse(status.startedAt))}`,
     `mode      ${status.mode}${status.stopped ? ', STOPPED: every change is refused (hearthbus resume)' : ''}`,
     `tools     ${status.tools}`,
     `ledger    ${ledger.size} entries, ${ledger.state}, ${ledger.checkpointSize === null ? 'not signed yet' : `last signed at ${ledger.checkpointSize}`}`,
@@ -71,7 +71,7 @@ export function formatApprovals(approvals: readonly JsonObject[], nowMs: number)
       `  arguments ${JSON.stringify(shown['arguments'])}`,
       ...(shown['preview'] === undefined ? [] : [`  effect    ${JSON.stringify(shown['preview'])}`]),
       // Of one that was used or closed, nothing is left to be valid.
-      ...(isOver(approval) ? [] : [`  ${left > 0 ? `valid for ${ageText(left)}` : 'lapsed'}`]),
+      ...(isOver(approval) ? [] : [`  ${left > 0 ? `valid for ${formatAge(left)}` : 'lapsed'}`]),
     ].join('\n')
   })
   return { json: approvals, text: stripControls(blocks.join('\n\n')) }
@@ -114,7 +114,7 @@ function brief(value: Json | undefined): string {
 }
 
 /** Everything else: the JSON itself is the best form there is. */
-export function formatPlain(value: Json, sentence?: string): CommandAnswer {
+export function formatJsonAnswer(value: Json, sentence?: string): CommandAnswer {
   return { json: value, text: sentence ?? stripControls(JSON.stringify(value, null, 2)) }
 }
 

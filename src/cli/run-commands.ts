@@ -11,7 +11,7 @@ import { readCommandConfig, readDataRoot } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { EXIT } from './print.ts'
 import type { ExitCode } from './print.ts'
-import { shortCommand } from './own-command.ts'
+import { shortenOwnCommand } from './own-command.ts'
 import { parseWholeNumber } from './whole-number.ts'
 import { VERSION } from './version-store.ts'
 
@@ -31,7 +31,7 @@ export function addRunningCommands(program: Command): void {
       if (neighbour !== undefined) return command.error(neighbour, { exitCode: EXIT.usage })
       // Loaded only by who runs it: `hearthbus status` should not pay for a gateway.
       const { runUpCommand } = await import('./up-server.ts')
-      const shared = { version: VERSION, command: shortCommand(process.argv[1] ?? '', process.cwd()) }
+      const shared = { version: VERSION, command: shortenOwnCommand(process.argv[1] ?? '', process.cwd()) }
       if (options.demo !== true) {
         endWith(await runUpCommand({ ...shared, config, dataRoot: root }))
         return

@@ -4,13 +4,13 @@
 import type { JsonSchema } from '../bus/capability.ts'
 
 /** Bars are escaped: they would end the cell. */
-export function typeText(schema: JsonSchema): string {
+export function formatSchemaType(schema: JsonSchema): string {
   const { const: constant, enum: values, anyOf, oneOf, type, items } = schema
   if (constant !== undefined) return `\`${JSON.stringify(constant)}\``
   if (Array.isArray(values)) return values.map((value) => `\`${String(value)}\``).join(' \\| ')
   const alternatives = anyOf ?? oneOf
-  if (Array.isArray(alternatives)) return alternatives.map((each) => typeText(each as JsonSchema)).join(' \\| ')
-  if (type === 'array') return `array of ${typeText((items ?? {}) as JsonSchema)}`
+  if (Array.isArray(alternatives)) return alternatives.map((each) => formatSchemaType(each as JsonSchema)).join(' \\| ')
+  if (type === 'array') return `array of ${formatSchemaType((items ?? {}) as JsonSchema)}`
   if (Array.isArray(type)) return type.join(' \\| ')
   return typeof type === 'string' ? type : 'any'
 }

@@ -8,12 +8,12 @@ import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { configPath } from '../config/config-store.ts'
 import { httpAddress } from '../core/http-address.ts'
-import { CLIENTS, selfCommand, selfSettings } from '../web/connect.ts'
+import { CLIENTS, resolveOwnCommand, resolveOwnSettings } from '../web/connect.ts'
 import type { ClientName } from '../web/connect.ts'
 import { diagnoseFacts } from '../web/doctor.ts'
 import { readCommandConfig, readGlobalOptions, fetchFromGateway, printAnswer } from './command-client.ts'
-import { connectAnswer } from './connect.ts'
-import { doctorAnswer } from './doctor.ts'
+import { formatConnectSnippet } from './connect.ts'
+import { formatDoctorFindings } from './doctor.ts'
 import { gatherDoctorFacts } from './doctor-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { writeInitialConfig } from './init-store.ts'
@@ -34,7 +34,7 @@ export function addSettingUpCommands(program: Command): void {
     .command('doctor')
     .description('what is wrong, and what to do about it')
     .action(async (_, command: Command) => {
-      printAnswer(command, doctorAnswer(diagnoseFacts(await gatherDoctorFacts(readGlobalOptions(command)))))
+      printAnswer(command, formatDoctorFindings(diagnoseFacts(await gatherDoctorFacts(readGlobalOptions(command)))))
     })
   program
     .command('connect')
@@ -49,9 +49,12 @@ export function addSettingUpCommands(program: Command): void {
       const tools = { path: `/api/tools?profile=${encodeURIComponent(profile)}` }
       if (running.ok && !ALWAYS_SERVED.has(profile) && (await fetchFromGateway(command, tools)) === undefined) return
       const url = running.ok ? running.value.note.url : httpAddress(config.listen.host, config.listen.port)
-      const self = selfCommand(process.argv[1] ?? '')
-      const settings = selfSettings(process.argv.slice(2), process.env, process.cwd())
-      printAnswer(command, connectAnswer(client, { url, command: self, settings, profile, listen: config.listen }))
+      const self = resolveOwnCommand(process.argv[1] ?? '')
+      const settings = resolveOwnSettings(process.argv.slice(2), process.env, process.cwd())
+      printAnswer(
+        command,
+        formatConnectSnippet(client, { url, command: self, settings, profile, listen: config.listen }),
+      )
     })
   program
     .command('docs', { hidden: true })

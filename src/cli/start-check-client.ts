@@ -11,7 +11,7 @@ import { loadAllMigrations } from './ledger-files-client.ts'
 /**
  * Sentences, for a directory that no gateway uses. Damage is left to whoever verifies, modes to whoever looks at keys.
  */
-export async function startRefusals(dataRoot: string): Promise<readonly string[]> {
+export async function listStartRefusals(dataRoot: string): Promise<readonly string[]> {
   const { lock, ownerToken, database: path } = dataDirectoryAt(dataRoot)
   const migrations = await loadAllMigrations()
   return [

@@ -6,7 +6,7 @@ import { setTimeout as rest } from 'node:timers/promises'
 import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
 import type { Logger } from '../core/logger.ts'
-import { createAuthenticate, localCaller } from '../guard/authenticate.ts'
+import { createAuthenticator, localCaller } from '../guard/authenticate.ts'
 import type { Gateway } from '../main.ts'
 import { bridgeStdio } from '../mcp/bridge-client.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
@@ -102,7 +102,7 @@ async function become(
 /** Checked as the listener would: the same tokens, the same answer. */
 function principalOf({ guard }: Gateway, config: Config, token: string | undefined): FacePrincipal | undefined {
   if (token === undefined) return localCaller(config.listen.anonymous)
-  const authenticate = createAuthenticate({ findToken: guard.tokens.find, isOwner: () => false, anonymous: 'off' })
+  const authenticate = createAuthenticator({ findToken: guard.tokens.find, isOwner: () => false, anonymous: 'off' })
   const known = authenticate({ authorization: `Bearer ${token}` }, undefined)
   return known.ok && known.value.kind === 'principal' ? known.value : undefined
 }

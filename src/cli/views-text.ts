@@ -4,17 +4,17 @@
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { disagreementSentences } from '../web/disagreement.ts'
-import { findClosest, suggestNames } from '../core/closest-name.ts'
+import { findClosest, formatNameSuggestion } from '../core/closest-name.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { EntryView, SeriesView, SettingsView, ToolView } from '../web/views.ts'
-import { ageText, EXIT, stripControls, formatTable } from './print.ts'
+import { formatAge, EXIT, stripControls, formatTable } from './print.ts'
 import type { CommandAnswer } from './print.ts'
 
 type Entry = TopologySnapshot['capabilitiesLocal'][number]
 
 /** One line per node and service: what it offers, how busy it is, and what of it is left alone. */
-export function topologyAnswer(topology: TopologySnapshot): CommandAnswer {
+export function formatTopology(topology: TopologySnapshot): CommandAnswer {
   const { ourNodeId, peers, capabilitiesLocal, capabilitiesRemote } = topology
   const names = new Map(peers.map(({ nodeId, displayName }) => [nodeId, displayName ?? nodeId]))
   // Which service of a peer offers something is the peer's own affair.
@@ -45,7 +45,7 @@ function groupRow(entries: readonly Entry[], names: ReadonlyMap<string, string>)
     slowest === undefined || slowest.samples === 0 ? '–' : `${slowest.name} ${slowest.p50Ms.toFixed(0)} ms`,
     entries
       .filter(({ quarantinedForMs }) => quarantinedForMs > 0)
-      .map(({ name, quarantinedForMs }) => `${name} for ${ageText(quarantinedForMs)}`)
+      .map(({ name, quarantinedForMs }) => `${name} for ${formatAge(quarantinedForMs)}`)
       .join(', ') || '–',
   ]
 }
@@ -61,19 +61,19 @@ function peerTable(peers: TopologySnapshot['peers']): string {
       displayName ?? '–',
       String(capabilities),
       String(refused),
-      `${ageText(seenAgoMs)} ago`,
+      `${formatAge(seenAgoMs)} ago`,
       nodeId,
     ]),
   )
 }
 
 /** Where each series stands, and between what it moved; of those asked for, or of all. */
-export function historyAnswer(all: readonly SeriesView[], asked: readonly string[], nowMs: number): CommandAnswer {
+export function formatHistory(all: readonly SeriesView[], asked: readonly string[], nowMs: number): CommandAnswer {
   if (all.length === 0) return { json: [], text: 'Nothing was measured yet; the house is asked every three minutes.' }
   const ids = all.map(({ id }) => id)
   const unknown = asked.find((id) => !ids.includes(id))
   if (unknown !== undefined) {
-    const near = suggestNames(findClosest(unknown, ids))
+    const near = formatNameSuggestion(findClosest(unknown, ids))
     return missing(`Nothing is measured as ${unknown}. hearthbus history lists what is.${near}`)
   }
   const series = asked.length === 0 ? all : all.filter(({ id }) => asked.includes(id))
@@ -87,7 +87,7 @@ export function historyAnswer(all: readonly SeriesView[], asked: readonly string
       last === null || last === undefined ? '–' : `${rounded(last)}${unit}`,
       known.length === 0 ? '–' : `${low} … ${high}${unit}`,
       String(known.length),
-      `${ageText(nowMs - (atMs.at(-1) ?? nowMs))} ago`,
+      `${formatAge(nowMs - (atMs.at(-1) ?? nowMs))} ago`,
     ]
   })
   const text = formatTable(['series', 'now', 'in 24 hours', 'points', 'measured'], rows)
@@ -110,7 +110,7 @@ function missing(message: string): CommandAnswer {
   return { json: { ok: false, message }, text: stripControls(message), exit: EXIT.failed }
 }
 
-export function profilesAnswer({ profiles }: SettingsView): CommandAnswer {
+export function formatProfiles({ profiles }: SettingsView): CommandAnswer {
   const rows = profiles.map(({ name, tools, builtIn }) => [
     name,
     String(tools),
@@ -122,7 +122,7 @@ export function profilesAnswer({ profiles }: SettingsView): CommandAnswer {
 /** The words of an entry that tell most, in this order. */
 const TELLING = ['tool', 'principal', 'outcome', 'approval', 'grant', 'name', 'title', 'by'] as const
 
-export function entriesAnswer(entries: readonly EntryView[]): CommandAnswer {
+export function formatLedgerEntries(entries: readonly EntryView[]): CommandAnswer {
   const rows = entries.map(({ seq, at, kind, entry }) => {
     const words = TELLING.flatMap((field) => {
       const value = entry[field]
@@ -134,14 +134,14 @@ export function entriesAnswer(entries: readonly EntryView[]): CommandAnswer {
 }
 
 /** One tool as a person has to know it who wants to call it. */
-export function toolAnswer(tools: readonly ToolView[], name: string): CommandAnswer {
+export function formatToolDetails(tools: readonly ToolView[], name: string): CommandAnswer {
   const tool = tools.find((candidate) => candidate.name === name)
   if (tool === undefined) {
     const near = findClosest(
       name,
       tools.map((known) => known.name),
     )
-    return missing(`There is no tool ${name} here. hearthbus tools lists them.${suggestNames(near)}`)
+    return missing(`There is no tool ${name} here. hearthbus tools lists them.${formatNameSuggestion(near)}`)
   }
   const text = [
     `${tool.name}  ${tool.title}`,

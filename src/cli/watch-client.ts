@@ -9,7 +9,7 @@ import type { Json } from '../core/json.ts'
 import { readGlobalOptions } from './command-client.ts'
 import { findGateway } from './gateway-client.ts'
 import { EXIT } from './print.ts'
-import { watchLine } from './watch-text.ts'
+import { formatWatchLine } from './watch-text.ts'
 import type { WatchedEvent } from './watch-text.ts'
 
 /** The gateway says something every five seconds, if only that it is there. */
@@ -46,7 +46,7 @@ async function watch(command: Command, after: string | undefined): Promise<void>
     const response = await open(process.env['HEARTHBUS_TOKEN'] ?? ownerToken(dataRoot))
     if (!response.ok || response.body === null) return complain(`The gateway answered ${response.status}.`)
     for await (const event of eventsOf(response.body, () => (silentLooks = 0))) {
-      const line = readGlobalOptions(command).json === true ? JSON.stringify(event) : watchLine(event, new Date())
+      const line = readGlobalOptions(command).json === true ? JSON.stringify(event) : formatWatchLine(event, new Date())
       if (line !== undefined) process.stdout.write(`${line}\n`)
     }
     complain('The gateway ended the stream.')

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../core/json.ts'
-import { watchLine } from './watch-text.ts'
+import { formatWatchLine } from './watch-text.ts'
 
 const NOON = new Date(2026, 0, 31, 12, 0, 1)
 
 function line(event: string, data: Json): string | undefined {
-  return watchLine({ id: '1-1', event, data }, NOON)
+  return formatWatchLine({ id: '1-1', event, data }, NOON)
 }
 
 describe('what happens, at a terminal', () => {

@@ -16,7 +16,7 @@ export interface WatchedEvent {
 }
 
 /** `undefined` for what would only drown the rest: a heating bus has a new telegram every second. */
-export function watchLine({ event, data }: WatchedEvent, now: Date): string | undefined {
+export function formatWatchLine({ event, data }: WatchedEvent, now: Date): string | undefined {
   if (!isJsonObject(data)) return undefined
   const summary = event in SUMMARIES ? SUMMARIES[event as keyof StreamEvents](data) : JSON.stringify(data)
   if (summary === undefined) return undefined

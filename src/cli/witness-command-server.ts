@@ -8,7 +8,13 @@ import { Database } from '../core/database-store.ts'
 import { makeFolder } from '../core/folder-store.ts'
 import { systemErrorCode } from '../core/thrown.ts'
 import { keyFaultSentence, loadOrCreateKey } from '../ledger/key-store.ts'
-import { createCosigner, ED25519, formatVerifierKey, isKeyName, parseVerifierKey } from '../ledger/note-key.ts'
+import {
+  createCosigner,
+  ED25519_SIGNATURE_TYPE,
+  formatVerifierKey,
+  isKeyName,
+  parseVerifierKey,
+} from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
@@ -46,7 +52,7 @@ async function witness({ folder, name, host, port, logs }: WitnessCommand): Prom
   for (const text of logs) {
     const parsed = parseVerifierKey(text)
     if (!parsed.ok) return refuse(`${text} is not a log's key: ${parsed.fault.reason}`, EXIT.usage)
-    if (parsed.value.type !== ED25519)
+    if (parsed.value.type !== ED25519_SIGNATURE_TYPE)
       return refuse(
         `${text} is not a log's key: it is a witness’s. \`hearthbus ledger key\` prints a log's.`,
         EXIT.usage,

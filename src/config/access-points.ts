@@ -23,7 +23,7 @@ const accessPoint = z.strictObject({
     .describe('Which tools the assistant behind it is offered.'),
 })
 
-export const accessPointsSection = z
+export const accessPointsConfigSchema = z
   .array(accessPoint)
   .max(16)
   .refine((points) => new Set(points.map(({ name }) => name)).size === points.length, 'names are used once')

@@ -40,7 +40,7 @@ export function readConfig(name: string, text: string): Result<Config, readonly 
   return fail(parsed.error.issues.flatMap((issue) => toProblems(name, issue, where)))
 }
 
-export function problemText(problem: ConfigProblem): string {
+export function formatConfigProblem(problem: ConfigProblem): string {
   const place = problem.line === undefined ? problem.file : `${problem.file}:${problem.line}`
   return problem.key === '' ? `${place}: ${problem.message}` : `${place}: ${problem.key}: ${problem.message}`
 }

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { devicesSection } from './devices.ts'
+import { devicesConfigSchema } from './devices.ts'
 
 const complaints = (section: unknown): readonly string[] =>
-  devicesSection.safeParse(section).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
+  devicesConfigSchema.safeParse(section).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
 
 describe('the devices section', () => {
   it('is off, and sends devices nowhere, unless told otherwise', () => {
-    expect(devicesSection.parse({})).toMatchObject({ enabled: false, urls: [], userTools: false, whenAsleep: 'fail' })
+    expect(devicesConfigSchema.parse({})).toMatchObject({
+      enabled: false,
+      urls: [],
+      userTools: false,
+      whenAsleep: 'fail',
+    })
   })
 
   it('takes no transport that is not there', () => {

@@ -106,7 +106,7 @@ const voiceSection = z
   )
   .prefault({})
 
-export const devicesSection = z
+export const devicesConfigSchema = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Listen for ESP32 devices.'),
     host: z.string().default('0.0.0.0').describe('Address of the devices listener (devices are on the LAN).'),
@@ -183,4 +183,4 @@ export const devicesSection = z
   })
   .prefault({})
 
-export type DevicesConfig = z.output<typeof devicesSection>
+export type DevicesConfig = z.output<typeof devicesConfigSchema>

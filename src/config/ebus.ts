@@ -54,7 +54,7 @@ const bus = z.strictObject({
     .describe('Addresses of devices that you know of; they are asked although nobody has heard them.'),
 })
 
-export const ebusSection = z
+export const ebusConfigSchema = z
   .strictObject({
     buses: z
       .array(bus)
@@ -90,4 +90,4 @@ export const ebusSection = z
   })
   .prefault({})
 
-export type EbusConfig = z.output<typeof ebusSection>
+export type EbusConfig = z.output<typeof ebusConfigSchema>

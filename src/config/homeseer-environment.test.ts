@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { problemText } from './config-file.ts'
+import { formatConfigProblem } from './config-file.ts'
 import { loadConfig } from './config-store.ts'
 import { FOREIGN_VARIABLE_NAMES } from './foreign-variables.ts'
 import { explainIdleVariables, VARIABLE_KEYS, withHomeseerEnvironment } from './homeseer-environment.ts'
@@ -11,13 +11,13 @@ const config = configSchema.parse({ homeseer: { url: 'http://192.0.2.5', allow: 
 
 function read(environment: Record<string, string>): Config {
   const result = withHomeseerEnvironment(config, environment)
-  if (!result.ok) throw new Error(result.fault.map(problemText).join('; '))
+  if (!result.ok) throw new Error(result.fault.map(formatConfigProblem).join('; '))
   return result.value
 }
 
 function refusal(environment: Record<string, string>): string {
   const result = withHomeseerEnvironment(config, environment)
-  return result.ok ? 'accepted' : result.fault.map(problemText).join('; ')
+  return result.ok ? 'accepted' : result.fault.map(formatConfigProblem).join('; ')
 }
 
 describe('the contract’s environment', () => {

@@ -130,7 +130,7 @@ export const HOMESEER_DEVICE_KINDS = [
   'other',
 ] as const
 
-export const homeseerSection = z
+export const homeseerConfigSchema = z
   .strictObject({
     url: z
       .url({ protocol: /^https?$/ })
@@ -228,4 +228,4 @@ export const homeseerSection = z
   })
   .prefault({})
 
-export type HomeseerConfig = z.output<typeof homeseerSection>
+export type HomeseerConfig = z.output<typeof homeseerConfigSchema>

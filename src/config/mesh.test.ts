@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { problemText, readConfig } from './config-file.ts'
+import { formatConfigProblem, readConfig } from './config-file.ts'
 
 function problems(...lines: readonly string[]): readonly string[] {
   const read = readConfig('hearthbus.yaml', ['mesh:', ...lines.map((line) => `  ${line}`), ''].join('\n'))
-  return read.ok ? [] : read.fault.map(problemText)
+  return read.ok ? [] : read.fault.map(formatConfigProblem)
 }
 
 describe('mesh.signatures', () => {

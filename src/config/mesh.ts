@@ -31,7 +31,7 @@ const rateSection = z
   })
   .prefault({})
 
-export const meshSection = z
+export const meshConfigSchema = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Offer capabilities to, and use those of, other nodes.'),
     host: z.string().default('0.0.0.0').describe('Address of the mesh listener.'),
@@ -76,4 +76,4 @@ function isHere(server: string): boolean {
   return /^(?:nats:\/\/)?(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/.test(server)
 }
 
-export type MeshConfig = z.output<typeof meshSection>
+export type MeshConfig = z.output<typeof meshConfigSchema>

@@ -17,7 +17,7 @@ const endpoint = z.strictObject({
   timeoutSeconds: z.int().min(1).max(3_600).default(120).describe('How long an answer may take.'),
 })
 
-export const modelsSection = z
+export const modelsConfigSchema = z
   .strictObject({
     builtin: z
       .boolean()
@@ -27,4 +27,4 @@ export const modelsSection = z
   })
   .prefault({})
 
-export type ModelsConfig = z.output<typeof modelsSection>
+export type ModelsConfig = z.output<typeof modelsConfigSchema>

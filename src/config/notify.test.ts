@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { notifySection } from './notify.ts'
+import { notifyConfigSchema } from './notify.ts'
 
 const complaints = (section: unknown): readonly string[] =>
-  notifySection.safeParse(section).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
+  notifyConfigSchema.safeParse(section).error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
 
 describe('the notify section', () => {
   it('tells nobody unless told to, and then no names', () => {
-    expect(notifySection.parse(undefined)).toEqual([])
-    expect(notifySection.parse([{ url: 'https://hooks.example/k3x9' }])).toEqual([
+    expect(notifyConfigSchema.parse(undefined)).toEqual([])
+    expect(notifyConfigSchema.parse([{ url: 'https://hooks.example/k3x9' }])).toEqual([
       { url: 'https://hooks.example/k3x9', format: 'json', names: false },
     ])
   })

@@ -28,7 +28,7 @@ const destination = z.strictObject({
   link: address.exactOptional().describe('The console as that person reaches it; goes along to be opened.'),
 })
 
-export const notifySection = z
+export const notifyConfigSchema = z
   .array(destination)
   .max(8)
   .default([])

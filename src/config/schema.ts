@@ -2,21 +2,21 @@
  * Schema: the configuration file, key by key. The only home of defaults; `docs/running.md` is made from it.
  */
 import { z } from 'zod'
-import { TARGET_FORM, TARGET_PATTERN } from '../core/target.ts'
-import { accessPointsSection } from './access-points.ts'
-import { devicesSection } from './devices.ts'
-import { ebusSection } from './ebus.ts'
-import { homeseerSection } from './homeseer.ts'
-import { meshSection } from './mesh.ts'
-import { modelsSection } from './models.ts'
-import { notifySection } from './notify.ts'
+import { TARGET_FORMAT_HINT, TARGET_PATTERN } from '../core/target.ts'
+import { accessPointsConfigSchema } from './access-points.ts'
+import { devicesConfigSchema } from './devices.ts'
+import { ebusConfigSchema } from './ebus.ts'
+import { homeseerConfigSchema } from './homeseer.ts'
+import { meshConfigSchema } from './mesh.ts'
+import { modelsConfigSchema } from './models.ts'
+import { notifyConfigSchema } from './notify.ts'
 
 const effect = z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])
 
 /** A star elsewhere would match nothing, and a rule that forbids nothing looks like one that forbids. */
 const namePattern = z.string().regex(/^(?:[^*]+\*?|\*)$/, 'a name; `*` may only stand at its end')
 
-const targetPattern = z.string().regex(TARGET_PATTERN, TARGET_FORM)
+const targetPattern = z.string().regex(TARGET_PATTERN, TARGET_FORMAT_HINT)
 
 const ownerRule = z
   .strictObject({
@@ -219,7 +219,7 @@ export const configSchema = z.strictObject({
   console: consoleSection,
   bus: busSection,
   guard: guardSection,
-  notify: notifySection,
+  notify: notifyConfigSchema,
   ledger: ledgerSection,
   skills: z
     .strictObject({
@@ -231,12 +231,12 @@ export const configSchema = z.strictObject({
     .record(z.string().min(1).max(60), z.array(z.string().min(1).max(60)).max(20))
     .default({})
     .describe('Rooms by the name you use, each with what else it is called: `{Lounge: [Wohnzimmer, Zone 1]}`.'),
-  ebus: ebusSection,
-  homeseer: homeseerSection,
-  devices: devicesSection,
-  accessPoints: accessPointsSection,
-  mesh: meshSection,
-  models: modelsSection,
+  ebus: ebusConfigSchema,
+  homeseer: homeseerConfigSchema,
+  devices: devicesConfigSchema,
+  accessPoints: accessPointsConfigSchema,
+  mesh: meshConfigSchema,
+  models: modelsConfigSchema,
 })
 
 export type Config = z.output<typeof configSchema>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findClosest, suggestNames } from './closest-name.ts'
+import { findClosest, formatNameSuggestion } from './closest-name.ts'
 
 const NAMES = ['hs4.devices.list', 'hs4.devices.set', 'hs4.events.list', 'task_list']
 
@@ -16,6 +16,6 @@ describe('closest', () => {
   it('has nothing to say about what is like nothing', () => {
     expect(findClosest('open_door', NAMES)).toEqual([])
     expect(findClosest('x'.repeat(1_000), ['x'.repeat(1_000)])).toEqual([])
-    expect([suggestNames([]), suggestNames(['a', 'b'])]).toEqual(['', ' Did you mean a, or b?'])
+    expect([formatNameSuggestion([]), formatNameSuggestion(['a', 'b'])]).toEqual(['', ' Did you mean a, or b?'])
   })
 })

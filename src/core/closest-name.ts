@@ -24,7 +24,7 @@ export function findClosest(written: string, known: Iterable<string>): readonly 
 }
 
 /** ` Did you mean this, or that?`, to put behind a sentence; nothing when there is nothing to say. */
-export function suggestNames(names: readonly string[]): string {
+export function formatNameSuggestion(names: readonly string[]): string {
   return names.length === 0 ? '' : ` Did you mean ${names.join(', or ')}?`
 }
 

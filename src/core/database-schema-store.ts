@@ -26,7 +26,7 @@ export function findAlteredSchema(sql: DatabaseSync, migrations: readonly Module
   )
   const made = new DatabaseSync(':memory:')
   try {
-    made.exec(ROOM_VERSION)
+    made.exec(MODULE_VERSION_TABLE_SQL)
     for (const { room, steps } of migrations) for (const step of steps.slice(0, taken.get(room) ?? 0)) made.exec(step)
     const expected = schemaOf(made)
     return [...new Set([...expected.keys(), ...found.keys()])]
@@ -38,7 +38,7 @@ export function findAlteredSchema(sql: DatabaseSync, migrations: readonly Module
 }
 
 /** How far each module has come. */
-export const ROOM_VERSION =
+export const MODULE_VERSION_TABLE_SQL =
   'CREATE TABLE IF NOT EXISTS room_version (room TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT'
 
 function schemaOf(sql: DatabaseSync): ReadonlyMap<string, string> {

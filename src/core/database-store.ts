@@ -20,7 +20,7 @@
 import { closeSync, existsSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
-import { findAlteredSchema, ROOM_VERSION } from './database-schema-store.ts'
+import { findAlteredSchema, MODULE_VERSION_TABLE_SQL } from './database-schema-store.ts'
 
 /** Rooms bring their own tables; a room's steps are numbered from 1 without gaps and never edited once landed. */
 export interface ModuleMigrations {
@@ -429,7 +429,7 @@ function migrate(sql: DatabaseSync, options: OpenOptions): void {
   refuseAltered(sql, options)
   sql.exec('BEGIN IMMEDIATE')
   try {
-    sql.exec(ROOM_VERSION)
+    sql.exec(MODULE_VERSION_TABLE_SQL)
     for (const migrations of options.migrations) migrateRoom(sql, migrations)
     sql.exec(`PRAGMA user_version = ${FORMAT}`)
     sql.exec('COMMIT')

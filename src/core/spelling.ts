@@ -2,10 +2,10 @@
  * Spelling: the second way to write a canonical name, for MCP clients that refuse dots. An agent that knows a tool only
  * by that name also writes it where a name is an argument.
  */
-export const NOT_PLAIN = /[^A-Za-z0-9_-]/g
+export const NON_PLAIN_CHARACTER_PATTERN = /[^A-Za-z0-9_-]/g
 
 export function toUnderscores(canonical: string): string {
-  return canonical.replaceAll(NOT_PLAIN, '_')
+  return canonical.replaceAll(NON_PLAIN_CHARACTER_PATTERN, '_')
 }
 
 export function isSpellingOf(canonical: string, given: string): boolean {

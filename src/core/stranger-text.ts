@@ -22,7 +22,7 @@ const PILED_MARKS = /(\p{M}{4})\p{M}+/gu
 const READ_PER_SHOWN = 8
 
 /** One line of visible text, at most `max` characters. */
-export function visibleText(text: string, max: number): string {
+export function sanitizeLine(text: string, max: number): string {
   const read = text.length <= max * READ_PER_SHOWN ? text : `${text.slice(0, max * READ_PER_SHOWN)}…`
   const line = read
     // Line breaks part words; everything else that is invisible leaves no gap.
@@ -36,26 +36,26 @@ export function visibleText(text: string, max: number): string {
 }
 
 /** Whole text with its line breaks, without what is invisible. */
-export function visibleLines(text: string): string {
+export function sanitizeText(text: string): string {
   return PLAIN.test(text) ? text : text.replaceAll(INVISIBLE_IN_LINES, '').replaceAll(PILED_MARKS, '$1')
 }
 
 /** Whether a model could be shown this text and send it back unchanged. */
 export function isVisibleText(text: string): boolean {
-  return visibleLines(text) === text
+  return sanitizeText(text) === text
 }
 
 const HIDDEN_IN_JSON = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}\\u2028\\u2029]|\\\\u`, 'u')
 
 /** What a stranger's text spells, as `parseReceivedJson` has it. One look at the text says whether there is work to do. */
-export function visibleJsonIn(text: string | undefined): Json | undefined {
+export function parseSanitizedJson(text: string | undefined): Json | undefined {
   const value = parseReceivedJson(text)
-  return value !== undefined && text !== undefined && HIDDEN_IN_JSON.test(text) ? visibleJson(value) : value
+  return value !== undefined && text !== undefined && HIDDEN_IN_JSON.test(text) ? sanitizeJson(value) : value
 }
 
 /** Every text in a value, and every name of a member. What is visible already stays the same object. */
-export function visibleJson(value: Json): Json {
-  if (typeof value === 'string') return visibleLines(value)
+export function sanitizeJson(value: Json): Json {
+  if (typeof value === 'string') return sanitizeText(value)
   if (typeof value !== 'object' || value === null) return value
   return Array.isArray(value) ? visibleItems(value as readonly Json[]) : visibleMembers(value as JsonObject)
 }
@@ -65,7 +65,7 @@ function visibleItems(items: readonly Json[]): readonly Json[] {
   let copy: Json[] | undefined
   for (let index = 0; index < items.length; index++) {
     const item = items[index] as Json
-    const shown = visibleJson(item)
+    const shown = sanitizeJson(item)
     if (shown === item) continue
     copy ??= [...items]
     copy[index] = shown
@@ -79,7 +79,7 @@ function visibleMembers(object: JsonObject): JsonObject {
   let copy: [string, Json][] | undefined
   for (const [index, name] of names.entries()) {
     const member = object[name] as Json
-    const [shownName, shown] = [visibleLines(name), visibleJson(member)]
+    const [shownName, shown] = [sanitizeText(name), sanitizeJson(member)]
     if (copy === undefined && shownName === name && shown === member) continue
     copy ??= names.slice(0, index).map((each) => [each, object[each] as Json])
     copy.push([shownName, shown])

@@ -7,5 +7,5 @@
 /** The guard knows devices by their ids: a rule about what people call one would never apply. */
 export const TARGET_PATTERN = /^(?:[^*:\s]+:[^*]*\*?|\*)$/
 
-export const TARGET_FORM =
+export const TARGET_FORMAT_HINT =
   'the id of a device, such as homeseer:ref:141 or device:desk-lamp (hearthbus approvals shows it), not its name; `*` may only stand at its end'

@@ -19,8 +19,8 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { DeviceListeners, VoiceOptions } from './enrol/gateway-server.ts'
 import { openDeviceListeners } from './enrol/gateway-server.ts'
 import { openSigningKey } from './enrol/signing-key-store.ts'
-import { backendToolCalls } from './tools/backend-tool-calls.ts'
-import { voiceBackend } from './voice-settings.ts'
+import { createBackendToolCaller } from './tools/backend-tool-calls.ts'
+import { readVoiceBackend } from './voice-settings.ts'
 import {
   readListenerSettings,
   isLocalOnly,
@@ -35,18 +35,18 @@ import { createDeviceAnnounceTools } from './tools/announce-tools.ts'
 import { createDeviceCallTools } from './tools/call-tools.ts'
 import { DeviceCalls } from './tools/device-call.ts'
 import { RefusalLog } from './tools/refusal-log.ts'
-import { enrolmentTools } from './tools/enrolment-tools.ts'
+import { createEnrolmentTools } from './tools/enrolment-tools.ts'
 import { EventLog } from './tools/event-log.ts'
 import { devicesHealth, HOW_TO_GET_A_VOICE } from './tools/health.ts'
-import { listTools } from './tools/list-tools.ts'
+import { createDeviceListTools } from './tools/list-tools.ts'
 import { Throttle } from '../toolbox/throttle.ts'
 import type { DevicesRuntime } from './tools/devices-runtime.ts'
 import { PinStore } from './tools/pin-store.ts'
-import { REFUSED_URI, refusedResource } from './tools/refused-resource.ts'
+import { REFUSED_URI, createRefusedResource } from './tools/refused-resource.ts'
 import type { RosterBus } from './tools/roster.ts'
 import { Roster } from './tools/roster.ts'
-import { NOTICE_REST_MS, WaitingNotice } from './tools/waiting-notice.ts'
-import { WAITING_URI, waitingResource } from './tools/waiting-resource.ts'
+import { NOTICE_THROTTLE_MS, WaitingNotice } from './tools/waiting-notice.ts'
+import { WAITING_URI, createWaitingResource } from './tools/waiting-resource.ts'
 
 export interface DevicesOptions {
   readonly config: DevicesConfig
@@ -71,12 +71,12 @@ export function createDevices(options: DevicesOptions): Service {
     ...(config.broker === undefined ? [] : ['mqtt-broker']),
   ]
   const capabilities: readonly Capability[] = [
-    ...listTools(parts),
+    ...createDeviceListTools(parts),
     ...createDeviceCallTools(parts),
     ...createDeviceAnnounceTools(parts, readUrlRules(config)),
-    waitingResource(parts),
-    refusedResource(parts),
-    ...enrolmentTools({ ...parts, transports }),
+    createWaitingResource(parts),
+    createRefusedResource(parts),
+    ...createEnrolmentTools({ ...parts, transports }),
   ]
   return {
     name: 'devices',
@@ -118,7 +118,7 @@ class Doors {
       pending: () => this.#gateway?.registrar.pending() ?? [],
       clock,
     })
-    this.#refusals = new Throttle(() => bus.announceResource(REFUSED_URI), NOTICE_REST_MS)
+    this.#refusals = new Throttle(() => bus.announceResource(REFUSED_URI), NOTICE_THROTTLE_MS)
     this.#doorLog = new RefusalLog(clock.now())
   }
 
@@ -228,14 +228,14 @@ class Doors {
 
   #voiceOptions(): { readonly voice?: VoiceOptions } {
     const { config, bus, logger } = this.#options
-    const backend = voiceBackend(config.voice, process.env)
+    const backend = readVoiceBackend(config.voice, process.env)
     if (backend === undefined) return {}
     const onPresence = (deviceId: string, isThere: boolean): void => {
       const device = this.house?.store.slug(deviceId) ?? deviceId
       if (isThere) logger.info({ device }, 'the voice backend answers again')
       else logger.warn({ device }, 'the voice backend does not answer; the device still has its tools here')
     }
-    const callTool = backendToolCalls({ house: () => this.house, bus })
+    const callTool = createBackendToolCaller({ house: () => this.house, bus })
     return { voice: { backend, onPresence, ...(config.voice.backendTools === 'guard' ? { callTool } : {}) } }
   }
 

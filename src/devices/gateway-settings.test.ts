@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { listenLocally } from '../../test/local-port.ts'
-import { devicesSection } from '../config/devices.ts'
+import { devicesConfigSchema } from '../config/devices.ts'
 import { openUdpAudio } from './session/udp-audio-server.ts'
 import { acceptMqttDevices } from './session/mqtt-server.ts'
 import { explainListenTrouble } from './gateway-settings.ts'
 
 const HOST = '127.0.0.1'
 const config = (ports: { port?: number; mqtt?: { port?: number; udpPort?: number } }) =>
-  devicesSection.parse({ enabled: true, host: HOST, ...ports })
+  devicesConfigSchema.parse({ enabled: true, host: HOST, ...ports })
 const failure = (opening: Promise<unknown>) => opening.then(() => undefined).catch((error: unknown) => error)
 
 describe('what an owner is told about a port that cannot be had', () => {

@@ -8,7 +8,7 @@ import type { VoiceOptions } from './enrol/gateway-server.ts'
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** `undefined` without a backend. Throws where a variable is missing: no device may come in with half of it. */
-export function voiceBackend(
+export function readVoiceBackend(
   voice: DevicesConfig['voice'],
   environment: Environment,
 ): VoiceOptions['backend'] | undefined {

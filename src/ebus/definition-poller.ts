@@ -11,7 +11,7 @@ import type { EbusConnection, BusRequest, BusStatus } from './adapter/bus.ts'
 import type { HeatingInstallation } from './installation.ts'
 import type { DiscoveryMode, DiscoveryProbe, ProbeOutcome } from './registry/discovery.ts'
 import { DeviceDiscovery } from './registry/discovery.ts'
-import { VAILLANT, encodeSerialRequest } from './registry/identity.ts'
+import { VAILLANT_MANUFACTURER, encodeSerialRequest } from './registry/identity.ts'
 import type { HeatingPlane } from './semantic/planes.ts'
 import { planesAffectedBy } from './semantic/planes.ts'
 import { identityKey } from './semantic/read-key.ts'
@@ -203,7 +203,7 @@ async function rest(ms: number, signal: AbortSignal): Promise<void> {
 function requestOf(probe: DiscoveryProbe): BusRequest {
   const { address: target } = probe
   if (probe.kind === 'identity') return { target, primary: 0x07, secondary: 0x04, data: new Uint8Array() }
-  return { target, primary: VAILLANT, secondary: 0x09, data: encodeSerialRequest(probe.chunk) }
+  return { target, primary: VAILLANT_MANUFACTURER, secondary: 0x09, data: encodeSerialRequest(probe.chunk) }
 }
 
 function outcomeOf(sent: Awaited<ReturnType<EbusConnection['send']>>): ProbeOutcome {

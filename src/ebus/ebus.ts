@@ -25,21 +25,21 @@ import { SharedPort } from './adapter/shared-port-server.ts'
 import { adviseOnBus } from './advice.ts'
 import { HeatingBus } from './heating-bus-client.ts'
 import type { FeatureFlags } from './observe/status.ts'
-import { WARM_UP } from './observe/warm-up.ts'
+import { DEFAULT_WARM_UP_THRESHOLDS } from './observe/warm-up.ts'
 import { createEbusBusTools, createWatchTools } from './tools/bus-tools.ts'
-import { configTools } from './tools/config-tools.ts'
+import { createConfigTools } from './tools/config-tools.ts'
 import type { DefinitionsOrigin, EbusTools } from './tools/ebus-tools.ts'
-import { messageTools } from './tools/message-tools.ts'
+import { createMessageTools } from './tools/message-tools.ts'
 import { OLD_NAMES } from './tools/old-names.ts'
-import { planeTools } from './tools/plane-tools.ts'
-import { registryTools } from './tools/registry-tools.ts'
+import { createPlaneTools } from './tools/plane-tools.ts'
+import { createRegistryTools } from './tools/registry-tools.ts'
 import { changedUris, createEbusResources } from './tools/resources.ts'
-import { rpcTools } from './tools/rpc-tools.ts'
-import { scheduleTools } from './tools/schedule-tools.ts'
-import { settingTools } from './tools/setting-tools.ts'
+import { createRpcTools } from './tools/rpc-tools.ts'
+import { createScheduleTools } from './tools/schedule-tools.ts'
+import { createSettingTools } from './tools/setting-tools.ts'
 import { SNAPSHOT_LIMITS, EbusSnapshots } from './tools/snapshots.ts'
-import { snapshotTools } from './tools/snapshot-tools.ts'
-import { vaillantTools } from './tools/vaillant-tools.ts'
+import { createSnapshotTools } from './tools/snapshot-tools.ts'
+import { createVaillantTools } from './tools/vaillant-tools.ts'
 import { createValueStore } from './values-store.ts'
 
 export interface EbusOptions {
@@ -132,10 +132,10 @@ function heatingBus(bus: BusConfig, { config, database, clock, logger, ...option
       pollMs: config.pollSeconds * MS_PER_SECOND,
       listens: config.observe,
       thresholds: {
-        ...WARM_UP,
+        ...DEFAULT_WARM_UP_THRESHOLDS,
         windowMs: config.warmUpSeconds * MS_PER_SECOND,
         transactions: bus.warmUpTransactions,
-        settlingTransactions: Math.min(WARM_UP.settlingTransactions, bus.warmUpTransactions),
+        settlingTransactions: Math.min(DEFAULT_WARM_UP_THRESHOLDS.settlingTransactions, bus.warmUpTransactions),
       },
       flags: featureFlags(config),
       seeds: bus.addresses ?? [],
@@ -169,15 +169,15 @@ function featureFlags({ observe, passiveValues }: EbusConfig): FeatureFlags {
 function allCapabilities(house: EbusTools, config: EbusConfig): readonly Capability[] {
   const pause = async (ms: number): Promise<void> => pauseFor(ms)
   return [
-    ...planeTools(house),
-    ...registryTools(house),
-    ...scheduleTools(house, pause),
-    ...settingTools(house, pause),
-    ...vaillantTools(house),
-    ...configTools(house),
-    ...snapshotTools(house, pause),
-    ...rpcTools(house),
-    ...messageTools(house),
+    ...createPlaneTools(house),
+    ...createRegistryTools(house),
+    ...createScheduleTools(house, pause),
+    ...createSettingTools(house, pause),
+    ...createVaillantTools(house),
+    ...createConfigTools(house),
+    ...createSnapshotTools(house, pause),
+    ...createRpcTools(house),
+    ...createMessageTools(house),
     ...(config.observe ? createEbusBusTools(house) : []),
     ...(config.observe && config.passiveValues !== 'off' ? createWatchTools(house) : []),
     ...createEbusResources(house),

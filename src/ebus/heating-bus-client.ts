@@ -50,7 +50,7 @@ export interface HeatingBusOptions {
   readonly announce: (change: InstallationChange | 'settings') => void
 }
 
-export interface SendWish {
+export interface BusSendOptions {
   readonly deadlineMs: number
   readonly caller: string
   readonly signal?: AbortSignal
@@ -208,7 +208,7 @@ export class HeatingBus {
   }
 
   /** A telegram as it is. What it changes is no longer believed from here on. */
-  async send(request: BusRequest, wish: SendWish): Promise<Result<Uint8Array, ReadFault>> {
+  async send(request: BusRequest, wish: BusSendOptions): Promise<Result<Uint8Array, ReadFault>> {
     if (this.readOnly) return fail<ReadFault>({ kind: 'listen-only' })
     const sent = (await this.#bus?.send(request, wish)) ?? fail<BusFault>({ kind: 'closed', phase: 'queued' })
     const nowMs = this.#options.clock.now()
@@ -293,7 +293,7 @@ export class HeatingBus {
   async readDefined(
     message: MessageDefinition,
     values: string,
-    wish: SendWish,
+    wish: BusSendOptions,
   ): Promise<Result<LastData, ReadFault | DefinitionErrorCode>> {
     const commands = encodeCommands(message, values)
     if (!commands.ok) return commands

@@ -12,7 +12,7 @@ import { toHex } from '../core/bytes.ts'
 import type { BusEvent } from './adapter/bus.ts'
 import type { BusDefinitions, RememberedMessage } from './definitions/bus-definitions.ts'
 import type { RegisterDisagreement } from './definitions/disagreement.ts'
-import { definedNumber, findDisagreements } from './definitions/disagreement.ts'
+import { decodeFirstNumber, findDisagreements } from './definitions/disagreement.ts'
 import type { ClassifiedObservation } from './observe/dedup.ts'
 import { observeExchange } from './observe/observation.ts'
 import { BusObservatory } from './observe/observatory.ts'
@@ -194,7 +194,7 @@ export class HeatingInstallation {
   definedReading(key: ReadKey, payload: Uint8Array): number | undefined {
     const disagreement = this.disagreements.get(key)
     if (disagreement === undefined) return undefined
-    return definedNumber(disagreement.message, encodeReadRequest(key, undefined).data, payload)
+    return decodeFirstNumber(disagreement.message, encodeReadRequest(key, undefined).data, payload)
   }
 
   /** Which message a value was read with: by definition where there is one, else as service and bytes. */

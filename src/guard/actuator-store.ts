@@ -9,14 +9,14 @@
  * setting the wall clock changes nothing. Only what an earlier process left is dated by the wall clock; a date in the
  * future counts as now.
  */
-import { entryTime, entryText, entryTexts } from '../ledger/entry.ts'
+import { readEntryTime, readEntryText, readEntryTexts } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { refuseAdmin } from './principal-state.ts'
 import { DAY_HOURS, HOUR_MS, joinActs } from './limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ActuatorUsage } from './limits.ts'
-import type { Transaction, Transact } from './transaction-store.ts'
+import type { Transaction, TransactionRunner } from './transaction-store.ts'
 import type { Caller } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
@@ -25,10 +25,10 @@ import type { Result } from '../core/result.ts'
 import { refuseAdministration, refuseStop } from './authority.ts'
 import { redactText } from './secrets.ts'
 import { readEntryWords } from '../ledger/state-log.ts'
-import type { StateLog } from '../ledger/state-log.ts'
+import type { ProjectionLog } from '../ledger/state-log.ts'
 
 /** All changes of an hour are dated with its last one: at most an hour too strict. */
-export interface HourOfUse {
+export interface HourlyActuatorUsage {
   readonly hour: number
   readonly acts: number
   readonly lastAtMs: number
@@ -41,22 +41,22 @@ export interface EngagedStop {
 }
 
 /** There is one stop. */
-export const STOP = 'stop'
+export const EMERGENCY_STOP_KEY = 'stop'
 
-export const actuatorEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const actuatorEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'actuator.used': (state, entry) => {
-    const target = entryText(entry, 'target')
+    const target = readEntryText(entry, 'target')
     if (target === undefined) return 'it names no device'
-    const atMs = entryTime(entry)
-    for (const used of [target, ...entryTexts(entry, 'also')]) countUse(state, used, atMs)
+    const atMs = readEntryTime(entry)
+    for (const used of [target, ...readEntryTexts(entry, 'also')]) countUse(state, used, atMs)
     return undefined
   },
 
   'actuator.redated': (state, entry) => {
-    const target = entryText(entry, 'target')
+    const target = readEntryText(entry, 'target')
     const hours = target === undefined ? undefined : state.actuators.get(target)
     if (target === undefined || hours === undefined) return 'no such device was changed'
-    const atMs = entryTime(entry)
+    const atMs = readEntryTime(entry)
     const acts = hours.filter(({ lastAtMs }) => lastAtMs > atMs).reduce((sum, hour) => sum + hour.acts, 0)
     const past = hours.filter(({ lastAtMs }) => lastAtMs <= atMs)
     state.actuators.set(target, acts === 0 ? past : added(past, acts, atMs))
@@ -64,18 +64,18 @@ export const actuatorEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
   },
 
   'stop.engaged': (state, entry) => {
-    const by = entryText(entry, 'by')
+    const by = readEntryText(entry, 'by')
     if (by === undefined) return 'it does not say who stopped everything'
-    if (state.stop.has(STOP)) return 'everything was stopped before'
-    state.stop.set(STOP, { by, engagedAtMs: entryTime(entry), seq: entry.seq })
+    if (state.stop.has(EMERGENCY_STOP_KEY)) return 'everything was stopped before'
+    state.stop.set(EMERGENCY_STOP_KEY, { by, engagedAtMs: readEntryTime(entry), seq: entry.seq })
     return undefined
   },
 
   'stop.released': (state, entry) => {
-    if (!state.stop.has(STOP)) return 'nothing was stopped'
+    if (!state.stop.has(EMERGENCY_STOP_KEY)) return 'nothing was stopped'
     const unlawful = refuseAdmin(state, entry)
     if (unlawful !== undefined) return unlawful
-    state.stop.delete(STOP)
+    state.stop.delete(EMERGENCY_STOP_KEY)
     return undefined
   },
 }
@@ -84,16 +84,16 @@ function countUse({ actuators }: GuardState, target: string, atMs: number): void
   const hours = actuators.get(target) ?? []
   // Last, so that those which were not changed for a day are found first.
   actuators.delete(target)
-  actuators.dropLapsed((used) => hoursStillCounting(used, atMs).length === 0)
-  actuators.set(target, added(hoursStillCounting(hours, atMs), 1, atMs))
+  actuators.dropLapsed((used) => listCountedHours(used, atMs).length === 0)
+  actuators.set(target, added(listCountedHours(hours, atMs), 1, atMs))
 }
 
 /** Those hours of which something still counts towards the day. */
-export function hoursStillCounting(hours: readonly HourOfUse[], atMs: number): readonly HourOfUse[] {
+export function listCountedHours(hours: readonly HourlyActuatorUsage[], atMs: number): readonly HourlyActuatorUsage[] {
   return hours.filter(({ hour }) => hour >= hourOf(atMs) - DAY_HOURS - 1)
 }
 
-function added(hours: readonly HourOfUse[], acts: number, atMs: number): readonly HourOfUse[] {
+function added(hours: readonly HourlyActuatorUsage[], acts: number, atMs: number): readonly HourlyActuatorUsage[] {
   const hour = hourOf(atMs)
   const before = hours.find((each) => each.hour === hour)
   const now = {
@@ -124,7 +124,7 @@ export function createActuators({ actuators }: GuardState, clock: Clock): Actuat
     remembered: () => {
       const used = new Map<string, ActuatorUsage>()
       for (const [target, all] of actuators.entries()) {
-        const hours = hoursStillCounting(all, clock.now())
+        const hours = listCountedHours(all, clock.now())
         if (hours.length === 0) continue
         const acts = hours.map(({ acts: count, lastAtMs }): [number, number] => [
           clock.monotonic() - Math.max(0, clock.now() - lastAtMs),
@@ -167,8 +167,8 @@ const MAX_REASON = 500
 
 export function createEmergencyStop(options: {
   readonly state: GuardState
-  readonly log: Pick<StateLog, 'body'>
-  readonly transact: Transact
+  readonly log: Pick<ProjectionLog, 'body'>
+  readonly transact: TransactionRunner
   readonly nowMs: () => number
 }): EmergencyStop {
   const { state: guard, log, transact, nowMs } = options
@@ -191,7 +191,8 @@ export function createEmergencyStop(options: {
       // At once, not when the disk has it: what comes in meanwhile is refused already.
       stopped ??= state
       await transact(({ record, afterwards }) => {
-        if (!guard.stop.has(STOP)) record({ kind: 'stop.engaged', by: state.by }, { reason: state.reason })
+        if (!guard.stop.has(EMERGENCY_STOP_KEY))
+          record({ kind: 'stop.engaged', by: state.by }, { reason: state.reason })
         afterwards(follow)
       })
       return ok(stopped ?? state)
@@ -200,7 +201,7 @@ export function createEmergencyStop(options: {
       const flaw = refuseAdministration(by)
       if (flaw !== undefined) return fail(flaw)
       await transact(({ record, afterwards }) => {
-        if (guard.stop.has(STOP)) record({ kind: 'stop.released', by: callerKey(by) })
+        if (guard.stop.has(EMERGENCY_STOP_KEY)) record({ kind: 'stop.released', by: callerKey(by) })
         afterwards(follow)
       })
       return ok(undefined)
@@ -208,8 +209,8 @@ export function createEmergencyStop(options: {
   }
 }
 
-function engagedIn({ stop }: GuardState, log: Pick<StateLog, 'body'>): StopState | undefined {
-  const engaged = stop.get(STOP)
+function engagedIn({ stop }: GuardState, log: Pick<ProjectionLog, 'body'>): StopState | undefined {
+  const engaged = stop.get(EMERGENCY_STOP_KEY)
   if (engaged === undefined) return undefined
   const reason = readEntryWords(log, engaged.seq)?.['reason']
   const { by, engagedAtMs } = engaged

@@ -15,13 +15,13 @@ import type { Fault, Reason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { Approval, OpenCall, ShownCall } from './approval.ts'
-import type { ApprovalStore, TermsOfRound } from './approvals-store.ts'
+import type { Approval, ApproverCallView, ShownCall } from './approval.ts'
+import type { ApprovalStore, VotingTerms } from './approvals-store.ts'
 import type { GuardConfig } from './config.ts'
-import { findAskedQuorum } from './decision.ts'
+import { findRequiredQuorum } from './decision.ts'
 import type { AssessedCall } from './decision.ts'
 import type { RoundsStore } from './rounds-store.ts'
-import { offerDefinitionHash, hashLeaves, promiseHash, sha256OfJson } from './binding.ts'
+import { offerDefinitionHash, hashLeaves, computePreviewHash, sha256OfJson } from './binding.ts'
 import type { CallBinding, LeafHashes } from './binding.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { ApprovalStanding } from './policy.ts'
@@ -34,7 +34,7 @@ export interface ApprovalRequest {
   readonly leaves: LeafHashes | undefined
   readonly standing: ApprovalStanding
   /** Where a rule asks several. */
-  readonly terms: TermsOfRound | undefined
+  readonly terms: VotingTerms | undefined
   /** Why an earlier yes does not help. */
   readonly notes: readonly Reason[]
 }
@@ -58,7 +58,7 @@ export function createApprovalRequest(
   const { body } = assessed.call
   const binding = createBinding(assessed, argsHash, parts)
   const leaves = hashLeaves(parts.hashKey, body)
-  const quorum = findAskedQuorum(assessed, parts)
+  const quorum = findRequiredQuorum(assessed, parts)
   const terms = quorum && parts.rounds.terms(quorum, { ...binding, isRule: true, nowMs: transaction.nowMs })
   if (terms?.ok === false) return terms
   const { standing, notes } = parts.approvals.standingIn(transaction, binding, leaves, terms?.value)
@@ -84,7 +84,7 @@ export function fileApprovalRequest(
 ): Result<Approval, Fault> {
   const { binding, leaves, standing, terms } = request
   const known = standing.state === 'requested' ? approvals.get(standing.id) : undefined
-  const open = openCall(assessed)
+  const open = toApproverCallView(assessed)
   if (known === undefined)
     return approvals.requestIn(transaction, { binding, leaves, shown: toShownCall(assessed), open, terms })
   approvals.remindIn(transaction, known.id, open)
@@ -104,7 +104,7 @@ export function createBinding(
     target: assessment.target,
     policyVersion: parts.policyVersion,
     // Of what the approver sees: what is hidden from records alone was promised as well.
-    promiseHash: promiseHash(parts.hashKey, hideSecrets(assessment.preview ?? {}, [], 'approver') as JsonObject),
+    promiseHash: computePreviewHash(parts.hashKey, hideSecrets(assessment.preview ?? {}, [], 'approver') as JsonObject),
   }
 }
 
@@ -125,7 +125,7 @@ export function toShownCall({ call, offer, assessment, effect }: AssessedCall): 
   }
 }
 
-export function openCall({ call, offer, assessment: { preview } }: AssessedCall): OpenCall {
+export function toApproverCallView({ call, offer, assessment: { preview } }: AssessedCall): ApproverCallView {
   return {
     arguments: redactArguments(call.body, offer, 'approver'),
     ...(preview === undefined ? {} : { preview: redactData(preview, [], 'approver') as JsonObject }),

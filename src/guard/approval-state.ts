@@ -9,13 +9,13 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, entryText, entryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { Approval } from './approval.ts'
 import type { CallBinding } from './binding.ts'
 import type { GuardState } from './guard-state.ts'
 import { roleOfPrincipalAt } from './principal-state.ts'
-import { BY_QUORUM, openRound, explainQuorumFlaw, explainRoundDenial } from './round-state.ts'
+import { QUORUM_DECIDER, openRound, explainQuorumFlaw, explainRoundDenial } from './round-state.ts'
 import { raiseLevel } from './round.ts'
 
 export interface ApprovalRecord extends Omit<Approval, 'shown' | 'reason'> {
@@ -31,16 +31,16 @@ export interface ApprovalRecord extends Omit<Approval, 'shown' | 'reason'> {
 /** Answered questions that stay readable; those whose no still holds stay in any case. */
 const MAX_APPROVALS = 10_000
 
-export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const approvalEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'approval.requested': (state, entry) => {
     const [id, expiresAtMs, binding] = [
-      entryText(entry, 'approval'),
-      entryTimeField(entry, 'expires_at'),
+      readEntryText(entry, 'approval'),
+      readEntryTimeField(entry, 'expires_at'),
       bindingOf(entry),
     ]
     if (id === undefined || expiresAtMs === undefined || binding === undefined) return INCOMPLETE
     if (state.approvals.has(id)) return `approval ${id} was asked for before`
-    const requestedAtMs = entryTime(entry)
+    const requestedAtMs = readEntryTime(entry)
     state.approvals.dropOldest(
       MAX_APPROVALS,
       (approval) => isApprovalClosed(approval) && approval.expiresAtMs <= requestedAtMs,
@@ -73,17 +73,17 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     if (approval.state !== 'requested') return `approval ${approval.id} is ${approval.state}, not requested`
     const unlawful = refuseDecision(state, approval, entry)
     if (unlawful !== undefined) return unlawful
-    const [expiresAtMs, decidedAtMs] = [entryTimeField(entry, 'expires_at'), entryTime(entry)]
+    const [expiresAtMs, decidedAtMs] = [readEntryTimeField(entry, 'expires_at'), readEntryTime(entry)]
     if (expiresAtMs === undefined) return INCOMPLETE
     if (decidedAtMs >= approval.expiresAtMs) return `approval ${approval.id} had lapsed`
-    const grantId = entryText(entry, 'grant')
+    const grantId = readEntryText(entry, 'grant')
     if (grantId !== undefined && state.grants.get(grantId)?.approvalId !== approval.id)
       return `there is no grant ${grantId} from this approval`
     const round = state.rounds.get(approval.id)
     if (round !== undefined && grantId !== undefined) return 'a round makes no grants'
     if (round !== undefined)
       state.rounds.set(round.id, { ...round, level: raiseLevel(round.level, 'QUORUM'), quorumSeq: entry.seq })
-    const decidedBy = entryText(entry, 'by')
+    const decidedBy = readEntryText(entry, 'by')
     state.approvals.set(approval.id, { ...approval, state: 'approved', expiresAtMs, decidedAtMs, decidedBy, grantId })
     return undefined
   },
@@ -94,7 +94,7 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     if (approval.state !== 'requested' && approval.state !== 'approved')
       return `approval ${approval.id} is ${approval.state} already`
     const unlawful = refuseDecision(state, approval, entry)
-    const [decidedAtMs, decidedBy] = [entryTime(entry), entryText(entry, 'by')]
+    const [decidedAtMs, decidedBy] = [readEntryTime(entry), readEntryText(entry, 'by')]
     // A no takes power away: it holds even where it is not clear who said it.
     state.approvals.set(approval.id, { ...approval, state: 'denied', decidedAtMs, decidedBy, saidSeq: entry.seq })
     return unlawful
@@ -104,7 +104,7 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     const approval = known(state, entry)
     if (approval === undefined) return NOT_ASKED
     if (isApprovalClosed(approval)) return `approval ${approval.id} is ${approval.state} already`
-    state.approvals.set(approval.id, { ...approval, state: 'expired', because: entryText(entry, 'because') })
+    state.approvals.set(approval.id, { ...approval, state: 'expired', because: readEntryText(entry, 'because') })
     return undefined
   },
 
@@ -112,15 +112,20 @@ export const approvalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> =
     const approval = known(state, entry)
     if (approval === undefined) return NOT_ASKED
     if (approval.state !== 'approved') return `approval ${approval.id} is ${approval.state}, not approved`
-    const usedAtMs = entryTime(entry)
+    const usedAtMs = readEntryTime(entry)
     if (usedAtMs >= approval.expiresAtMs) return `approval ${approval.id} had lapsed`
     const { binding } = approval
-    if (entryText(entry, 'principal') !== binding.principal || entryText(entry, 'tool') !== binding.tool)
+    if (readEntryText(entry, 'principal') !== binding.principal || readEntryText(entry, 'tool') !== binding.tool)
       return `approval ${approval.id} was given for another caller or tool`
     const round = state.rounds.get(approval.id)
     const unlawful = round === undefined ? undefined : explainQuorumFlaw(state, round, entry)
     if (unlawful !== undefined) return unlawful
-    state.approvals.set(approval.id, { ...approval, state: 'used', usedAtMs, usedTrace: entryText(entry, 'trace_id') })
+    state.approvals.set(approval.id, {
+      ...approval,
+      state: 'used',
+      usedAtMs,
+      usedTrace: readEntryText(entry, 'trace_id'),
+    })
     return undefined
   },
 }
@@ -132,33 +137,35 @@ export function isApprovalClosed({ state }: Pick<ApprovalRecord, 'state'>): bool
 /** For a call that used it and was not tried. */
 function giveBack(state: GuardState, approval: ApprovalRecord, entry: LedgerEntry): string | undefined {
   if (approval.state !== 'used') return `approval ${approval.id} is ${approval.state}, not used`
-  if (approval.usedTrace !== entryText(entry, 'given_back_by')) return `another call used approval ${approval.id}`
+  if (approval.usedTrace !== readEntryText(entry, 'given_back_by')) return `another call used approval ${approval.id}`
   state.approvals.set(approval.id, { ...approval, state: 'approved', usedAtMs: undefined, usedTrace: undefined })
   return undefined
 }
 
 /** Why the one who is named may not decide about it. */
 function refuseDecision(state: GuardState, { id, binding }: ApprovalRecord, entry: LedgerEntry): string | undefined {
-  const by = entryText(entry, 'by')
+  const by = readEntryText(entry, 'by')
   if (by === undefined) return INCOMPLETE
   const round = state.rounds.get(id)
   if (round !== undefined) {
-    if (by !== BY_QUORUM) return `${by} decided what ${round.need} voters decide`
+    if (by !== QUORUM_DECIDER) return `${by} decided what ${round.need} voters decide`
     if (entry.kind !== 'approval.denied') return explainQuorumFlaw(state, round, entry)
-    return explainRoundDenial(state, round, entryTime(entry)) === undefined ? 'no voter stands against it' : undefined
+    return explainRoundDenial(state, round, readEntryTime(entry)) === undefined
+      ? 'no voter stands against it'
+      : undefined
   }
   if (by === binding.principal) return `${by} decided about a call of its own`
-  const role = roleOfPrincipalAt(state, by, entryTime(entry))
+  const role = roleOfPrincipalAt(state, by, readEntryTime(entry))
   return role === 'approver' || role === 'admin' ? undefined : `${by} was not an approver at that time`
 }
 
 function known({ approvals }: GuardState, entry: LedgerEntry): ApprovalRecord | undefined {
-  const id = entryText(entry, 'approval')
+  const id = readEntryText(entry, 'approval')
   return id === undefined ? undefined : approvals.get(id)
 }
 
 function bindingOf(entry: LedgerEntry): CallBinding | undefined {
-  const text = (field: string): string | undefined => entryText(entry, field)
+  const text = (field: string): string | undefined => readEntryText(entry, field)
   const [principal, tool, argsHash] = [text('principal'), text('tool'), text('args_hash')]
   const [definitionHash, policyVersion] = [text('definition_hash'), text('policy_version')]
   const promiseHash = text('promise_hash')

@@ -38,7 +38,7 @@ export interface ShownCall {
  * What the approver sees instead while the question is open: code, and arguments by position, unredacted. There may be
  * a door code among them, so this is held in memory and written nowhere.
  */
-export type OpenCall = Pick<ShownCall, 'arguments' | 'preview'>
+export type ApproverCallView = Pick<ShownCall, 'arguments' | 'preview'>
 
 export interface Approval {
   readonly id: string
@@ -65,14 +65,17 @@ export interface Approval {
  */
 export const APPROVAL_CLOCK_SLACK_MS = 60_000
 
-export function hasLapsed(span: { readonly fromMs: number; readonly untilMs: number }, nowMs: number): boolean {
+export function isOutsideTimeSpan(span: { readonly fromMs: number; readonly untilMs: number }, nowMs: number): boolean {
   return nowMs >= span.untilMs || nowMs < span.fromMs - APPROVAL_CLOCK_SLACK_MS
 }
 
 type Timed = Pick<Approval, 'state' | 'binding' | 'requestedAtMs' | 'decidedAtMs' | 'expiresAtMs'>
 
 function isOver(approval: Timed, nowMs: number): boolean {
-  return hasLapsed({ fromMs: approval.decidedAtMs ?? approval.requestedAtMs, untilMs: approval.expiresAtMs }, nowMs)
+  return isOutsideTimeSpan(
+    { fromMs: approval.decidedAtMs ?? approval.requestedAtMs, untilMs: approval.expiresAtMs },
+    nowMs,
+  )
 }
 
 /** What differs between the call that was approved and the one that is made, as a sentence; `undefined`: nothing. */
@@ -114,7 +117,7 @@ export function findApprovalStanding(
 }
 
 /** Why an open question or an unused yes is closed now, or `undefined`. */
-export function explainLapse(approval: Timed, policyVersion: string, nowMs: number): string | undefined {
+export function explainApprovalExpiry(approval: Timed, policyVersion: string, nowMs: number): string | undefined {
   if (approval.binding.policyVersion !== policyVersion) return 'the rules have changed'
   if (!isOver(approval, nowMs)) return undefined
   return approval.state === 'approved' ? 'the call was not made in time' : 'nobody answered in time'

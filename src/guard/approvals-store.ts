@@ -12,25 +12,25 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { refuseApprover, APPROVAL_CLOCK_SLACK_MS, explainLapse, findApprovalStanding } from './approval.ts'
-import type { Approval, ApproverRequest, ApprovalStandingWithNotes, OpenCall, ShownCall } from './approval.ts'
+import { refuseApprover, APPROVAL_CLOCK_SLACK_MS, explainApprovalExpiry, findApprovalStanding } from './approval.ts'
+import type { Approval, ApproverRequest, ApprovalStandingWithNotes, ApproverCallView, ShownCall } from './approval.ts'
 import { isApprovalClosed } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { sha256OfJson } from './binding.ts'
 import type { CallBinding, LeafHashes } from './binding.ts'
-import { isReworded } from './grant.ts'
+import { differsOnlyInWording } from './grant.ts'
 import { certificateHash, roundDigest } from './round.ts'
 import type { RoundTerms } from './round.ts'
 import type { RoundsStore } from './rounds-store.ts'
-import { BY_QUORUM } from './round-state.ts'
+import { QUORUM_DECIDER } from './round-state.ts'
 import type { VoteDecision } from './vote.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactText } from './secrets.ts'
-import { ERASED, erasableText, entryTimeText, readEntryWords } from '../ledger/state-log.ts'
-import type { StateLog } from '../ledger/state-log.ts'
-import type { Transact, Transaction } from './transaction-store.ts'
+import { ERASED, readErasableText, formatEntryTime, readEntryWords } from '../ledger/state-log.ts'
+import type { ProjectionLog } from '../ledger/state-log.ts'
+import type { TransactionRunner, Transaction } from './transaction-store.ts'
 
 /** What the guard itself uses, inside its transactions. */
 export interface ApprovalStore extends Approvals {
@@ -40,7 +40,7 @@ export interface ApprovalStore extends Approvals {
     binding: CallBinding,
     leaves: LeafHashes | undefined,
     /** Only a round on these terms counts. */
-    terms?: TermsOfRound,
+    terms?: VotingTerms,
   ) => ApprovalStandingWithNotes
   /** Lets follow what follows from the votes of a round. */
   readonly settleIn: (transaction: Transaction, id: string) => void
@@ -51,14 +51,14 @@ export interface ApprovalStore extends Approvals {
     request: {
       readonly binding: CallBinding
       readonly shown: ShownCall
-      readonly open: OpenCall
+      readonly open: ApproverCallView
       readonly leaves: LeafHashes | undefined
-      readonly terms?: TermsOfRound | undefined
+      readonly terms?: VotingTerms | undefined
       readonly openMs?: number | undefined
     },
   ) => Result<Approval, Fault>
   /** The call was made again: after a restart only the caller still has what was kept in memory alone. */
-  readonly remindIn: (transaction: Transaction, id: string, open: OpenCall) => void
+  readonly remindIn: (transaction: Transaction, id: string, open: ApproverCallView) => void
   /** Throws when the approval is not there to be used: the whole step is undone. */
   readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
   /** For a call that used it and was not tried: the yes is good again, until it would have lapsed anyway. */
@@ -78,8 +78,8 @@ const MAX_REWORDED = 200
 
 export function createApprovals(options: {
   readonly state: GuardState
-  readonly log: Pick<StateLog, 'body'>
-  readonly transact: Transact
+  readonly log: Pick<ProjectionLog, 'body'>
+  readonly transact: TransactionRunner
   readonly config: ApprovalsConfig
   readonly policyVersion: string
   readonly grants: GrantStore
@@ -89,7 +89,7 @@ export function createApprovals(options: {
   const { state, log, transact, config, policyVersion, grants, rounds, report } = options
   const listeners = new Set<(event: ApprovalEvent) => void>()
   /** Of open questions only, so there are no more than `maxOpen`. */
-  const openCalls = new Map<string, OpenCall>()
+  const openCalls = new Map<string, ApproverCallView>()
 
   const read = (id: string): Approval | undefined => {
     const record = state.approvals.get(id)
@@ -172,10 +172,10 @@ export function createApprovals(options: {
     if (approval === undefined || round === undefined) return
     const { binding } = approval
     const outcome = rounds.outcome(round, transaction.nowMs)
-    const by = BY_QUORUM
+    const by = QUORUM_DECIDER
     switch (outcome.kind) {
       case 'quorum': {
-        const until = { expires_at: entryTimeText(transaction.nowMs + config.useMs) }
+        const until = { expires_at: formatEntryTime(transaction.nowMs + config.useMs) }
         const certificate = certificateHash(outcome.yeses)
         announce(transaction, {
           kind: 'approval.approved',
@@ -228,7 +228,7 @@ export function createApprovals(options: {
         const granted = grant === undefined ? ok(undefined) : grants.createIn(transaction, { grant, approval, by })
         if (!granted.ok) return granted
         const decision = { by: callerKey(by), grant: granted.value ?? null }
-        const until = { expires_at: entryTimeText(transaction.nowMs + config.useMs) }
+        const until = { expires_at: formatEntryTime(transaction.nowMs + config.useMs) }
         const { binding } = approval
         return ok(announce(transaction, { kind: 'approval.approved', approval: id, binding, ...decision, ...until }))
       }),
@@ -241,7 +241,8 @@ export function createApprovals(options: {
         if (grantId !== undefined) grants.takeBackIn(transaction, grantId, by)
         const kept = redactText(reason.slice(0, MAX_REASON)).toWellFormed()
         // A yes that is taken back is a no for as long as the yes would have held.
-        const instead = reached === 'approved' ? { grant: grantId ?? null, expires_at: entryTimeText(expiresAtMs) } : {}
+        const instead =
+          reached === 'approved' ? { grant: grantId ?? null, expires_at: formatEntryTime(expiresAtMs) } : {}
         const denial = { kind: 'approval.denied', approval: id, binding, by: callerKey(by), ...instead } as const
         return ok(announce(transaction, denial, { reason: kept }))
       }),
@@ -291,7 +292,7 @@ export function createApprovals(options: {
         MAX_REWORDED,
       ).filter(({ id }) => {
         const said = readLeafHashes(state, id, log)
-        return said !== undefined && isReworded(said, leaves)
+        return said !== undefined && differsOnlyInWording(said, leaves)
       })
       const { standing } = findApprovalStanding(reworded, binding, nowMs)
       return { standing, notes: exact.notes }
@@ -332,7 +333,7 @@ export function createApprovals(options: {
             promise_hash: binding.promiseHash,
             leaves_hash: leaves === undefined ? null : sha256OfJson(leaves),
             preview_hash: shown.previewHash ?? null,
-            expires_at: entryTimeText(nowMs + openMs),
+            expires_at: formatEntryTime(nowMs + openMs),
             trace_id: shown.traceId,
             ...(terms === undefined ? {} : { quorum: quorumFields(terms, { binding, shown }) }),
           },
@@ -367,7 +368,11 @@ export function createApprovals(options: {
             approval.binding.policyVersion !== policyVersion),
       )
       for (const approval of lapsed)
-        expireIn(transaction, approval, explainLapse(approval, policyVersion, nowMs) ?? 'the clock was set back')
+        expireIn(
+          transaction,
+          approval,
+          explainApprovalExpiry(approval, policyVersion, nowMs) ?? 'the clock was set back',
+        )
       return lapsed.length
     },
 
@@ -381,10 +386,10 @@ export function createApprovals(options: {
 }
 
 /** The terms without what the call itself says. */
-export type TermsOfRound = Pick<RoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch'>
+export type VotingTerms = Pick<RoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch'>
 
 function quorumFields(
-  { need, voters, veto, house, epoch }: TermsOfRound,
+  { need, voters, veto, house, epoch }: VotingTerms,
   { binding, shown }: { readonly binding: CallBinding; readonly shown: ShownCall },
 ): JsonObject {
   const named = voters.map(({ voter, key }) => ({ voter, key }))
@@ -392,7 +397,7 @@ function quorumFields(
 }
 
 /** Whether a round asks at least what the terms ask, and nobody else. */
-function meets(round: RoundTerms | undefined, { need, voters, veto }: TermsOfRound): boolean {
+function meets(round: RoundTerms | undefined, { need, voters, veto }: VotingTerms): boolean {
   if (round === undefined || round.need < need || (veto && !round.veto)) return false
   return round.voters.every(({ voter, key }) => voters.some((each) => each.voter === voter && each.key === key))
 }
@@ -415,7 +420,7 @@ interface AnnouncedEvent {
 }
 
 /** With what people were shown and said, unless it was erased. */
-function withWords(record: ApprovalRecord, state: GuardState, log: Pick<StateLog, 'body'>): Approval {
+function withWords(record: ApprovalRecord, state: GuardState, log: Pick<ProjectionLog, 'body'>): Approval {
   const { askedSeq, saidSeq, because, usedTrace: _, ...approval } = record
   const asked = readEntryWords(log, askedSeq)
   const { leaves: __, ...shown } = asked ?? ERASED_CALL
@@ -424,7 +429,7 @@ function withWords(record: ApprovalRecord, state: GuardState, log: Pick<StateLog
       ? because
       : saidSeq === undefined
         ? undefined
-        : erasableText(readEntryWords(log, saidSeq), 'reason')
+        : readErasableText(readEntryWords(log, saidSeq), 'reason')
   const round = state.rounds.get(record.id)
   return {
     ...approval,
@@ -435,7 +440,11 @@ function withWords(record: ApprovalRecord, state: GuardState, log: Pick<StateLog
 }
 
 /** The hashes of the single arguments, which are erased with the words: they could be guessed. */
-export function readLeafHashes(state: GuardState, id: string, log: Pick<StateLog, 'body'>): LeafHashes | undefined {
+export function readLeafHashes(
+  state: GuardState,
+  id: string,
+  log: Pick<ProjectionLog, 'body'>,
+): LeafHashes | undefined {
   const leaves = readEntryWords(log, state.approvals.get(id)?.askedSeq)?.['leaves']
   return isJsonObject(leaves) ? (leaves as LeafHashes) : undefined
 }

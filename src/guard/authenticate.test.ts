@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../bus/call.ts'
-import { createAuthenticate, OWNER } from './authenticate.ts'
+import { createAuthenticator, OWNER } from './authenticate.ts'
 import type { CredentialSources } from './authenticate.ts'
 import { mintToken } from './token.ts'
 import type { TokenRecord } from './token.ts'
@@ -31,12 +31,12 @@ const sources: CredentialSources = {
   },
 }
 
-const authenticate = createAuthenticate(sources)
+const authenticate = createAuthenticator(sources)
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 describe('authenticate', () => {
   it('takes the token that the configuration names for an agent, and no other text', () => {
-    const configured = createAuthenticate({
+    const configured = createAuthenticator({
       ...sources,
       anonymous: 'off',
       isConfigured: (token) => token === 'replace-me',
@@ -62,11 +62,11 @@ describe('authenticate', () => {
   })
 
   it('asks for a token here, too, when the owner wants it so', () => {
-    const strict = createAuthenticate({ ...sources, anonymous: 'off' })
+    const strict = createAuthenticator({ ...sources, anonymous: 'off' })
     expect(strict({}, HERE)).toMatchObject({ ok: false, fault: { status: 401 } })
-    const observer = createAuthenticate({ ...sources, anonymous: 'observer' })
+    const observer = createAuthenticator({ ...sources, anonymous: 'observer' })
     expect(observer({}, HERE)).toMatchObject({ ok: true, value: { role: 'observer' } })
-    const unknown = createAuthenticate({ ...sources, anonymous: 'admin' as 'off' })
+    const unknown = createAuthenticator({ ...sources, anonymous: 'admin' as 'off' })
     expect(unknown({}, HERE)).toMatchObject({ ok: false, fault: { status: 401 } })
   })
 
@@ -109,7 +109,7 @@ describe('authenticate', () => {
 
   it('takes whoever signed in at the console, unless a token says otherwise', () => {
     const anna: Caller = { kind: 'principal', id: 'anna', role: 'approver' }
-    const signedIn = createAuthenticate({ ...sources, findSession: () => anna })
+    const signedIn = createAuthenticator({ ...sources, findSession: () => anna })
     expect(signedIn({ cookie: 's=1' }, ELSEWHERE)).toEqual({ ok: true, value: anna })
     expect(signedIn({ cookie: 's=1', ...bearer(mintToken()) }, HERE)).toMatchObject({ ok: false })
   })

@@ -45,7 +45,7 @@ export interface CredentialSources {
   readonly anonymous: 'agent' | 'observer' | 'off'
 }
 
-export type Authenticate = (
+export type Authenticator = (
   headers: RequestHeaders,
   remoteAddress: string | undefined,
   options?: AuthenticateOptions,
@@ -61,13 +61,13 @@ const CONFIGURED: Principal = { kind: 'principal', id: 'configured:token', role:
 /** Headers with which a proxy says that the request came from somewhere else. */
 const FORWARDED: readonly string[] = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
-export function createAuthenticate(sources: CredentialSources): Authenticate {
+export function createAuthenticator(sources: CredentialSources): Authenticator {
   return (headers, remoteAddress, options = {}) => {
     const authorization = headerOf(headers, 'authorization')
     if (authorization !== undefined) return fromToken(authorization, sources, options)
     const session = sources.findSession?.(headers)
     if (session !== undefined) return ok(session)
-    if (!isFromHere(headers, remoteAddress))
+    if (!isLocalRequest(headers, remoteAddress))
       return fail({ status: 401, message: 'Send a token: Authorization: Bearer hb_… (hearthbus token create).' })
     const local = localCaller(sources.anonymous)
     if (local === undefined)
@@ -105,7 +105,7 @@ function fromToken(
 }
 
 /** A proxy on this machine connects from loopback, too; what it forwards did not come from here. */
-export function isFromHere(headers: RequestHeaders, remoteAddress: string | undefined): boolean {
+export function isLocalRequest(headers: RequestHeaders, remoteAddress: string | undefined): boolean {
   return isLoopback(remoteAddress ?? '') && FORWARDED.every((name) => headerOf(headers, name) === undefined)
 }
 

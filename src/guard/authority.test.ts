@@ -3,9 +3,9 @@ import type { Caller, CredentialRestrictions, PrincipalRole } from '../bus/call.
 import {
   refuseAdministration,
   refuseConsoleLink,
-  mayLook,
+  mayViewStatus,
   mayReadRecord,
-  mayRecord,
+  mayAddRecords,
   refuseStop,
   refuseTokenAuthority,
 } from './authority.ts'
@@ -64,11 +64,14 @@ describe('authority', () => {
   })
 
   it('lets nobody look, or have anything signed, whose credential does not cover it', () => {
-    expect([mayLook(principal('admin', { effects: [] })), mayLook(principal('observer'))]).toEqual([false, true])
-    const signers = (['observer', 'approver', 'agent', 'admin'] as const).map((role) => mayRecord(principal(role)))
+    expect([mayViewStatus(principal('admin', { effects: [] })), mayViewStatus(principal('observer'))]).toEqual([
+      false,
+      true,
+    ])
+    const signers = (['observer', 'approver', 'agent', 'admin'] as const).map((role) => mayAddRecords(principal(role)))
     expect(signers).toEqual([false, false, true, true])
-    expect(mayRecord(principal('agent', { effects: ['reads'] }))).toBe(false)
-    expect(mayRecord({ kind: 'peer', id: 'n', level: 'anchor' })).toBe(false)
+    expect(mayAddRecords(principal('agent', { effects: ['reads'] }))).toBe(false)
+    expect(mayAddRecords({ kind: 'peer', id: 'n', level: 'anchor' })).toBe(false)
   })
 
   const reading = { principal: 'bob', effect: 'reads', target: undefined, inProfile: true } as const

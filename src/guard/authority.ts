@@ -12,7 +12,7 @@ import { matchesAnyPattern } from './pattern.ts'
 
 type Principal = Caller & { readonly kind: 'principal' }
 
-export function isNarrowed(caller: Caller): boolean {
+export function hasRestrictedCredential(caller: Caller): boolean {
   return caller.kind === 'principal' && caller.restrictions !== undefined
 }
 
@@ -62,12 +62,12 @@ export function refuseStop(by: Caller): Fault | undefined {
 }
 
 /** Whether a caller may look at how the house and the node are. */
-export function mayLook(caller: Caller): boolean {
+export function mayViewStatus(caller: Caller): boolean {
   return caller.kind !== 'principal' || coversEffect(caller, 'reads')
 }
 
 /** Whether a caller may add to the node's own records, such as having a checkpoint signed. */
-export function mayRecord(caller: Caller): boolean {
+export function mayAddRecords(caller: Caller): boolean {
   if (caller.kind !== 'principal') return caller.kind === 'service'
   return (caller.role === 'agent' || caller.role === 'admin') && coversEffect(caller, 'records')
 }
@@ -88,7 +88,7 @@ export interface RecordSubject {
  */
 export function mayReadRecord(caller: Caller, { principal, effect, target, inProfile }: RecordSubject): boolean {
   if (caller.kind !== 'principal' || callerKey(caller) === principal) return true
-  if (!mayLook(caller) || !inProfile) return false
+  if (!mayViewStatus(caller) || !inProfile) return false
   const devices = caller.restrictions?.devices
   if (devices !== undefined && (target === undefined || !matchesAnyPattern(devices, target))) return false
   const isPrivate = target === undefined && (effect === undefined || effect === 'reads' || effect === 'records')

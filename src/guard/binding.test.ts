@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { callOf, offerOf, openHouse, around } from '../../test/guard-house.ts'
-import { argumentsHash, offerDefinitionHash, hashLeaves, listLeaves, promiseHash } from './binding.ts'
+import { argumentsHash, offerDefinitionHash, hashLeaves, listLeaves, computePreviewHash } from './binding.ts'
 
 const KEY = new Uint8Array(32).fill(1)
 const OTHER = new Uint8Array(32).fill(2)
@@ -12,7 +12,7 @@ describe('binding', () => {
     )
     expect(argumentsHash(KEY, { code: '1234' })).not.toBe(argumentsHash(OTHER, { code: '1234' }))
     expect(hashLeaves(KEY, { a: 1 })).not.toEqual(hashLeaves(OTHER, { a: 1 }))
-    expect(promiseHash(KEY, { after: 1 })).not.toBe(promiseHash(OTHER, { after: 1 }))
+    expect(computePreviewHash(KEY, { after: 1 })).not.toBe(computePreviewHash(OTHER, { after: 1 }))
     const published = async () => {
       using house = openHouse()
       const offer = offerOf('sensitive')
@@ -45,9 +45,9 @@ describe('binding', () => {
   })
 
   it('takes what is now out of the promise', () => {
-    expect(promiseHash(KEY, { before: 1, after: 2 })).toBe(promiseHash(KEY, { before: 7, after: 2 }))
-    expect(promiseHash(KEY, { before: 1, after: 2 })).not.toBe(promiseHash(KEY, { before: 1, after: 3 }))
-    expect(promiseHash(KEY, undefined)).toBe(promiseHash(KEY, {}))
+    expect(computePreviewHash(KEY, { before: 1, after: 2 })).toBe(computePreviewHash(KEY, { before: 7, after: 2 }))
+    expect(computePreviewHash(KEY, { before: 1, after: 2 })).not.toBe(computePreviewHash(KEY, { before: 1, after: 3 }))
+    expect(computePreviewHash(KEY, undefined)).toBe(computePreviewHash(KEY, {}))
   })
 
   it('names up to 256 arguments, with pointers of up to 256 characters', () => {

@@ -18,7 +18,7 @@ export interface CallBinding {
   readonly definitionHash: string
   readonly target: string | undefined
   readonly policyVersion: string
-  /** What the approver was told would happen; see `promiseHash`. */
+  /** What the approver was told would happen; see `computePreviewHash`. */
   readonly promiseHash: string
 }
 
@@ -54,7 +54,7 @@ export function argumentsHash(key: Uint8Array, body: Json): string | undefined {
  * A preview is what is now (`before`, which may drift while a person thinks) and what would be. The latter is the
  * promise: when a fresh look promises something else, the approval was for something else.
  */
-export function promiseHash(key: Uint8Array, preview: JsonObject | undefined): string {
+export function computePreviewHash(key: Uint8Array, preview: JsonObject | undefined): string {
   const { before: _, ...promise } = preview ?? {}
   return keyedHash(key, promise)
 }

@@ -29,7 +29,7 @@ const PEER_FLOOR: Readonly<Record<Effect, TrustLevel>> = {
   admin: 'anchor',
 }
 
-export function isEffect(value: unknown): value is Effect {
+export function isEffectName(value: unknown): value is Effect {
   return EFFECTS.some((effect) => effect === value)
 }
 
@@ -102,7 +102,11 @@ function peerReasons(level: TrustLevel, { effect, trustRequired }: CallerStandin
 }
 
 /** Whether the tool is in one of the profiles that the caller's credential was narrowed to, if it was. */
-export function holdsTool({ profileHolds }: Pick<GuardConfig, 'profileHolds'>, caller: Caller, offer: Offer): boolean {
+export function isToolInCallerProfiles(
+  { profileHolds }: Pick<GuardConfig, 'profileHolds'>,
+  caller: Caller,
+  offer: Offer,
+): boolean {
   const profiles = caller.kind === 'principal' ? caller.restrictions?.profiles : undefined
   return profiles === undefined || profiles.some((profile) => profileHolds?.(profile, offer) === true)
 }

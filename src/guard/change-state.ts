@@ -10,7 +10,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, entryText, entryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { ChangeEnd, ChangeState } from './change.ts'
 import type { GuardState } from './guard-state.ts'
@@ -30,19 +30,19 @@ export interface ChangeRecord {
 /** How long it is remembered how a change ended. */
 const KEEP_MS = 86_400_000
 
-export const changeEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const changeEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'change.prepared': (state, entry) => {
     const [name, principal, tool] = [
-      entryText(entry, 'change'),
-      entryText(entry, 'principal'),
-      entryText(entry, 'tool'),
+      readEntryText(entry, 'change'),
+      readEntryText(entry, 'principal'),
+      readEntryText(entry, 'tool'),
     ]
-    const expiresAtMs = entryTimeField(entry, 'expires_at')
+    const expiresAtMs = readEntryTimeField(entry, 'expires_at')
     if (name === undefined || principal === undefined || tool === undefined || expiresAtMs === undefined)
       return 'it lacks what such an entry says'
     if (state.changes.has(name)) return `change ${name} was prepared before`
-    const preparedAtMs = entryTime(entry)
-    state.changes.dropLapsed((change) => isOver(change, preparedAtMs))
+    const preparedAtMs = readEntryTime(entry)
+    state.changes.dropLapsed((change) => isChangeOver(change, preparedAtMs))
     const preparedSeq = entry.seq
     const times = { preparedAtMs, expiresAtMs, finishedAtMs: undefined }
     state.changes.set(name, { name, state: 'prepared', principal, tool, preparedSeq, ...times })
@@ -53,8 +53,8 @@ export const changeEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
     const change = known(state, entry)
     if (change?.state !== 'prepared')
       return `${change === undefined ? 'it' : change.name} was not prepared, or taken before`
-    if (entryText(entry, 'principal') !== change.principal) return `change ${change.name} belongs to another caller`
-    if (entryTime(entry) >= change.expiresAtMs) return `change ${change.name} had lapsed`
+    if (readEntryText(entry, 'principal') !== change.principal) return `change ${change.name} belongs to another caller`
+    if (readEntryTime(entry) >= change.expiresAtMs) return `change ${change.name} had lapsed`
     state.changes.set(change.name, { ...change, state: 'committing' })
     return undefined
   },
@@ -73,13 +73,13 @@ export const changeEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 }
 
 /** Whether it can no longer be committed and nobody asks any more how it ended. */
-export function isOver({ state, expiresAtMs, finishedAtMs }: ChangeRecord, nowMs: number): boolean {
+export function isChangeOver({ state, expiresAtMs, finishedAtMs }: ChangeRecord, nowMs: number): boolean {
   if (state === 'prepared') return expiresAtMs <= nowMs
   return finishedAtMs !== undefined && finishedAtMs + KEEP_MS <= nowMs
 }
 
 function end(state: GuardState, entry: LedgerEntry, to: ChangeEnd): string | undefined {
-  return move(state, entry, { from: 'committing', to, finishedAtMs: entryTime(entry) })
+  return move(state, entry, { from: 'committing', to, finishedAtMs: readEntryTime(entry) })
 }
 
 function move(
@@ -94,6 +94,6 @@ function move(
 }
 
 function known({ changes }: Pick<GuardState, 'changes'>, entry: LedgerEntry): ChangeRecord | undefined {
-  const name = entryText(entry, 'change')
+  const name = readEntryText(entry, 'change')
   return name === undefined ? undefined : changes.get(name)
 }

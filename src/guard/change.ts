@@ -45,20 +45,20 @@ export function isChangeToken(text: string): boolean {
   return TOKEN.test(text)
 }
 
-export function changeHash(token: string): Uint8Array {
+export function hashChangeToken(token: string): Uint8Array {
   return new Uint8Array(hash('sha256', token, 'buffer'))
 }
 
 /** iv ‖ tag ‖ ciphertext. */
-export function sealArguments(token: string, args: JsonObject): Uint8Array {
+export function encryptChangeArguments(token: string, args: JsonObject): Uint8Array {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(CIPHER, sealingKey(token), iv)
   const text = concatBytes(cipher.update(toUtf8(canonicalJson(args))), cipher.final())
   return concatBytes(iv, cipher.getAuthTag(), text)
 }
 
-/** Throws on anything that `sealArguments` did not make with this token: the row was found by the token's own hash. */
-export function openArguments(token: string, sealed: Uint8Array): JsonObject {
+/** Throws on anything that `encryptChangeArguments` did not make with this token: the row was found by the token's own hash. */
+export function decryptChangeArguments(token: string, sealed: Uint8Array): JsonObject {
   const decipher = createDecipheriv(CIPHER, sealingKey(token), sealed.subarray(0, IV_BYTES), {
     authTagLength: TAG_BYTES,
   })

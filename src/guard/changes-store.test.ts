@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { GUARD_CONFIG, openHouse } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
-import { isChangeToken, openArguments, sealArguments } from './change.ts'
+import { isChangeToken, decryptChangeArguments, encryptChangeArguments } from './change.ts'
 import type { ChangeRequest } from './changes-store.ts'
 
 const request: ChangeRequest = {
@@ -182,12 +182,12 @@ describe('change token', () => {
 describe('sealed arguments', () => {
   it('open with their own token only, and not when a byte has changed', () => {
     const token = `chg_${'A'.repeat(43)}`
-    const sealed = sealArguments(token, { code: '1234' })
-    expect(openArguments(token, sealed)).toEqual({ code: '1234' })
-    expect(() => openArguments(`chg_${'B'.repeat(43)}`, sealed)).toThrow(/authenticate/)
+    const sealed = encryptChangeArguments(token, { code: '1234' })
+    expect(decryptChangeArguments(token, sealed)).toEqual({ code: '1234' })
+    expect(() => decryptChangeArguments(`chg_${'B'.repeat(43)}`, sealed)).toThrow(/authenticate/)
     for (let index = 0; index < sealed.length; index++) {
       const broken = sealed.with(index, (sealed[index] ?? 0) ^ 1)
-      expect(() => openArguments(token, broken)).toThrow(/authenticate/)
+      expect(() => decryptChangeArguments(token, broken)).toThrow(/authenticate/)
     }
   })
 })

@@ -12,18 +12,24 @@ import type { JsonObject } from '../core/json.ts'
 import { toBase64url, fromBase64url, toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { hasLapsed } from './approval.ts'
+import { isOutsideTimeSpan } from './approval.ts'
 import { argumentsHash } from './binding.ts'
-import { changeHash, isChangeToken, mintChangeToken, openArguments, sealArguments } from './change.ts'
+import {
+  hashChangeToken,
+  isChangeToken,
+  mintChangeToken,
+  decryptChangeArguments,
+  encryptChangeArguments,
+} from './change.ts'
 import type { ChangeEnd, PreparedChange } from './change.ts'
-import { isOver } from './change-state.ts'
+import { isChangeOver } from './change-state.ts'
 import type { ChangeRecord } from './change-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactArguments } from './redact.ts'
 import { redactText } from './secrets.ts'
-import { entryTimeText, readEntryWords } from '../ledger/state-log.ts'
-import type { StateLog } from '../ledger/state-log.ts'
-import type { Transact, Transaction } from './transaction-store.ts'
+import { formatEntryTime, readEntryWords } from '../ledger/state-log.ts'
+import type { ProjectionLog } from '../ledger/state-log.ts'
+import type { TransactionRunner, Transaction } from './transaction-store.ts'
 
 export interface ChangesConfig {
   /** Prepared and not yet taken, of all callers. */
@@ -73,8 +79,8 @@ const MAX_SUMMARY = 1_000
 
 export function createChanges(options: {
   readonly state: GuardState
-  readonly log: Pick<StateLog, 'body'>
-  readonly transact: Transact
+  readonly log: Pick<ProjectionLog, 'body'>
+  readonly transact: TransactionRunner
   readonly clock: Clock
   readonly config: ChangesConfig
   readonly hashKey: Uint8Array
@@ -104,9 +110,10 @@ export function createChanges(options: {
   function find(token: string, principal: string, nowMs: number): Result<ChangeRecord, Fault> {
     const change = isChangeToken(token) ? state.changes.get(nameOf(token)) : undefined
     // To anybody but its owner, a token looks like one that does not exist.
-    if (change?.principal !== principal || isOver(change, nowMs)) return fail(noSuchChange())
+    if (change?.principal !== principal || isChangeOver(change, nowMs)) return fail(noSuchChange())
     if (change.state !== 'prepared') return fail(alreadyTaken(change))
-    if (hasLapsed({ fromMs: change.preparedAtMs, untilMs: change.expiresAtMs }, nowMs)) return fail(noSuchChange())
+    if (isOutsideTimeSpan({ fromMs: change.preparedAtMs, untilMs: change.expiresAtMs }, nowMs))
+      return fail(noSuchChange())
     return ok(change)
   }
 
@@ -116,7 +123,7 @@ export function createChanges(options: {
     const sealed = typeof kept === 'string' ? fromBase64url(kept) : undefined
     if (sealed === undefined || typeof summary !== 'string')
       throw new Error('the arguments of a prepared change are gone')
-    return { tool, args: openArguments(token, sealed), summary, preparedAtMs, expiresAtMs, preparedSeq }
+    return { tool, args: decryptChangeArguments(token, sealed), summary, preparedAtMs, expiresAtMs, preparedSeq }
   }
 
   /** What was erased meanwhile cannot be carried out. */
@@ -138,7 +145,7 @@ export function createChanges(options: {
         return fail({ kind: 'invalid-arguments', message: 'The arguments hold text that is not valid Unicode.' })
       const token = mintChangeToken()
       const kept = redactText(summary.slice(0, MAX_SUMMARY)).toWellFormed()
-      const sealed = toBase64url(sealArguments(token, args))
+      const sealed = toBase64url(encryptChangeArguments(token, args))
       return transact((transaction): Result<ChangeTicket, Fault> => {
         const { nowMs, record } = transaction
         if (!makeRoomIn(transaction, principal))
@@ -146,7 +153,7 @@ export function createChanges(options: {
         const expiresAtMs = nowMs + ttlMs
         const named = { change: nameOf(token), principal, tool, args_hash: argsHash }
         const preparedSeq = record(
-          { kind: 'change.prepared', ...named, expires_at: entryTimeText(expiresAtMs) },
+          { kind: 'change.prepared', ...named, expires_at: formatEntryTime(expiresAtMs) },
           { arguments: redactArguments(args, offer), summary: kept, sealed },
         )
         return ok({ token, expiresAtMs, preparedSeq })
@@ -195,7 +202,7 @@ function finishIn({ record }: Transaction, { name, principal, tool }: ChangeReco
 
 /** What the ledger calls a change: nothing that could be used to commit it. */
 function nameOf(token: string): string {
-  return toHex(changeHash(token)).slice(0, 32)
+  return toHex(hashChangeToken(token)).slice(0, 32)
 }
 
 function noSuchChange(): Fault {
@@ -205,7 +212,7 @@ function noSuchChange(): Fault {
 function alreadyTaken({ state, finishedAtMs }: ChangeRecord): Fault {
   const details = {
     state,
-    finished_at: finishedAtMs === undefined ? null : entryTimeText(finishedAtMs),
+    finished_at: finishedAtMs === undefined ? null : formatEntryTime(finishedAtMs),
   }
   if (state === 'unknown')
     return {

@@ -17,15 +17,15 @@ import type { Assessment, Effect, Offer, PlannedCall } from '../bus/capability.t
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { holdsTool } from './caller-rights.ts'
+import { isToolInCallerProfiles } from './caller-rights.ts'
 import type { GuardConfig } from './config.ts'
 import type { GuardedAct, GuardLimits } from './limits.ts'
-import { findOwnerQuorum, findOwnerWord, isApprovalNeeded, decidePolicy, resolveEffect } from './policy.ts'
+import { findOwnerQuorum, findOwnerDecision, isApprovalNeeded, decidePolicy, resolveEffect } from './policy.ts'
 import type { ApprovalStanding, PolicyDecision } from './policy.ts'
 import type { QuorumRequest } from './rounds-store.ts'
 import { deniedFault, withdrawnCallFault } from './refusal.ts'
 import type { EmergencyStop } from './actuator-store.ts'
-import type { IdempotencyKeyUse } from './keys-store.ts'
+import type { IdempotencyKeyUse } from './idempotency-key-store.ts'
 
 /** A call with what its family says about it. */
 export interface AssessedCall {
@@ -58,7 +58,7 @@ export interface CallRecord {
 }
 
 /** As if the call had never been made before: no person was asked about it, and its key is new. */
-export const NO_RECORD: CallRecord = { approval: { state: 'none' }, repeat: false }
+export const EMPTY_CALL_RECORD: CallRecord = { approval: { state: 'none' }, repeat: false }
 
 /** Counts the call. A caller that makes too many is told so before its call is looked at. */
 export function planCall(
@@ -127,7 +127,7 @@ export function decideOnCall(
     stopped: stop.state()?.reason,
     rehearsal: call.rehearsal,
     ownerRules: config.ownerRules,
-    inProfile: holdsTool(config, call.caller, offer),
+    inProfile: isToolInCallerProfiles(config, call.caller, offer),
     limits: limits.peek(act),
     approval,
     repeat,
@@ -138,15 +138,15 @@ export function decideOnCall(
 }
 
 /** Whether a person has a say in it at all. */
-export function asksPerson({ call, offer, assessment, effect }: AssessedCall, { config }: PlanParts): boolean {
+export function needsPersonApproval({ call, offer, assessment, effect }: AssessedCall, { config }: PlanParts): boolean {
   const { target, touches, mayTouch } = assessment
-  const word = findOwnerWord(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
+  const word = findOwnerDecision(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
   const isDistrusted = config.distrusts?.(call.caller) === true
   return effect !== undefined && isApprovalNeeded(effect, word, isDistrusted)
 }
 
 /** Whom the owner's rules ask about it, where they ask several. */
-export function findAskedQuorum(
+export function findRequiredQuorum(
   { call, offer, assessment }: AssessedCall,
   { config }: Pick<PlanParts, 'config'>,
 ): QuorumRequest | undefined {
@@ -195,14 +195,14 @@ export type UsedApproval = Extract<ApprovalStanding, { readonly state: 'approved
 const REHEARSAL: Authorization = { kind: 'rehearsal' }
 
 export function authoriseCall(assessed: AssessedCall, parts: PlanParts): Authorization {
-  const decision = decideOnCall(assessed, NO_RECORD, parts)
+  const decision = decideOnCall(assessed, EMPTY_CALL_RECORD, parts)
   // First: a caller that may not make this call does not learn from its mistakes what is in the house.
   if (isRefusal(decision)) return refuseByDecision(assessed, decision)
-  if (assessed.mistake !== undefined) return answerWithFault(assessed.mistake)
+  if (assessed.mistake !== undefined) return createFaultAuthorization(assessed.mistake)
   return decision.verdict === 'rehearse' ? REHEARSAL : { kind: 'open', decision }
 }
 
-export function isKeyed({ assessment, effect }: AssessedCall): boolean {
+export function hasIdempotencyKey({ assessment, effect }: AssessedCall): boolean {
   return assessment.idempotencyKey !== undefined && effect !== 'reads'
 }
 
@@ -211,13 +211,13 @@ function isRefusal(decision: PolicyDecision): decision is PolicyDecision & { rea
   return decision.verdict === 'deny' && decision.retryAfterMs === undefined
 }
 
-export function answerWithFault(fault: Fault): Authorization {
+export function createFaultAuthorization(fault: Fault): Authorization {
   return { kind: 'answered', outcome: fail(fault) }
 }
 
 export function refuseByDecision(assessed: AssessedCall, decision: PolicyDecision): Authorization {
   if (decision.verdict !== 'deny') throw new Error(`${decision.verdict} is no refusal`)
-  return answerWithFault(withFamilyDetails(deniedFault(decision), assessed))
+  return createFaultAuthorization(withFamilyDetails(deniedFault(decision), assessed))
 }
 
 /** A refusal, with what the family has to say about the call that was refused. */
@@ -265,7 +265,7 @@ export interface DecisionPreview {
   readonly mistake: Fault | undefined
 }
 
-export type PreviewDecision = (call: Call, offer: Offer) => Promise<Result<DecisionPreview, Fault>>
+export type DecisionPreviewer = (call: Call, offer: Offer) => Promise<Result<DecisionPreview, Fault>>
 
 export async function previewDecision(
   call: Call,
@@ -275,5 +275,5 @@ export async function previewDecision(
   const assessed = await assessCall(call, offer, parts)
   if (!assessed.ok) return assessed
   const { assessment, mistake } = assessed.value
-  return ok({ decision: decideOnCall(assessed.value, NO_RECORD, parts), assessment, mistake })
+  return ok({ decision: decideOnCall(assessed.value, EMPTY_CALL_RECORD, parts), assessment, mistake })
 }

@@ -6,10 +6,10 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryNumber, entryText, entryTimeField } from '../ledger/entry.ts'
+import { readEntryNumber, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
-import { NODE_VOTER, nodeKey } from './round-state.ts'
+import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex } from './round-state.ts'
 import type { ForeignRound } from './rounds-store.ts'
 import { isVoteSigned, readVote, voteHash } from './vote.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
@@ -24,13 +24,17 @@ export interface ForeignRoundRecord extends ForeignRound {
 /** Lapsed ones go first. */
 const MAX_FOREIGN = 1_000
 
-export const foreignRoundEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const foreignRoundEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'consensus.heard': (state, entry) => {
-    const [id, digest, house] = [entryText(entry, 'round'), entryText(entry, 'digest'), entryText(entry, 'house')]
+    const [id, digest, house] = [
+      readEntryText(entry, 'round'),
+      readEntryText(entry, 'digest'),
+      readEntryText(entry, 'house'),
+    ]
     const [expiresAtMs, epoch, need] = [
-      entryTimeField(entry, 'expires_at'),
-      entryNumber(entry, 'epoch'),
-      entryNumber(entry, 'need'),
+      readEntryTimeField(entry, 'expires_at'),
+      readEntryNumber(entry, 'epoch'),
+      readEntryNumber(entry, 'need'),
     ]
     if (id === undefined || digest === undefined || house === undefined) return INCOMPLETE
     if (expiresAtMs === undefined || epoch === undefined || need === undefined) return INCOMPLETE
@@ -42,11 +46,13 @@ export const foreignRoundEntries: Readonly<Record<string, ApplyEntry<GuardState>
   },
 
   'consensus.voted-elsewhere': (state, entry) => {
-    const round = state.foreignRounds.get(entryText(entry, 'round') ?? '')
-    const [vote, voter] = [voteIn(entry), entryText(entry, 'voter')]
+    const round = state.foreignRounds.get(readEntryText(entry, 'round') ?? '')
+    const [vote, voter] = [voteIn(entry), readEntryText(entry, 'voter')]
     if (round === undefined || vote === undefined || voter === undefined) return INCOMPLETE
     const body = readVote(vote)
-    const key = voter.startsWith(NODE_VOTER) ? nodeKey(voter.slice(NODE_VOTER.length)) : undefined
+    const key = voter.startsWith(NODE_VOTER_PREFIX)
+      ? decodeNodePublicKeyHex(voter.slice(NODE_VOTER_PREFIX.length))
+      : undefined
     if (body === undefined || key === undefined || !isVoteSigned(vote, key)) return 'the node did not sign it'
     if (body.approval !== round.id || body.call !== round.digest || body.house !== round.house)
       return 'the vote is for another round'
@@ -58,7 +64,7 @@ export const foreignRoundEntries: Readonly<Record<string, ApplyEntry<GuardState>
   },
 
   'consensus.conflict': (state, entry) => {
-    const about = entryText(entry, 'about')
+    const about = readEntryText(entry, 'about')
     if (about === undefined) return INCOMPLETE
     state.conflicts.set(about, true)
     return undefined
@@ -66,7 +72,7 @@ export const foreignRoundEntries: Readonly<Record<string, ApplyEntry<GuardState>
 }
 
 function voteIn(entry: LedgerEntry): SignedVote | undefined {
-  const [body, signature] = [entryText(entry, 'vote'), entryText(entry, 'signature')]
+  const [body, signature] = [readEntryText(entry, 'vote'), readEntryText(entry, 'signature')]
   return body === undefined || signature === undefined ? undefined : { body, signature }
 }
 

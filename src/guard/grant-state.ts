@@ -11,7 +11,7 @@
 import { readCallerAccount } from '../bus/caller.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, entryNumber, entryText, entryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryNumber, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GrantBounds, Grant } from './grant.ts'
 import type { GuardState } from './guard-state.ts'
@@ -23,10 +23,10 @@ export interface GrantRecord extends Omit<Grant, 'frame'> {
   readonly usedBy: readonly string[]
 }
 
-export const USED_UP = 'used up'
+export const GRANT_USED_UP_REASON = 'used up'
 const MAX_GRANTS_KEPT = 1_500
 
-export const grantEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const grantEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'grant.created': (state, entry) => {
     const grant = createdGrant(entry)
     if (grant === undefined) return 'it lacks what such an entry says'
@@ -39,7 +39,7 @@ export const grantEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
     if (readCallerAccount(binding.principal) !== readCallerAccount(grant.principal) || binding.tool !== grant.tool)
       return `grant ${id} is for another caller or tool than was asked about`
     if (grantedBy === binding.principal) return `${grantedBy} gave a grant to itself`
-    const role = roleOfPrincipalAt(state, grantedBy, entryTime(entry))
+    const role = roleOfPrincipalAt(state, grantedBy, readEntryTime(entry))
     if (role !== 'approver' && role !== 'admin') return `${grantedBy} was not an approver at that time`
     state.grants.dropOldest(MAX_GRANTS_KEPT, ({ endedAtMs }) => endedAtMs !== undefined)
     state.grants.set(id, grant)
@@ -49,8 +49,8 @@ export const grantEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'grant.used': (state, entry) => {
     const grant = inForce(state, entry)
     if (grant === undefined) return NOT_IN_FORCE
-    const [use, trace] = [entryNumber(entry, 'use'), entryText(entry, 'trace_id')]
-    if (entryTime(entry) >= grant.expiresAtMs) return `grant ${grant.id} had lapsed`
+    const [use, trace] = [readEntryNumber(entry, 'use'), readEntryText(entry, 'trace_id')]
+    if (readEntryTime(entry) >= grant.expiresAtMs) return `grant ${grant.id} had lapsed`
     if (grant.uses >= grant.maxUses || use !== grant.uses + 1)
       return `grant ${grant.id} was used ${grant.uses} of ${grant.maxUses} times, and this is not the next`
     if (trace === undefined) return 'it does not say which call used it'
@@ -61,9 +61,9 @@ export const grantEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'grant.given-back': (state, entry) => {
     const grant = known(state, entry)
     if (grant === undefined) return NOT_IN_FORCE
-    const at = grant.usedBy.indexOf(entryText(entry, 'trace_id') ?? '')
+    const at = grant.usedBy.indexOf(readEntryText(entry, 'trace_id') ?? '')
     if (at < 0) return `that call did not use grant ${grant.id}`
-    const wasUsedUp = grant.endedBecause === USED_UP
+    const wasUsedUp = grant.endedBecause === GRANT_USED_UP_REASON
     state.grants.set(grant.id, {
       ...grant,
       uses: grant.uses - 1,
@@ -77,14 +77,14 @@ export const grantEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'grant.ended': (state, entry) => {
     const grant = inForce(state, entry)
     if (grant === undefined) return NOT_IN_FORCE
-    const endedBecause = entryText(entry, 'because') ?? 'no reason recorded'
-    state.grants.set(grant.id, { ...grant, endedAtMs: entryTime(entry), endedBecause })
+    const endedBecause = readEntryText(entry, 'because') ?? 'no reason recorded'
+    state.grants.set(grant.id, { ...grant, endedAtMs: readEntryTime(entry), endedBecause })
     return undefined
   },
 }
 
 function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
-  const text = (field: string): string | undefined => entryText(entry, field)
+  const text = (field: string): string | undefined => readEntryText(entry, field)
   const [id, approvalId, grantedBy, principal] = [text('grant'), text('approval'), text('by'), text('principal')]
   const [tool, target, definitionHash, policyVersion] = [
     text('tool'),
@@ -92,7 +92,7 @@ function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
     text('definition_hash'),
     text('policy_version'),
   ]
-  const [maxUses, expiresAtMs] = [entryNumber(entry, 'max_uses'), entryTimeField(entry, 'expires_at')]
+  const [maxUses, expiresAtMs] = [readEntryNumber(entry, 'max_uses'), readEntryTimeField(entry, 'expires_at')]
   if (id === undefined || approvalId === undefined || grantedBy === undefined || principal === undefined)
     return undefined
   if (tool === undefined || definitionHash === undefined || policyVersion === undefined) return undefined
@@ -110,7 +110,7 @@ function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
     free: free.map(String),
     approvalId,
     grantedBy,
-    grantedAtMs: entryTime(entry),
+    grantedAtMs: readEntryTime(entry),
     expiresAtMs,
     maxUses,
     uses: 0,
@@ -122,7 +122,7 @@ function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
 }
 
 function known({ grants }: GuardState, entry: LedgerEntry): GrantRecord | undefined {
-  const id = entryText(entry, 'grant')
+  const id = readEntryText(entry, 'grant')
   return id === undefined ? undefined : grants.get(id)
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../core/json.ts'
 import { hashLeaves, listLeaves } from './binding.ts'
-import { grantCovers, grantFrame, toJsonPointer } from './grant.ts'
+import { grantCovers, selectFixedArguments, toJsonPointer } from './grant.ts'
 
 const KEY = new Uint8Array(32)
 
@@ -20,7 +20,7 @@ describe('grant', () => {
       fc.property(body, body, loosened, loosened, (approved, made, free, bounded) => {
         const leaves = hashLeaves(KEY, approved) ?? {}
         const bounds = Object.fromEntries(bounded.map((pointer) => [pointer, { min: -1, max: 2 }]))
-        const grant = { target: undefined, bounds, free, frame: grantFrame(leaves, [...bounded, ...free]) }
+        const grant = { target: undefined, bounds, free, frame: selectFixedArguments(leaves, [...bounded, ...free]) }
         if (!grantCovers(grant, { target: 'any', body: made, leaves: hashLeaves(KEY, made) })) return true
         const strict = (given: JsonObject) =>
           listLeaves(given).filter(([pointer]) => ![...free, ...bounded, '/reason'].includes(pointer))
@@ -41,7 +41,7 @@ describe('grant', () => {
     const made = { zone: 1, celsius: 20, nested: { deep: [1, { x: 2 }] } }
     const leaves = hashLeaves(KEY, made) ?? {}
     const bounds = { '/celsius': { min: 18, max: 22 } }
-    const grant = { target: 'zone:1', bounds, free: [], frame: grantFrame(leaves, ['/celsius']) }
+    const grant = { target: 'zone:1', bounds, free: [], frame: selectFixedArguments(leaves, ['/celsius']) }
     expect(grantCovers(grant, { target: 'zone:1', body: made, leaves })).toBe(true)
     expect(grantCovers(grant, { target: 'zone:2', body: made, leaves })).toBe(false)
     expect(grantCovers(grant, { target: undefined, body: made, leaves })).toBe(false)

@@ -74,13 +74,13 @@ export function explainGrantFlaw(request: GrantRequest, leaves: LeafHashes): str
 }
 
 /** The arguments that stay: all but those that were loosened. */
-export function grantFrame(leaves: LeafHashes, loosened: readonly string[]): LeafHashes {
+export function selectFixedArguments(leaves: LeafHashes, loosened: readonly string[]): LeafHashes {
   return Object.fromEntries(Object.entries(leaves).filter(([pointer]) => !isLoose(pointer, loosened)))
 }
 
 /** Whether two calls differ in nothing but what is always free: the same question in other words. */
-export function isReworded(left: LeafHashes, right: LeafHashes): boolean {
-  return sameEntries(grantFrame(left, []), grantFrame(right, []))
+export function differsOnlyInWording(left: LeafHashes, right: LeafHashes): boolean {
+  return sameEntries(selectFixedArguments(left, []), selectFixedArguments(right, []))
 }
 
 export function toJsonPointer(name: string): string {
@@ -99,7 +99,7 @@ export function grantCovers(
 ): boolean {
   if (call.leaves === undefined) return false
   if (grant.target !== undefined && grant.target !== call.target) return false
-  const kept = grantFrame(call.leaves, [...Object.keys(grant.bounds), ...grant.free])
+  const kept = selectFixedArguments(call.leaves, [...Object.keys(grant.bounds), ...grant.free])
   if (!sameEntries(kept, grant.frame)) return false
   const values = new Map<string, Json>(listLeaves(call.body))
   return Object.entries(grant.bounds).every(([pointer, bounds]) => isWithin(values.get(pointer), bounds))

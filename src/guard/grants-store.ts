@@ -4,7 +4,7 @@
  * A grant given under other rules, or for a tool that has changed since, covers nothing.
  */
 import type { Caller } from '../bus/call.ts'
-import { readCallerAccount, callerKey, readCallerPeer } from '../bus/caller.ts'
+import { readCallerAccount, callerKey, parsePeerCallerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { newUlid } from '../core/ids.ts'
 import { isJsonObject } from '../core/json.ts'
@@ -12,18 +12,18 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readLeafHashes } from './approvals-store.ts'
-import { refuseApprover, APPROVAL_CLOCK_SLACK_MS, hasLapsed } from './approval.ts'
+import { refuseApprover, APPROVAL_CLOCK_SLACK_MS, isOutsideTimeSpan } from './approval.ts'
 import type { Approval } from './approval.ts'
 import { sha256OfJson } from './binding.ts'
 import type { CallBinding, LeafHashes } from './binding.ts'
-import { grantCovers, grantFrame, explainGrantFlaw, toJsonPointer } from './grant.ts'
+import { grantCovers, selectFixedArguments, explainGrantFlaw, toJsonPointer } from './grant.ts'
 import type { Grant, GrantRequest } from './grant.ts'
-import { USED_UP } from './grant-state.ts'
+import { GRANT_USED_UP_REASON } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
 import type { GuardState } from './guard-state.ts'
-import { entryTimeText, readEntryWords } from '../ledger/state-log.ts'
-import type { StateLog } from '../ledger/state-log.ts'
-import type { Transact, Transaction } from './transaction-store.ts'
+import { formatEntryTime, readEntryWords } from '../ledger/state-log.ts'
+import type { ProjectionLog } from '../ledger/state-log.ts'
+import type { TransactionRunner, Transaction } from './transaction-store.ts'
 
 /** What faces and the CLI use. */
 export interface Grants {
@@ -61,8 +61,8 @@ const MAX_LIST = 500
 
 export function createGrants(options: {
   readonly state: GuardState
-  readonly log: Pick<StateLog, 'body'>
-  readonly transact: Transact
+  readonly log: Pick<ProjectionLog, 'body'>
+  readonly transact: TransactionRunner
   readonly policyVersion: string
 }): GrantStore {
   const { state, log, transact, policyVersion } = options
@@ -117,7 +117,8 @@ export function createGrants(options: {
       })
       if (excess !== undefined) return fail(excess)
       const asker = approval.binding.principal
-      if (grant.caller === 'node' && readCallerPeer(asker) === undefined) return fail(invalid('no other node asked'))
+      if (grant.caller === 'node' && parsePeerCallerKey(asker) === undefined)
+        return fail(invalid('no other node asked'))
       const leaves = readLeafHashes(state, approval.id, log)
       if (leaves === undefined) return fail(invalid('the call has too many arguments for a grant'))
       const flaw = explainGrantFlaw(grant, leaves)
@@ -130,7 +131,7 @@ export function createGrants(options: {
         Object.entries(grant.bounds).map(([name, span]) => [toJsonPointer(name), { ...span }]),
       )
       const free = grant.free.map(toJsonPointer)
-      const frame = grantFrame(leaves, [...Object.keys(bounds), ...free])
+      const frame = selectFixedArguments(leaves, [...Object.keys(bounds), ...free])
       record(
         {
           kind: 'grant.created',
@@ -146,7 +147,7 @@ export function createGrants(options: {
           bounds,
           free,
           max_uses: grant.maxUses,
-          expires_at: entryTimeText(nowMs + grant.durationMs),
+          expires_at: formatEntryTime(nowMs + grant.durationMs),
         },
         { frame },
       )
@@ -162,7 +163,7 @@ export function createGrants(options: {
         .find((grant) => {
           if (grant.uses >= grant.maxUses || grant.definitionHash !== definitionHash) return false
           if (grant.policyVersion !== binding.policyVersion) return false
-          if (hasLapsed({ fromMs: grant.grantedAtMs, untilMs: grant.expiresAtMs }, nowMs)) return false
+          if (isOutsideTimeSpan({ fromMs: grant.grantedAtMs, untilMs: grant.expiresAtMs }, nowMs)) return false
           const frame = frameOfGrant(grant)
           return frame !== undefined && grantCovers({ ...grant, frame }, { target, body, leaves })
         })?.id
@@ -176,7 +177,7 @@ export function createGrants(options: {
       const grant = state.grants.get(id)
       if (grant?.usedBy.includes(traceId) !== true) return
       // It may have ended meanwhile: because this very use was its last one, or for a reason that holds all the same.
-      const because = grant.endedBecause === USED_UP ? null : (grant.endedBecause ?? null)
+      const because = grant.endedBecause === GRANT_USED_UP_REASON ? null : (grant.endedBecause ?? null)
       record({ kind: 'grant.given-back', grant: id, trace_id: traceId, uses: grant.uses - 1, because })
     },
 
@@ -214,7 +215,7 @@ function ownFirst(left: GrantRecord, right: GrantRecord): number {
 
 function endOf(grant: GrantRecord, policyVersion: string): string {
   if (grant.policyVersion !== policyVersion) return 'the rules have changed'
-  return grant.uses >= grant.maxUses ? USED_UP : 'its time is over'
+  return grant.uses >= grant.maxUses ? GRANT_USED_UP_REASON : 'its time is over'
 }
 
 function invalid(flaw: string): Fault {

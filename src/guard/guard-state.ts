@@ -2,24 +2,24 @@
  * Guard state: everything that the guard decides from, as the log says it. The log decides; there is no table that
  * could say something else.
  */
-import { entryText } from '../ledger/entry.ts'
+import { readEntryText } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
-import { actuatorEntries, STOP } from './actuator-store.ts'
-import type { EngagedStop, HourOfUse } from './actuator-store.ts'
-import { approvalEntries } from './approval-state.ts'
+import { actuatorEntryHandlers, EMERGENCY_STOP_KEY } from './actuator-store.ts'
+import type { EngagedStop, HourlyActuatorUsage } from './actuator-store.ts'
+import { approvalEntryHandlers } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
-import { changeEntries, isOver } from './change-state.ts'
+import { changeEntryHandlers, isChangeOver } from './change-state.ts'
 import type { ChangeRecord } from './change-state.ts'
-import { grantEntries } from './grant-state.ts'
+import { grantEntryHandlers } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
-import { foreignRoundEntries } from './foreign-round-state.ts'
+import { foreignRoundEntryHandlers } from './foreign-round-state.ts'
 import type { ForeignRoundRecord } from './foreign-round-state.ts'
-import { roundEntries } from './round-state.ts'
+import { roundEntryHandlers } from './round-state.ts'
 import type { RoundRecord } from './round.ts'
-import { keyEntries } from './key-state.ts'
-import type { KeyRecord } from './key-state.ts'
-import { principalChecks, principalEntries } from './principal-state.ts'
+import { idempotencyKeyEntryHandlers } from './idempotency-key-state.ts'
+import type { IdempotencyKeyRecord } from './idempotency-key-state.ts'
+import { principalEntryChecks, principalEntryHandlers } from './principal-state.ts'
 import type { TokenState } from './principal-state.ts'
 
 export interface GuardState {
@@ -43,24 +43,24 @@ export interface GuardState {
   /** Roles for which a link to the console was made. */
   readonly consoleRoles: StateTable<boolean>
   readonly changes: StateTable<ChangeRecord>
-  readonly keys: StateTable<KeyRecord>
+  readonly keys: StateTable<IdempotencyKeyRecord>
   /** By target. */
-  readonly actuators: StateTable<readonly HourOfUse[]>
+  readonly actuators: StateTable<readonly HourlyActuatorUsage[]>
   readonly stop: StateTable<EngagedStop>
   /** What commits to the key of the argument hashes. */
   readonly secrets: StateTable<string>
 }
 
 /** The field of `node.start` that commits to the key of the argument hashes: the first one counts for ever. */
-export const GUARD_SECRET = 'guard_secret'
+export const GUARD_SECRET_FIELD = 'guard_secret'
 
 const secretEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'node.start': ({ secrets }, entry) => {
-    const commitment = entryText(entry, GUARD_SECRET)
+    const commitment = readEntryText(entry, GUARD_SECRET_FIELD)
     if (commitment === undefined) return undefined
-    const before = secrets.get(GUARD_SECRET)
+    const before = secrets.get(GUARD_SECRET_FIELD)
     if (before !== undefined && before !== commitment) return 'the guard had another secret before'
-    secrets.set(GUARD_SECRET, commitment)
+    secrets.set(GUARD_SECRET_FIELD, commitment)
     return undefined
   },
 }
@@ -87,21 +87,21 @@ export const guardProjection: Projection<GuardState> = {
   }),
   apply: {
     ...secretEntries,
-    ...principalEntries,
-    ...approvalEntries,
-    ...roundEntries,
-    ...foreignRoundEntries,
-    ...grantEntries,
-    ...changeEntries,
-    ...keyEntries,
-    ...actuatorEntries,
+    ...principalEntryHandlers,
+    ...approvalEntryHandlers,
+    ...roundEntryHandlers,
+    ...foreignRoundEntryHandlers,
+    ...grantEntryHandlers,
+    ...changeEntryHandlers,
+    ...idempotencyKeyEntryHandlers,
+    ...actuatorEntryHandlers,
   },
-  check: principalChecks,
+  check: principalEntryChecks,
   holds: (state, entry, nowMs) => {
     const [approval, grant, change] = [
-      entryText(entry, 'approval'),
-      entryText(entry, 'grant'),
-      entryText(entry, 'change'),
+      readEntryText(entry, 'approval'),
+      readEntryText(entry, 'grant'),
+      readEntryText(entry, 'change'),
     ]
     switch (entry.kind) {
       case 'approval.requested': {
@@ -116,12 +116,12 @@ export const guardProjection: Projection<GuardState> = {
           : undefined
       case 'change.prepared': {
         const prepared = state.changes.get(change ?? '')
-        return prepared !== undefined && !isOver(prepared, nowMs) && prepared.finishedAtMs === undefined
+        return prepared !== undefined && !isChangeOver(prepared, nowMs) && prepared.finishedAtMs === undefined
           ? `The change ${prepared.name} is prepared and not yet decided on; it lapses by itself, or is committed. Try again then.`
           : undefined
       }
       case 'stop.engaged':
-        return state.stop.get(STOP)?.seq === entry.seq
+        return state.stop.get(EMERGENCY_STOP_KEY)?.seq === entry.seq
           ? 'The stop is still engaged and shows these words; release it first (hearthbus resume).'
           : undefined
       default:

@@ -18,8 +18,8 @@ import type { Approvals } from './approvals.ts'
 import { mayReadRecord } from './authority.ts'
 import type { RecordSubject } from './authority.ts'
 import { previewDecision } from './decision.ts'
-import type { PreviewDecision } from './decision.ts'
-import { explainCallerRefusal, holdsTool } from './caller-rights.ts'
+import type { DecisionPreviewer } from './decision.ts'
+import { explainCallerRefusal, isToolInCallerProfiles } from './caller-rights.ts'
 import type { GuardMode } from './policy.ts'
 import { createChanges } from './changes-store.ts'
 import type { PreparedChanges } from './changes-store.ts'
@@ -31,8 +31,8 @@ import { createQuorums } from './quorums.ts'
 import type { QuorumRounds } from './quorums.ts'
 import { createRounds } from './rounds-store.ts'
 import type { NodeVoter } from './rounds-store.ts'
-import { createKeys } from './keys-store.ts'
-import type { IdempotencyKeys } from './keys-store.ts'
+import { createIdempotencyKeyStore } from './idempotency-key-store.ts'
+import type { IdempotencyKeys } from './idempotency-key-store.ts'
 import { createGuardLimits } from './limits.ts'
 import { guardProjection } from './guard-state.ts'
 import { createDecisionSteps } from './reserve.ts'
@@ -40,12 +40,12 @@ import type { DecisionSteps, ReserveParts } from './reserve.ts'
 import { readHashKey, secretCommitment } from './schema-store.ts'
 import { createAccessTokens } from './token-store.ts'
 import type { AccessTokens } from './token-store.ts'
-import { createTransact } from './transaction-store.ts'
-import type { StateLog } from '../ledger/state-log.ts'
+import { createTransactionRunner } from './transaction-store.ts'
+import type { ProjectionLog } from '../ledger/state-log.ts'
 
 export interface GuardOptions {
   readonly database: Database
-  readonly log: StateLog
+  readonly log: ProjectionLog
   readonly clock: Clock
   readonly config: GuardConfig
   /** Who this node is among voters. */
@@ -83,7 +83,7 @@ export interface GuardServices {
   readonly mode: GuardMode
   readonly policyVersion: string
   /** What would be decided about a call, for whoever stages it. Nothing is used up, nobody is asked. */
-  readonly previewDecision: PreviewDecision
+  readonly previewDecision: DecisionPreviewer
   readonly changes: PreparedChanges
   readonly keys: IdempotencyKeys
   readonly approvals: Pick<Approvals, 'list' | 'get'>
@@ -114,7 +114,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
   const version = computePolicyVersion(config)
   const state = log.projections.state(guardProjection)
   const hashKey = readHashKey(database.sql, state)
-  const transact = createTransact({ database, log, clock })
+  const transact = createTransactionRunner({ database, log, clock })
   const actuators = createActuators(state, clock)
   const limits = createGuardLimits(config.limits, clock.monotonic, actuators.remembered())
   const grants = createGrants({ state, log, transact, policyVersion: version })
@@ -129,7 +129,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
     grants,
     report,
   })
-  const keys = createKeys({ state, log, transact, clock, config: config.keys, hashKey })
+  const keys = createIdempotencyKeyStore({ state, log, transact, clock, config: config.keys, hashKey })
   const changes = createChanges({ state, log, transact, clock, config: config.changes, hashKey })
   const tokens = createAccessTokens({
     database,
@@ -208,7 +208,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
 
 /** What is offered by nobody now is in no profile. */
 function isInProfile(caller: Caller, offer: Offer | undefined, config: GuardConfig): boolean {
-  if (offer !== undefined) return holdsTool(config, caller, offer)
+  if (offer !== undefined) return isToolInCallerProfiles(config, caller, offer)
   return caller.kind !== 'principal' || caller.restrictions?.profiles === undefined
 }
 
@@ -217,7 +217,7 @@ function isVisible(caller: Caller, offer: Offer, config: GuardConfig): boolean {
     effect: offer.effect,
     trustRequired: offer.trustRequired,
     target: undefined,
-    inProfile: holdsTool(config, caller, offer),
+    inProfile: isToolInCallerProfiles(config, caller, offer),
     forApprovers: offer.forApprovers,
   })
   // Which device a call would name is not known yet.

@@ -5,7 +5,7 @@ import { fail, ok } from '../core/result.ts'
 import type { JsonObject } from '../core/json.ts'
 import { actuator, APPROVER, assessedOffer, callOf, GUARD_CONFIG, openHouse, around } from '../../test/guard-house.ts'
 import type { Actuator, GuardHouse } from '../../test/guard-house.ts'
-import type { IdempotencyKeyUse } from './keys-store.ts'
+import type { IdempotencyKeyUse } from './idempotency-key-store.ts'
 
 function keyed(effect: 'records' | 'writes' | 'sensitive') {
   return assessedOffer(effect, ({ key, dryRun }) => ({

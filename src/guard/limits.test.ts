@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
-import { createGuardLimits, isActuatorRest, countDayActs, countAct, dayReliefMs } from './limits.ts'
-import type { LimitsConfig, DayCount } from './limits.ts'
+import { createGuardLimits, isOnlyActuatorRest, countDayActs, addActToCounts, dayReliefMs } from './limits.ts'
+import type { LimitsConfig, HourlyActCounts } from './limits.ts'
 
 const config: LimitsConfig = {
   calls: { perMinute: 60, burst: 3 },
@@ -16,10 +16,10 @@ const HOUR_MS = 3_600_000
 
 describe('day count', () => {
   it('counts a day in at most 25 numbers and forgets an act between 24 and 25 hours later', () => {
-    let day: DayCount = []
-    for (let minute = 0; minute < 60 * 48; minute++) day = countAct(day, minute * 60_000)
+    let day: HourlyActCounts = []
+    for (let minute = 0; minute < 60 * 48; minute++) day = addActToCounts(day, minute * 60_000)
     expect(day.length).toBeLessThanOrEqual(25)
-    const once = countAct([], 30 * 60_000)
+    const once = addActToCounts([], 30 * 60_000)
     expect(countDayActs(once, 24 * HOUR_MS)).toBe(1)
     expect(countDayActs(once, 25 * HOUR_MS)).toBe(0)
     expect(dayReliefMs(once, 24 * HOUR_MS)).toBe(HOUR_MS)
@@ -142,7 +142,7 @@ describe('limits', () => {
       { rule: 'rate-writes', message: '' },
     ] as const
     expect(
-      [[rest], [rest, rest], [rest, rate], [rate], [], undefined].map((reasons) => isActuatorRest(reasons)),
+      [[rest], [rest, rest], [rest, rate], [rate], [], undefined].map((reasons) => isOnlyActuatorRest(reasons)),
     ).toEqual([true, true, false, false, false, false])
   })
 

@@ -70,7 +70,7 @@ export interface GuardLimits {
 /** What was done to an actuator so far, on the monotonic clock. */
 export interface ActuatorUsage {
   readonly lastMs: number
-  readonly day: DayCount
+  readonly day: HourlyActCounts
 }
 
 interface Budget {
@@ -162,7 +162,7 @@ export function createGuardLimits(
       if (caller !== undefined && rate !== undefined) takeFrom(`${effect} ${caller}`, rate)
       const now = monotonic()
       for (const driven of actuatorsDrivenBy(act))
-        touch(actuators, driven, { lastMs: now, day: countAct(actuators.get(driven)?.day ?? [], now) })
+        touch(actuators, driven, { lastMs: now, day: addActToCounts(actuators.get(driven)?.day ?? [], now) })
     },
   }
 }
@@ -196,7 +196,7 @@ export interface DrivenActuators {
 }
 
 /** Whether nothing but the rest of an actuator speaks against an act: it passes by itself, and soon. */
-export function isActuatorRest(reasons: readonly Reason[] = []): boolean {
+export function isOnlyActuatorRest(reasons: readonly Reason[] = []): boolean {
   return reasons.length > 0 && reasons.every(({ rule }) => rule === REST_RULE)
 }
 
@@ -250,14 +250,14 @@ export const HOUR_MS = 3_600_000
 export const DAY_HOURS = 24
 
 /** Hour since the monotonic clock began → acts in it; never more than 25 entries. */
-export type DayCount = readonly (readonly [hour: number, acts: number])[]
+export type HourlyActCounts = readonly (readonly [hour: number, acts: number])[]
 
 /** Counts the hour that is 24 hours ago as a whole: at most an hour too strict, never too lax. */
-export function countDayActs(day: DayCount, nowMs: number): number {
+export function countDayActs(day: HourlyActCounts, nowMs: number): number {
   return recent(day, nowMs).reduce((sum, [, acts]) => sum + acts, 0)
 }
 
-export function countAct(day: DayCount, nowMs: number): DayCount {
+export function addActToCounts(day: HourlyActCounts, nowMs: number): HourlyActCounts {
   const hour = Math.floor(nowMs / HOUR_MS)
   const kept = recent(day, nowMs)
   const last = kept.at(-1)
@@ -265,7 +265,7 @@ export function countAct(day: DayCount, nowMs: number): DayCount {
 }
 
 /** Acts that happened at these times, as one count. */
-export function joinActs(acts: readonly (readonly [atMs: number, acts: number])[]): DayCount {
+export function joinActs(acts: readonly (readonly [atMs: number, acts: number])[]): HourlyActCounts {
   const hours = new Map<number, number>()
   for (const [atMs, number] of acts) {
     const hour = Math.floor(atMs / HOUR_MS)
@@ -275,12 +275,12 @@ export function joinActs(acts: readonly (readonly [atMs: number, acts: number])[
 }
 
 /** When the oldest counted hour stops counting. */
-export function dayReliefMs(day: DayCount, nowMs: number): number {
+export function dayReliefMs(day: HourlyActCounts, nowMs: number): number {
   const oldest = recent(day, nowMs)[0]
   return oldest === undefined ? 0 : (oldest[0] + DAY_HOURS + 1) * HOUR_MS - nowMs
 }
 
-function recent(day: DayCount, nowMs: number): DayCount {
+function recent(day: HourlyActCounts, nowMs: number): HourlyActCounts {
   const hour = Math.floor(nowMs / HOUR_MS)
   return day.filter(([then]) => then >= hour - DAY_HOURS)
 }

@@ -13,7 +13,7 @@ import type { Caller } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'
 import type { Assessment, Effect, Offer } from '../bus/capability.ts'
 import type { Reason } from '../core/fault.ts'
-import { explainCallerRefusal, isEffect } from './caller-rights.ts'
+import { explainCallerRefusal, isEffectName } from './caller-rights.ts'
 import type { LimitVerdict } from './limits.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -79,7 +79,7 @@ export function decidePolicy(input: PolicyInput): PolicyDecision {
   const effect = resolveEffect(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
   const { target, touches, mayTouch } = assessment
-  const word = findOwnerWord(input.ownerRules, { tool: offer.name, target, touches, mayTouch, body: input.body })
+  const word = findOwnerDecision(input.ownerRules, { tool: offer.name, target, touches, mayTouch, body: input.body })
   const standing = {
     effect,
     trustRequired: offer.trustRequired,
@@ -113,7 +113,7 @@ export function decidePolicy(input: PolicyInput): PolicyDecision {
   return dryRun ? { verdict: 'rehearse' } : { verdict: 'allow', effect, needsApproval }
 }
 
-function whoApproves(word: OwnerWord | undefined, { proposed }: PolicyInput): string {
+function whoApproves(word: OwnerDecision | undefined, { proposed }: PolicyInput): string {
   return word === 'quorum' || proposed === true ? 'Several have to approve' : 'A person has to approve'
 }
 
@@ -122,14 +122,14 @@ function whoApproves(word: OwnerWord | undefined, { proposed }: PolicyInput): st
  * shown to models as harmless and may do nothing else; what is declared admin stays so, whatever the arguments claim.
  */
 export function resolveEffect(declared: Effect, assessed: Effect): Effect | undefined {
-  if (!isEffect(declared) || !isEffect(assessed)) return undefined
+  if (!isEffectName(declared) || !isEffectName(assessed)) return undefined
   if (declared === 'reads' && assessed !== 'reads') return undefined
   if (declared === 'admin' && EFFECTS.indexOf(assessed) < EFFECTS.indexOf('sensitive')) return 'admin'
   return assessed
 }
 
 /** Distrust only adds a question: it opens nothing, and not even the owner's trust in a tool answers it. */
-export function isApprovalNeeded(effect: Effect, word: OwnerWord | undefined, isDistrusted = false): boolean {
+export function isApprovalNeeded(effect: Effect, word: OwnerDecision | undefined, isDistrusted = false): boolean {
   if (effect === 'reads' || effect === 'records') return false
   if (isDistrusted) return true
   if (word === 'ask' || word === 'quorum') return true
@@ -137,7 +137,7 @@ export function isApprovalNeeded(effect: Effect, word: OwnerWord | undefined, is
 }
 
 function unknownEffect(declared: Effect, assessed: Effect): Reason {
-  if (declared === 'reads' && isEffect(assessed))
+  if (declared === 'reads' && isEffectName(assessed))
     return { rule: 'effect', message: `This tool is declared to read, and this call ${assessed}.` }
   return { rule: 'effect', message: 'Nobody knows what this call would do.' }
 }
@@ -165,7 +165,7 @@ function modeReasons({ mode, stopped, assessment }: PolicyInput, effect: Effect)
   return reasons
 }
 
-function ownerReasons(word: OwnerWord | undefined): readonly Reason[] {
+function ownerReasons(word: OwnerDecision | undefined): readonly Reason[] {
   return word === 'forbid' ? [{ rule: 'owner', message: 'The owner has forbidden this.' }] : []
 }
 
@@ -201,20 +201,20 @@ export interface OwnerRule {
   readonly target?: string
   /** Arguments by name, each a value or the beginning of a text followed by `*`. */
   readonly arguments?: Readonly<Record<string, string | number | boolean>>
-  readonly says: OwnerWord
+  readonly says: OwnerDecision
   /** With `quorum`: how many of whom, and whether one no is a no. */
   readonly need?: number
   readonly voters?: readonly string[]
   readonly veto?: boolean
 }
 
-export type OwnerWord = 'trust' | 'ask' | 'quorum' | 'forbid'
+export type OwnerDecision = 'trust' | 'ask' | 'quorum' | 'forbid'
 
 /** The strictest word wins, so that the order of the rules cannot open anything. */
-const STRICTEST_FIRST: readonly OwnerWord[] = ['forbid', 'quorum', 'ask', 'trust']
+const STRICTEST_FIRST: readonly OwnerDecision[] = ['forbid', 'quorum', 'ask', 'trust']
 
 /** One call, as rules name it. */
-export interface RuledCall {
+export interface PolicyRuleSubject {
   readonly tool: string
   readonly target: string | undefined
   /** Devices that it reaches beside its target, or might. */
@@ -224,10 +224,10 @@ export interface RuledCall {
 }
 
 /** `undefined`: the owner said nothing about this. A word that nobody knows counts as `forbid`. */
-export function findOwnerWord(
+export function findOwnerDecision(
   rules: readonly OwnerRule[],
-  { tool, target, touches = [], mayTouch = [], body = {} }: RuledCall,
-): OwnerWord | undefined {
+  { tool, target, touches = [], mayTouch = [], body = {} }: PolicyRuleSubject,
+): OwnerDecision | undefined {
   const words = [
     ...wordsAbout(rules, { tool, target, body }),
     // Trust in a lamp is no trust in whatever else switches it.
@@ -242,7 +242,7 @@ export function findOwnerWord(
 /** Who has to agree, where a rule says `quorum`. Where several rules do, everybody whom they name. */
 export function findOwnerQuorum(
   rules: readonly OwnerRule[],
-  { tool, target, touches = [], mayTouch = [], body = {} }: RuledCall,
+  { tool, target, touches = [], mayTouch = [], body = {} }: PolicyRuleSubject,
 ): QuorumRequest | undefined {
   const asking = rules.filter(
     (rule) =>
@@ -262,7 +262,7 @@ interface NamedCall {
   readonly body: JsonObject
 }
 
-function wordsAbout(rules: readonly OwnerRule[], call: NamedCall): readonly OwnerWord[] {
+function wordsAbout(rules: readonly OwnerRule[], call: NamedCall): readonly OwnerDecision[] {
   return rules.filter((rule) => applies(rule, call)).map((rule) => rule.says)
 }
 

@@ -9,7 +9,7 @@ import { ROLES } from '../bus/call.ts'
 import type { PrincipalRole } from '../bus/call.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, entryText, entryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import type { TokenRecord } from './token.ts'
@@ -27,13 +27,13 @@ const CALL_SLACK_MS = 60_000
 /** Callers that are proven by other means: our own services, and nodes by their signatures. */
 const OTHER_CALLERS = /^(?:service|peer):/
 
-export const principalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const principalEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'token.created': (state, entry) => {
-    const [name, hash, role] = [entryText(entry, 'name'), entryText(entry, 'token_hash'), roleField(entry)]
+    const [name, hash, role] = [readEntryText(entry, 'name'), readEntryText(entry, 'token_hash'), roleField(entry)]
     if (name === undefined || hash === undefined || role === undefined) return 'it lacks what such an entry says'
     const unlawful = refuseAdmin(state, entry)
     if (unlawful !== undefined) return unlawful
-    const atMs = entryTime(entry)
+    const atMs = readEntryTime(entry)
     if (state.tokens.has(hash)) return 'there was this token before'
     const before = findTokenNamed(state, name)
     if (before !== undefined && isGood(before, atMs)) return `there was a token named ${name}`
@@ -47,8 +47,8 @@ export const principalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> 
       role,
       restrictions: isJsonObject(restrictions) ? restrictions : undefined,
       createdAtMs: atMs,
-      createdBy: entryText(entry, 'by') ?? '',
-      expiresAtMs: entryTimeField(entry, 'expires_at'),
+      createdBy: readEntryText(entry, 'by') ?? '',
+      expiresAtMs: readEntryTimeField(entry, 'expires_at'),
       revokedAtMs: undefined,
     })
     state.tokenNames.set(name, hash)
@@ -56,11 +56,11 @@ export const principalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> 
   },
 
   'token.revoked': (state, entry) => {
-    const name = entryText(entry, 'name')
+    const name = readEntryText(entry, 'name')
     const token = name === undefined ? undefined : findTokenNamed(state, name)
     if (token === undefined) return 'there is no such token'
     // Taking a token away holds, whoever did it.
-    state.tokens.set(token.hash, { ...token, revokedAtMs: entryTime(entry) })
+    state.tokens.set(token.hash, { ...token, revokedAtMs: readEntryTime(entry) })
     return refuseAdmin(state, entry)
   },
 
@@ -77,21 +77,21 @@ export const principalEntries: Readonly<Record<string, ApplyEntry<GuardState>>> 
   },
 
   'console.signed-in': (state, entry) => {
-    const [principal, role] = [entryText(entry, 'principal'), roleField(entry)]
+    const [principal, role] = [readEntryText(entry, 'principal'), roleField(entry)]
     if (principal === undefined || role === undefined) return 'it lacks what such an entry says'
     const isByLink = principal === consoleName(role)
     if (isByLink && !state.consoleRoles.has(role)) return `nobody made a link for the role ${role}`
-    if (!isByLink && roleOfPrincipalAt(state, principal, entryTime(entry)) !== role)
+    if (!isByLink && roleOfPrincipalAt(state, principal, readEntryTime(entry)) !== role)
       return `${principal} was no ${role}`
     return undefined
   },
 }
 
-export const principalChecks: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const principalEntryChecks: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'call.enter': (state, entry) => {
-    const principal = entryText(entry, 'principal')
+    const principal = readEntryText(entry, 'principal')
     if (principal === undefined) return 'it does not say who called'
-    const atMs = entryTime(entry)
+    const atMs = readEntryTime(entry)
     if (
       principal === 'local' ||
       OTHER_CALLERS.test(principal) ||
@@ -124,9 +124,11 @@ function isGood({ revokedAtMs, expiresAtMs }: TokenState, atMs: number): boolean
 }
 
 export function refuseAdmin(state: GuardState, entry: LedgerEntry): string | undefined {
-  const by = entryText(entry, 'by')
+  const by = readEntryText(entry, 'by')
   if (by === undefined) return 'it does not say who did it'
-  return roleOfPrincipalAt(state, by, entryTime(entry)) === 'admin' ? undefined : `${by} was not an admin at that time`
+  return roleOfPrincipalAt(state, by, readEntryTime(entry)) === 'admin'
+    ? undefined
+    : `${by} was not an admin at that time`
 }
 
 /** As `web/sessions.ts` names who comes with a link. */
@@ -135,6 +137,6 @@ function consoleName(role: PrincipalRole): string {
 }
 
 function roleField(entry: LedgerEntry): PrincipalRole | undefined {
-  const role = entryText(entry, 'role')
+  const role = readEntryText(entry, 'role')
   return ROLES.find((known) => known === role)
 }

@@ -25,7 +25,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
 import type { OwnerRule } from './policy.ts'
 import type { RoundRecord } from './round.ts'
-import { FIRST_VOTE, signVote, voterKeyId, voterPublicKey } from './vote.ts'
+import { FIRST_VOTE_PREVIOUS_HASH, signVote, voterKeyId, voterPublicKey } from './vote.ts'
 import type { SignedVote, VoteBody } from './vote.ts'
 
 const offer = { ...assessedOffer('sensitive', () => ({ target: 'lock:1' })), name: 'test.lock' }
@@ -51,7 +51,19 @@ function body({ round }: Scene, more: Partial<VoteBody> = {}): VoteBody {
   const expires = Math.floor(round.expiresAtMs / 1_000)
   const { id: approval, digest: call, house, epoch } = round
   const [issued, voter] = [expires - 600, voterKeyId(key)]
-  return { approval, call, decision: 'allow', epoch, expires, house, issued, prev: FIRST_VOTE, seq: 1, voter, ...more }
+  return {
+    approval,
+    call,
+    decision: 'allow',
+    epoch,
+    expires,
+    house,
+    issued,
+    prev: FIRST_VOTE_PREVIOUS_HASH,
+    seq: 1,
+    voter,
+    ...more,
+  }
 }
 
 const BENS = (): Uint8Array => TEST_VOTING.personSeed('ben')

@@ -8,11 +8,11 @@ import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { createBinding, openCall, toShownCall } from './approval-request.ts'
+import { createBinding, toApproverCallView, toShownCall } from './approval-request.ts'
 import type { Approval } from './approval.ts'
 import { argumentsHash, hashLeaves } from './binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { assessCall, decideOnCall, findAskedQuorum } from './decision.ts'
+import { assessCall, decideOnCall, findRequiredQuorum } from './decision.ts'
 import type { AssessedCall } from './decision.ts'
 import { deniedFault } from './refusal.ts'
 import type { ReserveParts } from './reserve.ts'
@@ -69,7 +69,7 @@ export function createQuorums(
   ): Result<Approval, Fault> {
     const binding = createBinding(assessed, argsHash, parts)
     const leaves = hashLeaves(parts.hashKey, assessed.call.body)
-    const rule = findAskedQuorum(assessed, parts)
+    const rule = findRequiredQuorum(assessed, parts)
     if (rule !== undefined && !isSameRequest(rule, proposal))
       return fail({
         kind: 'not-permitted',
@@ -91,7 +91,7 @@ export function createQuorums(
       binding,
       leaves,
       shown: toShownCall(assessed),
-      open: openCall(assessed),
+      open: toApproverCallView(assessed),
       terms: terms.value,
       openMs: proposal.openMs,
     })

@@ -30,7 +30,7 @@ const MAX_SCHEMA_STEPS = 5_000
  * Who reads it. A record is read by whoever may look, for years. An approver reads once: passwords are hidden from them,
  * too, but code and arguments by position are not, or they would not know what they allow.
  */
-export type RecordReader = 'record' | 'approver'
+export type RedactionAudience = 'record' | 'approver'
 
 interface Bounds {
   readonly depth: number
@@ -46,7 +46,7 @@ const WHOLE: Bounds = { depth: 128, entries: Infinity, text: Infinity, total: In
 
 interface Walk {
   readonly bounds: Bounds
-  readonly reader: RecordReader
+  readonly reader: RedactionAudience
   readonly secrets: ReadonlySet<string>
   readonly root: JsonSchema | undefined
   /** Among arguments a bare `code` mostly opens something; in a result it is mostly an error's. */
@@ -59,7 +59,7 @@ interface Walk {
 export function redactArguments(
   body: JsonObject,
   offer?: Pick<Offer, 'requestSchema' | 'secrets'>,
-  reader: RecordReader = 'record',
+  reader: RedactionAudience = 'record',
 ): JsonObject {
   const schema = offer === undefined || !marksSecrets(offer.requestSchema) ? undefined : offer.requestSchema
   const walk = newWalk({ bounds: KEPT, reader, secrets: lowerCase(offer?.secrets), root: schema, bareCode: true })
@@ -67,12 +67,20 @@ export function redactArguments(
 }
 
 /** Anything else that is kept: results, previews, details. What is secret going in is secret coming back. */
-export function redactData(data: Json, secretNames: readonly string[] = [], reader: RecordReader = 'record'): Json {
+export function redactData(
+  data: Json,
+  secretNames: readonly string[] = [],
+  reader: RedactionAudience = 'record',
+): Json {
   return redactValue(data, undefined, newWalk({ ...PLAIN, reader, secrets: lowerCase(secretNames), bounds: KEPT }), 0)
 }
 
 /** Hides secrets and cuts nothing: for answers that are told again later. */
-export function hideSecrets(data: Json, secretNames: readonly string[] = [], reader: RecordReader = 'record'): Json {
+export function hideSecrets(
+  data: Json,
+  secretNames: readonly string[] = [],
+  reader: RedactionAudience = 'record',
+): Json {
   return redactValue(data, undefined, newWalk({ ...PLAIN, reader, secrets: lowerCase(secretNames), bounds: WHOLE }), 0)
 }
 

@@ -5,7 +5,7 @@ import type { Call, Outcome } from '../bus/call.ts'
 import type { Fault, Reason } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Approval } from './approval.ts'
-import type { KeyStanding } from './keys-store.ts'
+import type { IdempotencyKeyStatus } from './idempotency-key-store.ts'
 import type { PolicyDecision } from './policy.ts'
 
 export function deniedFault({ reasons, retryAfterMs }: PolicyDecision & { readonly verdict: 'deny' }): Fault {
@@ -41,7 +41,7 @@ export function withdrawnCallFault({ deadlineMs }: Pick<Call, 'deadlineMs'>, now
 }
 
 /** What a repeated key gets instead of a second act. */
-export function repeatedKeyFault(standing: Exclude<KeyStanding, { readonly state: 'fresh' }>): Outcome {
+export function repeatedKeyFault(standing: Exclude<IdempotencyKeyStatus, { readonly state: 'fresh' }>): Outcome {
   switch (standing.state) {
     case 'replay':
       return standing.outcome === undefined ? fail(answerNotKept()) : asReplay(standing.outcome)

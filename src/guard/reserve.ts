@@ -14,27 +14,27 @@
 import { accountKey, callerKey } from '../bus/caller.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { KeyedLock } from '../core/fair-queue.ts'
-import { LedgerRefuses, ledgerFaultBrief } from '../ledger/fork.ts'
+import { LedgerRefusalError, ledgerFaultBrief } from '../ledger/fork.ts'
 import type { ActuatorStore } from './actuator-store.ts'
 import { createApprovalRequest, fileApprovalRequest } from './approval-request.ts'
 import type { ApprovalRequestParts } from './approval-request.ts'
 import {
-  answerWithFault,
-  asksPerson,
+  createFaultAuthorization,
+  needsPersonApproval,
   authoriseCall,
   decideOnCall,
-  isKeyed,
+  hasIdempotencyKey,
   planCall,
   refuseByDecision,
   withFamilyDetails,
 } from './decision.ts'
 import type { Authorization, UsedApproval, AssessedCall, PlanParts } from './decision.ts'
 import { argumentsHash, keyedHash } from './binding.ts'
-import type { KeyStore, IdempotencyKeyUse } from './keys-store.ts'
-import { actuatorsDrivenBy, isActuatorRest } from './limits.ts'
+import type { IdempotencyKeyStore, IdempotencyKeyUse } from './idempotency-key-store.ts'
+import { actuatorsDrivenBy, isOnlyActuatorRest } from './limits.ts'
 import type { ApprovalStanding, PolicyDecision } from './policy.ts'
 import { approvalRequiredFault, repeatedKeyFault, withdrawnCallFault } from './refusal.ts'
-import type { Transact, Transaction } from './transaction-store.ts'
+import type { TransactionRunner, Transaction } from './transaction-store.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Effect, Offer } from '../bus/capability.ts'
 import { isUntried } from '../core/fault.ts'
@@ -44,10 +44,10 @@ import type { ApprovalStore } from './approvals-store.ts'
 import type { GrantStore } from './grants-store.ts'
 
 export interface ReserveParts extends PlanParts, ApprovalRequestParts {
-  readonly transact: Transact
+  readonly transact: TransactionRunner
   readonly nowMs: () => number
   readonly actuators: ActuatorStore
-  readonly keys: KeyStore
+  readonly keys: IdempotencyKeyStore
   /** Who acts on an actuator next. */
   readonly turns: KeyedLock
   /** Ends early when the signal aborts. */
@@ -84,7 +84,10 @@ export function reserveCall(
   const { act } = assessed
   const isProposed = parts.approvals.isProposed(callerKey(assessed.call.caller), assessed.offer.name)
   const isRecorded =
-    isProposed || isKeyed(assessed) || actuatorsDrivenBy(act).length > 0 || decision.verdict === 'approval-required'
+    isProposed ||
+    hasIdempotencyKey(assessed) ||
+    actuatorsDrivenBy(act).length > 0 ||
+    decision.verdict === 'approval-required'
   if (isRecorded) return reserveRecorded(assessed, parts)
   if (decision.verdict !== 'allow') return refuseByDecision(assessed, decision)
   parts.limits.take(act)
@@ -94,10 +97,11 @@ export function reserveCall(
 async function reserveRecorded(assessed: AssessedCall, parts: ReserveParts): Promise<Authorization> {
   const { call, assessment } = assessed
   const argsHash = argumentsHash(parts.hashKey, call.body)
-  if (argsHash === undefined) return answerWithFault(invalid('The arguments hold text that is not valid Unicode.'))
+  if (argsHash === undefined)
+    return createFaultAuthorization(invalid('The arguments hold text that is not valid Unicode.'))
   const key = assessment.idempotencyKey
   if (key !== undefined && (key === '' || key.length > MAX_KEY))
-    return answerWithFault(invalid(`An idempotency key has 1 to ${MAX_KEY} characters.`))
+    return createFaultAuthorization(invalid(`An idempotency key has 1 to ${MAX_KEY} characters.`))
   // One turn is enough for an order among callers: whether the others rest is decided in the transaction.
   const [driven] = actuatorsDrivenBy(assessed.act)
   const reservation = { assessed, argsHash }
@@ -107,7 +111,9 @@ async function reserveRecorded(assessed: AssessedCall, parts: ReserveParts): Pro
   if (atOnce !== undefined && restOf(atOnce) === undefined) return atOnce
   const turn = await parts.turns.acquire(driven, accountKey(call.caller), call.signal)
   if (!turn.ok)
-    return answerWithFault(turn.fault === 'aborted' ? withdrawnCallFault(call, parts.monotonic()) : crowded(assessed))
+    return createFaultAuthorization(
+      turn.fault === 'aborted' ? withdrawnCallFault(call, parts.monotonic()) : crowded(assessed),
+    )
   try {
     return await afterItsRest(reservation, parts)
   } finally {
@@ -136,7 +142,7 @@ async function afterItsRest(reservation: Reservation, parts: ReserveParts): Prom
 function restOf(authorization: Authorization): number | undefined {
   if (authorization.kind !== 'answered' || authorization.outcome.ok) return undefined
   const { fault } = authorization.outcome
-  return isActuatorRest(fault.reasons) ? fault.retryAfterMs : undefined
+  return isOnlyActuatorRest(fault.reasons) ? fault.retryAfterMs : undefined
 }
 
 async function transacted(reservation: Reservation, parts: ReserveParts): Promise<Authorization> {
@@ -146,10 +152,13 @@ async function transacted(reservation: Reservation, parts: ReserveParts): Promis
     // A full disk, or a ledger that refuses: what cannot be recorded is not done.
     parts.report(error, `${reservation.assessed.offer.name} could not be recorded beforehand`)
     const cause =
-      error instanceof LedgerRefuses
+      error instanceof LedgerRefusalError
         ? ledgerFaultBrief(error.fault)
         : 'This call cannot be recorded (is the disk full?).'
-    return answerWithFault({ kind: 'internal', message: `${cause} Nothing was tried. \`hearthbus doctor\` says more.` })
+    return createFaultAuthorization({
+      kind: 'internal',
+      message: `${cause} Nothing was tried. \`hearthbus doctor\` says more.`,
+    })
   }
 }
 
@@ -158,14 +167,14 @@ function reserveIn(transaction: Transaction, { assessed, argsHash }: Reservation
   const { call, act } = assessed
   const { keys, approvals, grants, limits, actuators } = parts
   // While the step waited for its turn, the caller may have left: then nothing is used up.
-  if (call.signal.aborted) return answerWithFault(withdrawnCallFault(call, parts.monotonic()))
+  if (call.signal.aborted) return createFaultAuthorization(withdrawnCallFault(call, parts.monotonic()))
 
-  const key = isKeyed(assessed) ? keyUse(assessed, argsHash, parts.hashKey) : undefined
+  const key = hasIdempotencyKey(assessed) ? keyUse(assessed, argsHash, parts.hashKey) : undefined
   const keyStanding = key === undefined ? FRESH : keys.standingIn(transaction, key)
-  const isAsked = asksPerson(assessed, parts)
+  const isAsked = needsPersonApproval(assessed, parts)
   const isProposed = parts.approvals.isProposed(callerKey(call.caller), assessed.offer.name)
   const asked = isAsked || isProposed ? createApprovalRequest(transaction, { assessed, argsHash }, parts) : undefined
-  if (asked?.ok === false) return answerWithFault(withFamilyDetails(asked.fault, assessed))
+  if (asked?.ok === false) return createFaultAuthorization(withFamilyDetails(asked.fault, assessed))
   // Another call of the same tool is before voters: this one is not.
   const request = isAsked || (asked !== undefined && asked.value.standing.state !== 'none') ? asked?.value : undefined
   const approval = request?.standing ?? NOT_ASKED
@@ -173,8 +182,8 @@ function reserveIn(transaction: Transaction, { assessed, argsHash }: Reservation
   const decision = decideOnCall(assessed, { approval, proposed, repeat: keyStanding.state !== 'fresh' }, parts)
   if (decision.verdict === 'approval-required' && request !== undefined) {
     const filed = fileApprovalRequest(transaction, { assessed, request }, parts)
-    if (!filed.ok) return answerWithFault(filed.fault)
-    return answerWithFault(
+    if (!filed.ok) return createFaultAuthorization(filed.fault)
+    return createFaultAuthorization(
       withFamilyDetails(approvalRequiredFault(filed.value, [...decision.reasons, ...request.notes]), assessed),
     )
   }
@@ -226,9 +235,9 @@ function crowded({ act, offer }: AssessedCall): Fault {
 const OPEN: ReadonlySet<FaultKind> = new Set<FaultKind>(['timed-out', 'cancelled', 'internal', 'unknown-outcome'])
 
 export interface SettleParts {
-  readonly transact: Transact
+  readonly transact: TransactionRunner
   readonly nowMs: () => number
-  readonly keys: KeyStore
+  readonly keys: IdempotencyKeyStore
   readonly approvals: ApprovalStore
   readonly grants: GrantStore
   readonly report: (error: unknown, message: string) => void
@@ -290,7 +299,7 @@ export function settleOutcome(outcome: Outcome, effect: Effect): Outcome {
   return fail(unknownOutcome(outcome.fault))
 }
 
-export function decideKeyFate(outcome: Outcome): 'done' | 'free' | 'unknown' {
+export function decideIdempotencyKeyState(outcome: Outcome): 'done' | 'free' | 'unknown' {
   if (outcome.ok) return 'done'
   // The same key may try again.
   if (isUntried(outcome.fault)) return 'free'

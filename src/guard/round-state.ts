@@ -15,7 +15,7 @@ import { fromBase64url, toHex } from '../core/bytes.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, entryNumber, entryText } from '../ledger/entry.ts'
+import { readEntryTime, readEntryNumber, readEntryText } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import { refuseApprover, APPROVAL_CLOCK_SLACK_MS } from './approval.ts'
 import type { ApprovalRecord } from './approval-state.ts'
@@ -23,12 +23,12 @@ import type { GuardState } from './guard-state.ts'
 import { roleOfPrincipalAt, findTokenNamed } from './principal-state.ts'
 import { certificateHash, FINALITY_LEVELS, isEquivocator, raiseLevel, roundDigest } from './round.ts'
 import type { CastVote, RoundRecord, RoundTerms, RoundVoter } from './round.ts'
-import { FIRST_VOTE, isVoterKey, isVoteSigned, readVote, voteHash, voterKeyId } from './vote.ts'
+import { FIRST_VOTE_PREVIOUS_HASH, isVoterKey, isVoteSigned, readVote, voteHash, voterKeyId } from './vote.ts'
 import type { SignedVote, VoteBody } from './vote.ts'
 
 /** Who decides where a round does. */
-export const BY_QUORUM = 'quorum'
-export const NODE_VOTER = 'node:'
+export const QUORUM_DECIDER = 'quorum'
+export const NODE_VOTER_PREFIX = 'node:'
 const MAX_VOTERS = 64
 /** Rounds whose approval is no longer kept go first. */
 const MAX_ROUNDS = 1_000
@@ -36,17 +36,17 @@ const MAX_ROUNDS = 1_000
 /** The credential of the owner has no token. */
 const OWNER_CREDENTIAL = 'owner'
 
-export const roundEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const roundEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'consensus.voted': (state, entry) => {
     const round = roundNamed(state, entry)
     const vote = signedVoteIn(entry)
-    const voter = entryText(entry, 'voter')
+    const voter = readEntryText(entry, 'voter')
     if (round === undefined) return 'there is no such round'
     if (vote === undefined || voter === undefined) return 'it lacks what such an entry says'
-    const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: entryTime(entry) })
+    const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: readEntryTime(entry) })
     if (flaw !== undefined) return flaw
     const body = readVote(vote) as VoteBody
-    const cast: CastVote = { ...vote, voter, decision: body.decision, atMs: entryTime(entry), seq: entry.seq }
+    const cast: CastVote = { ...vote, voter, decision: body.decision, atMs: readEntryTime(entry), seq: entry.seq }
     state.rounds.set(round.id, { ...round, votes: [...round.votes, cast], level: raiseLevel(round.level, 'SOFT') })
     state.voteHeads.set(keyOf(round, voter), { seq: body.seq, hash: voteHash(vote) })
     return undefined
@@ -54,7 +54,7 @@ export const roundEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 
   'consensus.equivocated': (state, entry) => {
     const round = roundNamed(state, entry)
-    const [voter, votes] = [entryText(entry, 'voter'), votesIn(entry['votes'])]
+    const [voter, votes] = [readEntryText(entry, 'voter'), votesIn(entry['votes'])]
     if (round === undefined) return 'there is no such round'
     if (voter === undefined || votes.length !== 2) return 'it lacks what such an entry says'
     const flaw = explainConflictFlaw(round, voter, votes)
@@ -65,17 +65,17 @@ export const roundEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 
   'consensus.final': (state, entry) => {
     const round = roundNamed(state, entry)
-    const level = FINALITY_LEVELS.find((each) => each === entryText(entry, 'level'))
+    const level = FINALITY_LEVELS.find((each) => each === readEntryText(entry, 'level'))
     if (round === undefined) return 'there is no such round'
-    const atMs = entryTime(entry)
+    const atMs = readEntryTime(entry)
     if (level === 'HARD') {
       if (round.level !== 'QUORUM' || round.quorumSeq === undefined) return `the round is ${round.level}`
-      if ((entryNumber(entry, 'size') ?? 0) <= round.quorumSeq) return 'that checkpoint does not cover the quorum'
+      if ((readEntryNumber(entry, 'size') ?? 0) <= round.quorumSeq) return 'that checkpoint does not cover the quorum'
       state.rounds.set(round.id, { ...round, level, hardAtMs: atMs })
       return undefined
     }
     if (level !== 'ABSOLUTE') return 'there is no such level'
-    const windowMs = entryNumber(entry, 'window_ms')
+    const windowMs = readEntryNumber(entry, 'window_ms')
     if (round.level !== 'HARD' || round.hardAtMs === undefined || windowMs === undefined)
       return `the round is ${round.level}`
     if (round.conflicts.length > 0) return 'there is a conflict in the round'
@@ -108,7 +108,7 @@ export function openRound(state: GuardState, approval: ApprovalRecord, entry: Le
   }
   for (const { voter, key } of voters) {
     const credential = findVoterCredential(state, voter)
-    if (credential !== undefined && !voter.startsWith(NODE_VOTER)) state.voterKeys.set(credential, key)
+    if (credential !== undefined && !voter.startsWith(NODE_VOTER_PREFIX)) state.voterKeys.set(credential, key)
   }
   state.rounds.dropOldest(MAX_ROUNDS, ({ id }) => !state.approvals.has(id))
   state.rounds.set(approval.id, {
@@ -153,12 +153,12 @@ export function explainRoundDenial(state: GuardState, round: RoundRecord, atMs: 
 
 /** Of an `approval.approved` or `approval.used` of a round: why it is not lawful. */
 export function explainQuorumFlaw(state: GuardState, round: RoundRecord, entry: LedgerEntry): string | undefined {
-  const atMs = entryTime(entry)
+  const atMs = readEntryTime(entry)
   const yeses = countYesVotes(state, round, atMs)
   if (yeses.length < round.need) return `${yeses.length} of ${round.need} said yes`
   const denial = explainRoundDenial(state, round, atMs)
   if (denial !== undefined) return denial
-  const certificate = entryText(entry, 'certificate')
+  const certificate = readEntryText(entry, 'certificate')
   return certificate !== undefined && certificate !== certificateHash(yeses)
     ? 'its certificate is not that of the votes'
     : undefined
@@ -195,9 +195,9 @@ export function explainVoteFlaw(
   if (!isVoteSigned(vote, named.key)) return 'the voter did not sign it'
   const head = state.voteHeads.get(named.key)
   // A node votes elsewhere, too: its chain has gaps here. A person's votes are all in this log.
-  const isNode = voter.startsWith(NODE_VOTER)
+  const isNode = voter.startsWith(NODE_VOTER_PREFIX)
   if (head !== undefined && body.seq <= head.seq) return 'the voter used that number before'
-  if (!isNode && (body.seq !== (head?.seq ?? 0) + 1 || body.prev !== (head?.hash ?? FIRST_VOTE)))
+  if (!isNode && (body.seq !== (head?.seq ?? 0) + 1 || body.prev !== (head?.hash ?? FIRST_VOTE_PREVIOUS_HASH)))
     return 'it does not follow the vote before'
   return voterFlawIn(state, round, voter, atMs)
 }
@@ -242,9 +242,9 @@ function voterFlaw(
 ): string | undefined {
   const { principal, target } = approval.binding
   if (!isVoterKey(key)) return `the key of ${voter} is none`
-  if (voter.startsWith(NODE_VOTER)) {
-    const nodeId = voter.slice(NODE_VOTER.length)
-    if (nodeKey(nodeId) !== key) return `${voter} has another key`
+  if (voter.startsWith(NODE_VOTER_PREFIX)) {
+    const nodeId = voter.slice(NODE_VOTER_PREFIX.length)
+    if (decodeNodePublicKeyHex(nodeId) !== key) return `${voter} has another key`
     if (state.revokedNodes.has(nodeId)) return `${voter} was revoked`
     return readCallerAccount(principal) === `peer:${nodeId}` ? `${voter} asked for it` : undefined
   }
@@ -269,13 +269,13 @@ export function findVoterCredential(state: GuardState, voter: string): string | 
 }
 
 /** The key inside a node's id, in hexadecimal. */
-export function nodeKey(nodeId: string): string | undefined {
+export function decodeNodePublicKeyHex(nodeId: string): string | undefined {
   const bytes = nodeId.startsWith('ed25519:') ? fromBase64url(nodeId.slice('ed25519:'.length)) : undefined
   return bytes?.length === 32 ? toHex(bytes) : undefined
 }
 
 function roundNamed({ rounds }: GuardState, entry: LedgerEntry): RoundRecord | undefined {
-  return rounds.get(entryText(entry, 'approval') ?? '')
+  return rounds.get(readEntryText(entry, 'approval') ?? '')
 }
 
 function keyOf({ voters }: RoundRecord, voter: string): string {

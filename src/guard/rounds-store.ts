@@ -17,14 +17,14 @@ import {
   explainConflictFlaw,
   countYesVotes,
   findVoterCredential,
-  NODE_VOTER,
-  nodeKey,
+  NODE_VOTER_PREFIX,
+  decodeNodePublicKeyHex,
   explainRoundDenial,
   explainVoteFlaw,
 } from './round-state.ts'
 import { redactText } from './secrets.ts'
 import type { Transaction } from './transaction-store.ts'
-import { FIRST_VOTE, readVote, signVote, voterKeyId, voterPublicKey } from './vote.ts'
+import { FIRST_VOTE_PREVIOUS_HASH, readVote, signVote, voterKeyId, voterPublicKey } from './vote.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 
 /** Who this node is among voters, and the keys that it keeps for them. */
@@ -116,13 +116,13 @@ export function createRounds({
   readonly state: GuardState
   readonly voting: NodeVoter
 }): RoundsStore {
-  const self: RoundVoter = { voter: NODE_VOTER + voting.house, key: voterPublicKey(voting.nodeSeed) }
+  const self: RoundVoter = { voter: NODE_VOTER_PREFIX + voting.house, key: voterPublicKey(voting.nodeSeed) }
 
   function resolveVoter(name: string): RoundVoter | undefined {
-    if (name.startsWith(NODE_VOTER)) {
-      const nodeId = voting.member(name.slice(NODE_VOTER.length))
-      const key = nodeId === undefined ? undefined : nodeKey(nodeId)
-      return nodeId === undefined || key === undefined ? undefined : { voter: NODE_VOTER + nodeId, key }
+    if (name.startsWith(NODE_VOTER_PREFIX)) {
+      const nodeId = voting.member(name.slice(NODE_VOTER_PREFIX.length))
+      const key = nodeId === undefined ? undefined : decodeNodePublicKeyHex(nodeId)
+      return nodeId === undefined || key === undefined ? undefined : { voter: NODE_VOTER_PREFIX + nodeId, key }
     }
     const credential = findVoterCredential(state, name)
     return credential === undefined ? undefined : { voter: name, key: voterPublicKey(voting.personSeed(credential)) }
@@ -185,11 +185,12 @@ export function createRounds({
       const voters: RoundVoter[] = []
       for (const name of names) {
         // Nobody votes about a call of their own.
-        const isOwn = name === principal || readCallerAccount(principal) === `peer:${name.slice(NODE_VOTER.length)}`
+        const isOwn =
+          name === principal || readCallerAccount(principal) === `peer:${name.slice(NODE_VOTER_PREFIX.length)}`
         if (isOwn && isRule) continue
         const voter = isOwn ? undefined : resolveVoter(name)
         const role =
-          voter === undefined || name.startsWith(NODE_VOTER) ? 'approver' : roleOfPrincipalAt(state, name, nowMs)
+          voter === undefined || name.startsWith(NODE_VOTER_PREFIX) ? 'approver' : roleOfPrincipalAt(state, name, nowMs)
         if (voter === undefined || (role !== 'approver' && role !== 'admin')) {
           // A rule names who is asked; one whose credential ended is not, and the number stays.
           if (isRule && !isOwn) continue
@@ -200,7 +201,7 @@ export function createRounds({
         voters.push(voter)
       }
       const need = request.need ?? defaultQuorum(names.length)
-      const nodes = voters.filter(({ voter }) => voter.startsWith(NODE_VOTER)).length
+      const nodes = voters.filter(({ voter }) => voter.startsWith(NODE_VOTER_PREFIX)).length
       if (need > voters.length || need < 1)
         return fail({ kind: 'conflict', message: `It takes ${need} voters, and ${voters.length} can be asked.` })
       // Other houses alone decide here only where the owner said so.
@@ -233,7 +234,7 @@ export function createRounds({
           decision,
           issued: Math.floor(transaction.nowMs / 1_000),
           seq: (head?.seq ?? 0) + 1,
-          prev: head?.hash ?? FIRST_VOTE,
+          prev: head?.hash ?? FIRST_VOTE_PREVIOUS_HASH,
         },
         seed,
       )

@@ -17,7 +17,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fromHex } from '../core/bytes.ts'
 import type { OwnerRule } from './policy.ts'
 import type { RoundRecord } from './round.ts'
-import { FIRST_VOTE, signVote, voterKeyId, voterPublicKey } from './vote.ts'
+import { FIRST_VOTE_PREVIOUS_HASH, signVote, voterKeyId, voterPublicKey } from './vote.ts'
 import type { SignedVote } from './vote.ts'
 
 const PEOPLE = ['anna', 'ben', 'cara']
@@ -268,6 +268,16 @@ function nodeVote(round: RoundRecord, decision: 'allow' | 'deny' = 'allow', seq 
   const expires = Math.floor(round.expiresAtMs / 1_000)
   const { id: approval, digest: call, epoch } = round
   const issued = expires - 600
-  const body = { approval, call, decision, epoch, expires, house: TEST_VOTING.house, issued, prev: FIRST_VOTE, seq }
+  const body = {
+    approval,
+    call,
+    decision,
+    epoch,
+    expires,
+    house: TEST_VOTING.house,
+    issued,
+    prev: FIRST_VOTE_PREVIOUS_HASH,
+    seq,
+  }
   return signVote({ ...body, voter: voterKeyId(key) }, fromHex(MEMBER_SEED))
 }

@@ -8,7 +8,7 @@ import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { ModuleMigrations } from '../core/database-store.ts'
 import type { ContentAudit } from '../ledger/projection.ts'
-import { GUARD_SECRET, guardProjection } from './guard-state.ts'
+import { GUARD_SECRET_FIELD, guardProjection } from './guard-state.ts'
 import type { GuardState } from './guard-state.ts'
 
 export const guardMigrations: ModuleMigrations = {
@@ -33,7 +33,7 @@ export class GuardSecretChanged extends Error {}
 export function readHashKey(sql: DatabaseSync, { secrets }: GuardState): Uint8Array {
   const key = sql.prepare('SELECT hash_key FROM guard_secret WHERE id = 1').get()?.['hash_key']
   if (!(key instanceof Uint8Array)) throw new Error('the guard has no hash key; were its migrations run?')
-  const committed = secrets.get(GUARD_SECRET)
+  const committed = secrets.get(GUARD_SECRET_FIELD)
   if (committed !== undefined && committed !== secretCommitment(key))
     throw new GuardSecretChanged(
       'The guard’s secret in the database is not the one that the ledger commits to: somebody changed it. Put back the newest copy of the database.',

@@ -47,7 +47,7 @@ const MAY_BE_SECRET = /pass|pw|psk|kennwort|secret|credential|auth|cookie|otp|pi
  * The same for a name that is told as a value. Not remembered: values are without number, and may be secrets
  * themselves.
  */
-export function namesSecret(value: string): boolean {
+export function isSecretNameValue(value: string): boolean {
   return value.length <= MAX_NAME && MAY_BE_SECRET.test(value) && isSecretByWords(splitNameWords(value))
 }
 
@@ -111,7 +111,7 @@ export function findNeighbours(members: readonly (readonly [name: string, value:
   let listed = false
   for (const [name, value] of members) {
     const part = partOf(name)
-    if (part === 'naming') nameSecret ||= typeof value === 'string' && namesSecret(value)
+    if (part === 'naming') nameSecret ||= typeof value === 'string' && isSecretNameValue(value)
     else if (part === 'called') called ||= typeof value === 'string'
     else if (part === 'positional') listed ||= Array.isArray(value)
   }
@@ -220,7 +220,7 @@ function hideAfterNames(text: string): string {
   let from = 0
   NAME.lastIndex = 0
   for (let found = NAME.exec(text); found !== null; found = NAME.exec(text)) {
-    if (!namesSecret(found[2] ?? found[4] ?? '')) continue
+    if (!isSecretNameValue(found[2] ?? found[4] ?? '')) continue
     const at = NAME.lastIndex
     const hidden = found[3] === ',' ? hideArguments(text, at) : hideValue(text, at)
     shown += text.slice(from, at) + hidden.shown

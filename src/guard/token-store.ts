@@ -18,8 +18,8 @@ import { findTokenNamed } from './principal-state.ts'
 import type { TokenState } from './principal-state.ts'
 import { hashToken, isLiveToken, mintToken, explainTokenFlaw } from './token.ts'
 import type { NewToken, TokenRecord } from './token.ts'
-import { entryTimeText } from '../ledger/state-log.ts'
-import type { Transact, Transaction } from './transaction-store.ts'
+import { formatEntryTime } from '../ledger/state-log.ts'
+import type { TransactionRunner, Transaction } from './transaction-store.ts'
 
 export interface AccessTokens {
   /** Only an admin makes or revokes tokens, and none that may do more than the admin's own. */
@@ -48,7 +48,7 @@ const FLUSH_EVERY_MS = 60_000
 export function createAccessTokens(options: {
   readonly database: Database
   readonly state: GuardState
-  readonly transact: Transact
+  readonly transact: TransactionRunner
   readonly clock: Clock
   /** What else ends with a credential. */
   readonly forgetIn: (transaction: Transaction, principal: string) => void
@@ -123,7 +123,7 @@ export function createAccessTokens(options: {
           role,
           by: author,
           restrictions: restrictions as JsonObject | undefined,
-          expires_at: ttlMs === undefined ? undefined : entryTimeText(nowMs + ttlMs),
+          expires_at: ttlMs === undefined ? undefined : formatEntryTime(nowMs + ttlMs),
         })
         const made = state.tokens.get(hash)
         if (made === undefined) throw new Error('a token was recorded and is not there')

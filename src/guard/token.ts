@@ -9,8 +9,8 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { ROLES } from '../bus/call.ts'
 import type { CredentialRestrictions, PrincipalRole } from '../bus/call.ts'
 import { toBase64url } from '../core/bytes.ts'
-import { TARGET_FORM, TARGET_PATTERN } from '../core/target.ts'
-import { isEffect } from './caller-rights.ts'
+import { TARGET_FORMAT_HINT, TARGET_PATTERN } from '../core/target.ts'
+import { isEffectName } from './caller-rights.ts'
 
 export interface TokenRecord {
   /** The principal's id. One live token has it at a time. */
@@ -67,12 +67,12 @@ export function explainTokenFlaw({ name, role, restrictions, ttlMs }: NewToken):
   if (ttlMs !== undefined && !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
     return 'it lasts for more than nothing and ten years at most'
   const { effects, devices, profiles } = restrictions ?? {}
-  if (effects?.every(isEffect) === false) return 'effects are reads, records, writes, sensitive and admin'
+  if (effects?.every(isEffectName) === false) return 'effects are reads, records, writes, sensitive and admin'
   const names = [...(devices ?? []), ...(profiles ?? [])]
   if (names.length > MAX_NARROWINGS || names.some((text) => text === '' || text.length > MAX_NARROWING))
     return `it is narrowed to at most ${MAX_NARROWINGS} devices and profiles, by names of at most ${MAX_NARROWING} characters`
   const stranger = devices?.find((device) => !TARGET_PATTERN.test(device))
-  if (stranger !== undefined) return `a token is narrowed to ${TARGET_FORM}; ${JSON.stringify(stranger)} is none`
+  if (stranger !== undefined) return `a token is narrowed to ${TARGET_FORMAT_HINT}; ${JSON.stringify(stranger)} is none`
   return nameFlaw(name)
 }
 

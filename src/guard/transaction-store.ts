@@ -6,7 +6,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
-import type { StateLog } from '../ledger/state-log.ts'
+import type { ProjectionLog } from '../ledger/state-log.ts'
 
 export interface Transaction {
   /** One wall-clock time for the whole step. */
@@ -17,13 +17,13 @@ export interface Transaction {
   readonly afterwards: (effect: () => void) => void
 }
 
-export type Transact = <Value>(work: (transaction: Transaction) => Value) => Promise<Value>
+export type TransactionRunner = <Value>(work: (transaction: Transaction) => Value) => Promise<Value>
 
-export function createTransact(options: {
+export function createTransactionRunner(options: {
   readonly database: Database
-  readonly log: StateLog
+  readonly log: ProjectionLog
   readonly clock: Clock
-}): Transact {
+}): TransactionRunner {
   const { database, log, clock } = options
   return async (work) => {
     const effects: (() => void)[] = []

@@ -16,7 +16,7 @@ import { canonicalJson } from '../core/json.ts'
 export type VoteDecision = 'allow' | 'deny'
 
 const VOTE_TYPE = 'application/vnd.hearthbus.vote+json;v=1'
-export const FIRST_VOTE = '0'.repeat(64)
+export const FIRST_VOTE_PREVIOUS_HASH = '0'.repeat(64)
 
 const hash64 = z.string().regex(/^[0-9a-f]{64}$/)
 const voteBody = z.strictObject({

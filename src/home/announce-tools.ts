@@ -8,14 +8,14 @@ import type { Capability } from '../bus/capability.ts'
 import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition.ts'
 import { fail, ok } from '../core/result.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL, previewArgument, sayAnswer } from './dependencies.ts'
+import { HOME_TOOL_DEFAULTS, previewArgument, sayAnswer } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { foldText } from './home-words.ts'
 import { numberAt, objectsAt, textAt } from './json-path.ts'
 import { quoteText, sayCount, sayList } from './say.ts'
 
 const look = defineTool({
-  ...HOME_TOOL,
+  ...HOME_TOOL_DEFAULTS,
   name: 'look',
   title: 'Look through a camera',
   description: 'The present picture of a camera, by its name.',
@@ -27,7 +27,7 @@ export function createHomeAnnounceTools(parts: HomeParts): readonly Capability[]
   const { bus } = parts
   return [
     defineChange({
-      ...HOME_TOOL,
+      ...HOME_TOOL_DEFAULTS,
       ...CALLS_ON,
       effect: 'writes',
       idempotent: false,

@@ -11,8 +11,8 @@ import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import { resolveSpelling } from '../core/spelling.ts'
-import { visibleText } from '../core/stranger-text.ts'
-import { HOME_TOOL, sayAnswer } from './dependencies.ts'
+import { sanitizeLine } from '../core/stranger-text.ts'
+import { HOME_TOOL_DEFAULTS, sayAnswer } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { ToolIndex } from './tool-index.ts'
 import { quoteText, quoteLong, sayCount } from './say.ts'
@@ -23,7 +23,7 @@ const MAX_DESCRIPTION = 300
 const MAX_ANSWER_LENGTH = 16_000
 
 const toolsFind = defineTool({
-  ...HOME_TOOL,
+  ...HOME_TOOL_DEFAULTS,
   name: 'tools_find',
   title: 'Find a tool',
   description: 'Searches all tools by words, with their input schemas, for what this short list cannot do.',
@@ -51,7 +51,7 @@ export function createHomeCallTools(parts: HomeParts): readonly Capability[] {
       })
     }),
     defineChange({
-      ...HOME_TOOL,
+      ...HOME_TOOL_DEFAULTS,
       ...CALLS_ON,
       effect: 'writes',
       idempotent: false,
@@ -92,7 +92,7 @@ function toolJson({ name, description, effect, requestSchema }: Offer): JsonObje
     // What a device says of its own tools is not ours.
     ...(name.startsWith('device.')
       ? { quoted: quoteLong(description) }
-      : { description: visibleText(description, MAX_DESCRIPTION) }),
+      : { description: sanitizeLine(description, MAX_DESCRIPTION) }),
     input: requestSchema as JsonObject,
   }
 }

@@ -24,7 +24,7 @@ export interface HomeParts {
 }
 
 /** What every tool of the home has in common. */
-export const HOME_TOOL = { family: homeFamily, output: z.looseObject({ say: z.string() }) } as const
+export const HOME_TOOL_DEFAULTS = { family: homeFamily, output: z.looseObject({ say: z.string() }) } as const
 
 export const whyArgument = z.string().min(3).max(300).describe('Why, for the record.')
 export const previewArgument = z.boolean().default(false).describe('Only say what would happen.')

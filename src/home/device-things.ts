@@ -89,7 +89,7 @@ const ARGUMENT: Readonly<Record<string, string>> = {
 }
 
 /** The call that brings a device back to what it is now, read from it before it is changed; `undefined`: unknown. */
-export async function deviceRestore(
+export async function createRestoreCall(
   { bus }: Pick<HomeParts, 'bus'>,
   { tool }: ThingCall,
   context: HandlerContext,

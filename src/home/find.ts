@@ -191,7 +191,7 @@ function placeAt(ahead: readonly string[], rooms: readonly Room[]): SaidPart | u
 }
 
 /** Also for tools that take a room by name. */
-export function roomsNamed(text: string, rooms: readonly Room[]): readonly Room[] {
+export function findRoomsByName(text: string, rooms: readonly Room[]): readonly Room[] {
   const words = splitMeaningfulWords(text)
   const known =
     words.length === 0 ? [] : rooms.filter((room) => isRoomNamed(room, words, findRoomName(words.join(' '))))

@@ -12,25 +12,25 @@ import type { HandlerContext } from '../bus/call-options.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
+import { HOME_TOOL_DEFAULTS, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import type { HomeZone } from './heating.ts'
-import { roomsNamed } from './find.ts'
+import { findRoomsByName } from './find.ts'
 import { foldText } from './home-words.ts'
 import { valueAt } from './json-path.ts'
-import { takePicture } from './picture.ts'
+import { readHomePicture } from './picture.ts'
 import type { HomePicture } from './picture.ts'
 import { capitalise, quoteText, sayDegrees, sayList } from './say.ts'
-import { isReadBack, withClaims } from './set-outcome.ts'
+import { isChangeConfirmed, addHomeseerClaims } from './set-outcome.ts'
 import type { Thing } from './thing.ts'
 import { chooseThingControl } from './wish.ts'
 
 const SET = 'ebus.v1.settings.set'
 const zone = z.string().min(1).max(60).exactOptional().describe('The room or zone; can be left out where there is one.')
-const HEATS = { ...HOME_TOOL, ...CALLS_ON, effect: 'writes', idempotent: false, timeoutSeconds: 120 } as const
+const HEATS = { ...HOME_TOOL_DEFAULTS, ...CALLS_ON, effect: 'writes', idempotent: false, timeoutSeconds: 120 } as const
 const NO_HEATING = 'There is no heating here that could be set.'
 
-export function heatingTools(parts: HomeParts): readonly Capability[] {
+export function createHeatingTools(parts: HomeParts): readonly Capability[] {
   return [
     defineChange({
       ...HEATS,
@@ -56,7 +56,7 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
         preview: previewArgument,
       }),
       act: async (_, wish, context) => {
-        const picture = await takePicture(parts, context)
+        const picture = await readHomePicture(parts, context)
         const thermostat = chooseThermostat(picture, wish.zone)
         if (thermostat !== undefined) return setThermostat(parts, thermostat, { wish, context })
         const chosen = chooseZone(picture, wish.zone)
@@ -111,7 +111,7 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
         preview: previewArgument,
       }),
       act: async (_, wish, context) => {
-        const chosen = chooseZone(await takePicture(parts, context), wish.zone)
+        const chosen = chooseZone(await readHomePicture(parts, context), wish.zone)
         if (!('zone' in chosen)) return chosen.answer
         const value = { weekdays: wish.days, slots: wish.times }
         const what = `the program of ${quoteText(chosen.zone.name)} on ${sayList(wish.days.map(quoteText))}`
@@ -133,7 +133,7 @@ export function heatingTools(parts: HomeParts): readonly Capability[] {
         preview: previewArgument,
       }),
       act: async (_, wish, context) => {
-        const chosen = chooseZone(await takePicture(parts, context), wish.zone)
+        const chosen = chooseZone(await readHomePicture(parts, context), wish.zone)
         if (!('zone' in chosen)) return chosen.answer
         const { from, to, temperature, cancel } = wish
         if (!cancel && (from === undefined || to === undefined))
@@ -184,7 +184,7 @@ function chooseZone(
   if (name === undefined && first !== undefined && named.length === 1) return { zone: first }
   if (name === undefined)
     return { answer: sayAnswer('Which room? Nothing was done.', { ask: 'Which room?', zones: named }) }
-  const keys = new Set(roomsNamed(name, rooms.all()).map(({ key }) => key))
+  const keys = new Set(findRoomsByName(name, rooms.all()).map(({ key }) => key))
   const meant = zones.filter(
     (each) =>
       each.id === name ||
@@ -219,7 +219,7 @@ function thermostatRooms(picture: HomePicture): readonly string[] {
 function chooseThermostat(picture: HomePicture, name: string | undefined): Thing | undefined {
   const able = thermostats(picture)
   if (name === undefined) return able.length === 1 && (picture.heating?.zones ?? []).length === 0 ? able[0] : undefined
-  const keys = new Set(roomsNamed(name, picture.rooms.all()).map(({ key }) => key))
+  const keys = new Set(findRoomsByName(name, picture.rooms.all()).map(({ key }) => key))
   if (picture.heating?.zones.some(({ room }) => room !== undefined && keys.has(room)) === true) return undefined
   const meant = able.filter(({ handle, room }) => handle === name || (room !== undefined && keys.has(room)))
   return meant.length === 1 ? meant[0] : undefined
@@ -251,7 +251,7 @@ async function setThermostat(parts: HomeParts, one: Thing, { wish, context }: Th
     return sayAnswer(
       `${quoteText(one.name)} takes ${sayList(control.fault.slice(0, 4).map(quoteText))}. Nothing was done.`,
     )
-  const call = withClaims(control.value.call, wish)
+  const call = addHomeseerClaims(control.value.call, wish)
   if (wish.preview) {
     const preview = await previewCall(parts, call, context)
     return preview.ok
@@ -260,7 +260,7 @@ async function setThermostat(parts: HomeParts, one: Thing, { wish, context }: Th
   }
   const outcome = await context.call(call.tool, call.arguments)
   if (!outcome.ok) return fail(outcome.fault)
-  const isSeen = isReadBack(outcome.value.data)
+  const isSeen = isChangeConfirmed(outcome.value.data)
   return sayAnswer(
     `${isSeen ? 'Set' : 'Told'} ${quoteText(one.name)} to ${sayDegrees(celsius)}${isSeen ? ', read back' : ''}.`,
     {

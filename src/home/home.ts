@@ -8,26 +8,26 @@ import type { Service } from '../bus/capability.ts'
 import { createHomeAnnounceTools } from './announce-tools.ts'
 import { createHomeCallTools } from './call-tools.ts'
 import type { HomeParts } from './dependencies.ts'
-import { heatingTools } from './heating-tools.ts'
+import { createHeatingTools } from './heating-tools.ts'
 import { LaterRunner } from './later-runner.ts'
-import { laterTools } from './later-tools.ts'
-import { lookTools } from './look-tools.ts'
-import { recordTools } from './record-tools.ts'
-import { sceneTools } from './scene-tools.ts'
-import { setTools } from './set-tools.ts'
-import { undoTools } from './undo-tools.ts'
+import { createLaterTools } from './later-tools.ts'
+import { createLookTools } from './look-tools.ts'
+import { createRecordTools } from './record-tools.ts'
+import { createSceneTools } from './scene-tools.ts'
+import { createSetTools } from './set-tools.ts'
+import { createUndoTools } from './undo-tools.ts'
 
 export function createHome(parts: HomeParts): Service {
   const runner = new LaterRunner(parts)
   const capabilities = [
-    ...lookTools(parts),
-    ...setTools(parts),
-    ...sceneTools(parts),
-    ...heatingTools(parts),
+    ...createLookTools(parts),
+    ...createSetTools(parts),
+    ...createSceneTools(parts),
+    ...createHeatingTools(parts),
     ...createHomeAnnounceTools(parts),
-    ...laterTools(parts),
-    ...recordTools(parts),
-    ...undoTools(parts),
+    ...createLaterTools(parts),
+    ...createRecordTools(parts),
+    ...createUndoTools(parts),
     ...createHomeCallTools(parts),
   ]
   return {

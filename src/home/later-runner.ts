@@ -13,7 +13,7 @@ import { newUlid } from '../core/ids.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { ApprovalEvent } from '../guard/approvals.ts'
-import { EntryUnlawful } from '../ledger/projection.ts'
+import { UnlawfulEntryError } from '../ledger/projection.ts'
 import { readEntryWords } from '../ledger/state-log.ts'
 import type { HomeParts } from './dependencies.ts'
 import { textAt } from './json-path.ts'
@@ -98,7 +98,7 @@ export class LaterRunner {
       await this.#parts.ledger.append({ kind: 'later.begun', later: call.id, trace_id: traceId })
     } catch (error) {
       // It was cancelled in this very moment.
-      if (error instanceof EntryUnlawful) return
+      if (error instanceof UnlawfulEntryError) return
       throw error
     }
     const outcome = await this.#parts.bus.call(call.tool, undefined, body, {
@@ -108,7 +108,7 @@ export class LaterRunner {
       signal: this.#stopping.signal,
     })
     if (!outcome.ok) return this.#settleFault(call, outcome.fault)
-    await this.#end(call, didNothing(outcome.value.data) ? 'failed' : 'done')
+    await this.#end(call, isNoActionAnswer(outcome.value.data) ? 'failed' : 'done')
   }
 
   async #settleFault(call: LaterCall, fault: Fault): Promise<void> {
@@ -135,7 +135,7 @@ export class LaterRunner {
 }
 
 /** A tool of the home that asks back, or finds nothing to act on, answers with a sentence and without an `id`. */
-export function didNothing(data: Json): boolean {
+export function isNoActionAnswer(data: Json): boolean {
   return textAt(data, 'say') !== undefined && textAt(data, 'id') === undefined
 }
 

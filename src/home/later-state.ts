@@ -11,7 +11,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, entryText, entryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 
@@ -52,15 +52,15 @@ const CLOCK_SLACK_MS = 60_000
 const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
   'later.planned': ({ calls }, entry) => {
     const [id, principal, tool] = [
-      entryText(entry, 'later'),
-      entryText(entry, 'principal'),
-      entryText(entry, 'capability'),
+      readEntryText(entry, 'later'),
+      readEntryText(entry, 'principal'),
+      readEntryText(entry, 'capability'),
     ]
-    const dueAtMs = entryTimeField(entry, 'due_at')
+    const dueAtMs = readEntryTimeField(entry, 'due_at')
     if (id === undefined || principal === undefined || tool === undefined || dueAtMs === undefined)
       return 'it lacks what such an entry says'
     if (calls.has(id)) return `there was a call ${id} before`
-    const plannedAtMs = entryTime(entry)
+    const plannedAtMs = readEntryTime(entry)
     if (dueAtMs > plannedAtMs + MAX_AHEAD_MS + CLOCK_SLACK_MS) return `call ${id} is planned too far ahead`
     const open = [...calls.values()].filter(({ state }) => state !== 'ended')
     if (open.length >= MAX_LATER) return `${MAX_LATER} calls are planned already`
@@ -70,7 +70,7 @@ const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
     calls.set(id, {
       id,
       principal,
-      client: entryText(entry, 'client'),
+      client: readEntryText(entry, 'client'),
       tool,
       plannedAtMs,
       dueAtMs,
@@ -89,9 +89,9 @@ const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
     const call = openCall(state, entry)
     if (call === undefined) return NOT_OPEN
     if (call.state === 'begun') return `call ${call.id} was begun before`
-    const traceId = entryText(entry, 'trace_id')
+    const traceId = readEntryText(entry, 'trace_id')
     if (traceId === undefined) return 'it does not say under which trace the call is made'
-    const atMs = entryTime(entry)
+    const atMs = readEntryTime(entry)
     if (call.state === 'planned' && atMs < call.dueAtMs - CLOCK_SLACK_MS) return `call ${call.id} was not due`
     if (call.state === 'planned' && atMs > call.dueAtMs + GRACE_MS + CLOCK_SLACK_MS) return `call ${call.id} was missed`
     state.calls.set(call.id, { ...call, state: 'begun', traceId })
@@ -100,7 +100,7 @@ const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
 
   'later.asked': (state, entry) => {
     const call = openCall(state, entry)
-    const approval = entryText(entry, 'approval')
+    const approval = readEntryText(entry, 'approval')
     if (call?.state !== 'begun') return 'there is no such call under way'
     if (approval === undefined) return 'it does not say what a person was asked'
     if (call.wasAsked) return `a person was asked about call ${call.id} before`
@@ -113,7 +113,7 @@ const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
     if (call === undefined) return NOT_OPEN
     const end = LATER_ENDS.find((known) => known === entry['outcome'])
     if (end === undefined) return 'it does not say how the call ended'
-    state.calls.set(call.id, { ...call, state: 'ended', end, endedAtMs: entryTime(entry) })
+    state.calls.set(call.id, { ...call, state: 'ended', end, endedAtMs: readEntryTime(entry) })
     return undefined
   },
 }
@@ -131,7 +131,7 @@ export const laterProjection: Projection<LaterState> = {
 }
 
 function openCall({ calls }: LaterState, entry: LedgerEntry): LaterCall | undefined {
-  const call = calls.get(entryText(entry, 'later') ?? '')
+  const call = calls.get(readEntryText(entry, 'later') ?? '')
   return call?.state === 'ended' ? undefined : call
 }
 

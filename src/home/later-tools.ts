@@ -18,13 +18,13 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { resolveSpelling } from '../core/spelling.ts'
 import { redactArguments } from '../guard/redact.ts'
-import { EntryUnlawful } from '../ledger/projection.ts'
-import { entryTimeText } from '../ledger/state-log.ts'
+import { UnlawfulEntryError } from '../ledger/projection.ts'
+import { formatEntryTime } from '../ledger/state-log.ts'
 import { previewCall } from './call-preview.ts'
-import { HOME_TOOL, sayAnswer } from './dependencies.ts'
+import { HOME_TOOL_DEFAULTS, sayAnswer } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { valueAt, textAt } from './json-path.ts'
-import { didNothing, isOwnLater, describeLaterCall } from './later-runner.ts'
+import { isNoActionAnswer, isOwnLater, describeLaterCall } from './later-runner.ts'
 import { GRACE_MS, laterProjection } from './later-state.ts'
 import type { LaterCall, LaterEnd } from './later-state.ts'
 import { parseDueTime } from './later-time.ts'
@@ -54,10 +54,10 @@ const input = z.strictObject({
 })
 type LaterWish = z.output<typeof input>
 
-export function laterTools(parts: HomeParts): readonly Capability[] {
+export function createLaterTools(parts: HomeParts): readonly Capability[] {
   return [
     defineChange({
-      ...HOME_TOOL,
+      ...HOME_TOOL_DEFAULTS,
       name: 'later',
       title: 'Do it later',
       description: 'Plans a call for later (once, guarded when it runs), cancels one, or lists what is planned.',
@@ -103,18 +103,18 @@ async function planLater(parts: HomeParts, wish: LaterWish, context: HandlerCont
         principal: callerKey(caller),
         ...(caller.client === undefined ? {} : { client: caller.client.slice(0, 200).toWellFormed() }),
         capability: offer.name,
-        due_at: entryTimeText(dueMs),
+        due_at: formatEntryTime(dueMs),
         trace_id: context.traceId,
       },
       { arguments: call.arguments, why: wish.why },
     )
   } catch (error) {
-    if (!(error instanceof EntryUnlawful)) throw error
+    if (!(error instanceof UnlawfulEntryError)) throw error
     return fail({ kind: 'busy', message: 'Too many calls are planned. Cancel some first; nothing was planned.' })
   }
   return sayAnswer(
     `Planned for ${when(dueMs)}.${preview.asksPerson ? ' When it is due it waits for a person to agree, and is then done.' : ''}${preview.note} If this gateway is down then, it is still done up to ${GRACE_MS / 60_000} minutes late.`,
-    { id, due_at: entryTimeText(dueMs), ...(preview.asksPerson ? { asks_a_person: true } : {}) },
+    { id, due_at: formatEntryTime(dueMs), ...(preview.asksPerson ? { asks_a_person: true } : {}) },
   )
 }
 
@@ -161,7 +161,7 @@ async function previewLater(
   const outcome = await context.call(offer.name, { ...call.arguments, preview: true })
   if (!outcome.ok) return PASSING.has(outcome.fault.kind) ? UNCHECKED : { answer: fail(outcome.fault) }
   const { data } = outcome.value
-  if (didNothing(data) && valueAt(data, 'preview') !== true)
+  if (isNoActionAnswer(data) && valueAt(data, 'preview') !== true)
     return { answer: sayAnswer(`${textAt(data, 'say') ?? ''} Nothing was planned.`, rest(data)) }
   return { asksPerson: valueAt(data, 'asks_a_person') === true, note: '' }
 }
@@ -215,7 +215,7 @@ async function cancelLater(parts: HomeParts, id: string, context: HandlerContext
       trace_id: context.traceId,
     })
   } catch (error) {
-    if (!(error instanceof EntryUnlawful)) throw error
+    if (!(error instanceof UnlawfulEntryError)) throw error
     return sayAnswer('It was begun or ended in this very moment. Nothing was cancelled.')
   }
   return sayAnswer(`Cancelled what was planned for ${when(call.dueAtMs)}. Nothing of it was done.`)

@@ -7,13 +7,13 @@ import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { HOME_TOOL, sayAnswer, thingArgument } from './dependencies.ts'
+import { HOME_TOOL_DEFAULTS, sayAnswer, thingArgument } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { findThing, matchThings } from './find.ts'
 import { sayZone } from './heating.ts'
 import { THING_KINDS } from './home-words.ts'
 import { laterSummary } from './later-tools.ts'
-import { takePicture } from './picture.ts'
+import { readHomePicture } from './picture.ts'
 import type { HomePicture } from './picture.ts'
 import { capitalise, quoteText, sayAge, sayCount, sayDegrees, sayList } from './say.ts'
 import type { Thing } from './thing.ts'
@@ -24,7 +24,7 @@ const MAX_ROOMS = 40
 const MAX_FOUND = 12
 
 const homeOverview = defineTool({
-  ...HOME_TOOL,
+  ...HOME_TOOL_DEFAULTS,
   name: 'home_overview',
   title: 'The home at a glance',
   description: 'Rooms with temperature, what is on, open or unlocked; hot water, boiler; what waits for a person.',
@@ -33,7 +33,7 @@ const homeOverview = defineTool({
 })
 
 const homeFind = defineTool({
-  ...HOME_TOOL,
+  ...HOME_TOOL_DEFAULTS,
   name: 'home_find',
   title: 'Find a thing',
   description: 'Finds things by name, room or kind, in English or German: handles for the other tools, or a question.',
@@ -42,7 +42,7 @@ const homeFind = defineTool({
 })
 
 const homeState = defineTool({
-  ...HOME_TOOL,
+  ...HOME_TOOL_DEFAULTS,
   name: 'home_state',
   title: 'How things are',
   description: 'The state of things, with its age; with `detail` also what each can be told.',
@@ -50,10 +50,10 @@ const homeState = defineTool({
   effect: 'reads',
 })
 
-export function lookTools(parts: HomeParts): readonly Capability[] {
+export function createLookTools(parts: HomeParts): readonly Capability[] {
   return [
     homeOverview.handledBy(async (_, context) => {
-      const picture = await takePicture(parts, context)
+      const picture = await readHomePicture(parts, context)
       const waiting = parts.guard.approvals.list({ state: 'requested' }).length
       const { planned, troubles } = laterSummary(parts, context)
       return sayAnswer(overviewSentence(picture, waiting), {
@@ -63,7 +63,7 @@ export function lookTools(parts: HomeParts): readonly Capability[] {
       })
     }),
     homeFind.handledBy(async ({ text, kind }, context) => {
-      const picture = await takePicture(parts, context)
+      const picture = await readHomePicture(parts, context)
       const directory = listThingNames(picture)
       const found = findThing(text, directory, { kind })
       if (found.kind === 'one')
@@ -78,7 +78,7 @@ export function lookTools(parts: HomeParts): readonly Capability[] {
       })
     }),
     homeState.handledBy(async ({ of, detail }, context) => {
-      const picture = await takePicture(parts, context)
+      const picture = await readHomePicture(parts, context)
       const found = of.map((text) => ({ text, found: findThing(text, listThingNames(picture)) }))
       const sentences = found.map(({ text, found: one }) =>
         one.kind === 'one' ? sayState(one.thing, picture) : `${quoteText(text)} is not clear`,

@@ -35,7 +35,10 @@ const PAGE = 500
 const MAX_PAGES = 10
 const PLANES = ['zones', 'dhw', 'boiler_status', 'system']
 
-export async function takePicture({ bus, rooms: table }: PictureParts, context: HandlerContext): Promise<HomePicture> {
+export async function readHomePicture(
+  { bus, rooms: table }: PictureParts,
+  context: HandlerContext,
+): Promise<HomePicture> {
   const rooms = new Rooms(table)
   const missing: { family: string; reason: string }[] = []
   const ask = async (family: string, tool: string, body: JsonObject): Promise<Json | undefined> => {

@@ -13,14 +13,14 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Approval } from '../guard/approval.ts'
-import { HOME_TOOL, sayAnswer } from './dependencies.ts'
+import { HOME_TOOL_DEFAULTS, sayAnswer } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { findThing } from './find.ts'
 import { foldText } from './home-words.ts'
 import { valueAt, objectsAt, textAt } from './json-path.ts'
 import { laterSummary } from './later-tools.ts'
 import { listThingNames } from './look-tools.ts'
-import { takePicture } from './picture.ts'
+import { readHomePicture } from './picture.ts'
 import type { HomePicture } from './picture.ts'
 import { quoteText, quoteLong, sayCount } from './say.ts'
 import type { Thing } from './thing.ts'
@@ -32,7 +32,7 @@ const MAX_SEARCHED = 100
 const MAX_ITEMS = 20
 const MAX_WAIT_SECONDS = 100
 const changes = defineTool({
-  ...HOME_TOOL,
+  ...HOME_TOOL_DEFAULTS,
   name: 'changes',
   title: 'What happened',
   description: 'What was changed or tried in the home, by whom, with what result; newest first.',
@@ -48,7 +48,7 @@ const changes = defineTool({
 })
 
 const attention = defineTool({
-  ...HOME_TOOL,
+  ...HOME_TOOL_DEFAULTS,
   name: 'attention',
   title: 'What needs a person',
   description: 'Approvals, faults, devices that are away, low batteries, findings.',
@@ -62,7 +62,7 @@ const approvalInput = z.strictObject({
   withdraw: z.boolean().default(false).describe('Take the request back.'),
 })
 
-export function recordTools(parts: HomeParts): readonly Capability[] {
+export function createRecordTools(parts: HomeParts): readonly Capability[] {
   return [
     changes.handledBy(async ({ since, by, about }, context) => {
       const spanMs = Number(since.slice(0, -1)) * (SPAN_MS[since.slice(-1)] ?? HOUR_MS)
@@ -92,7 +92,7 @@ export function recordTools(parts: HomeParts): readonly Capability[] {
     attention.handledBy(async (_, context) => {
       const outcome = await context.call('server_health', {})
       if (!outcome.ok) return fail(outcome.fault)
-      const picture = await takePicture(parts, context)
+      const picture = await readHomePicture(parts, context)
       const { troubles } = laterSummary(parts, context)
       const items: JsonObject[] = [
         ...objectsAt(outcome.value.data, 'attention').map((item) => ({
@@ -110,7 +110,7 @@ export function recordTools(parts: HomeParts): readonly Capability[] {
       return sayAnswer(`${sayCount(items.length, 'thing needs', 'things need')} a person.`, { items })
     }),
     defineChange({
-      ...HOME_TOOL,
+      ...HOME_TOOL_DEFAULTS,
       name: 'approval',
       title: 'How an approval stands',
       description:
@@ -225,7 +225,7 @@ interface ChangeSubject {
 
 /** The things that are meant, or else the word itself. */
 async function subjectOf(parts: HomeParts, about: string, context: HandlerContext): Promise<ChangeSubject> {
-  const found = findThing(about, listThingNames(await takePicture(parts, context)))
+  const found = findThing(about, listThingNames(await readHomePicture(parts, context)))
   const things = found.kind === 'one' ? [found.thing] : found.kind === 'question' ? found.whole : []
   return {
     labels: [foldText(about), ...things.map(({ name }) => foldText(name))],

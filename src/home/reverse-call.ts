@@ -37,7 +37,7 @@ const SCHEDULE = /^ebus\.v1\.semantic\.schedules\.set_/
 /** Effects of calls that changed the house by themselves, and did not only call on. */
 const CHANGES = new Set(['writes', 'sensitive', 'admin'])
 
-export function reverseCalls(
+export function findReverseCalls(
   { tool, label, effect }: RecordedCall,
   { arguments: body, result }: { readonly arguments: Json | undefined; readonly result: Json | undefined },
 ): ReversedCall {

@@ -4,18 +4,18 @@
  * Every name, state or reason that comes from a device, a system or a person stands between quotation marks and is cut,
  * so that text which somebody planted in a name cannot pass for ours.
  */
-import { visibleText } from '../core/stranger-text.ts'
+import { sanitizeLine } from '../core/stranger-text.ts'
 
 const MAX_QUOTED = 60
 const MAX_QUOTED_LONG = 240
 
 export function quoteText(text: string): string {
-  return `“${visibleText(text, MAX_QUOTED).replaceAll(/[“”„«»"]/g, '’')}”`
+  return `“${sanitizeLine(text, MAX_QUOTED).replaceAll(/[“”„«»"]/g, '’')}”`
 }
 
 /** For a sentence of another family, which may have names in it. */
 export function quoteLong(text: string): string {
-  return `“${visibleText(text, MAX_QUOTED_LONG).replaceAll(/[“”„«»"]/g, '’')}”`
+  return `“${sanitizeLine(text, MAX_QUOTED_LONG).replaceAll(/[“”„«»"]/g, '’')}”`
 }
 
 /** `a, b and c`. */

@@ -10,13 +10,13 @@ import type { HandlerContext } from '../bus/call-options.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
+import { HOME_TOOL_DEFAULTS, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { foldText, splitMeaningfulWords } from './home-words.ts'
 import { numberAt, objectsAt, textAt } from './json-path.ts'
 import { quoteText, sayCount, sayList } from './say.ts'
-import { takePicture } from './picture.ts'
-import { withClaims } from './set-outcome.ts'
+import { readHomePicture } from './picture.ts'
+import { addHomeseerClaims } from './set-outcome.ts'
 
 interface Scene {
   readonly id: number
@@ -31,7 +31,7 @@ const PAGE = 200
 const MAX_PAGES = 25
 
 const homeScenes = defineTool({
-  ...HOME_TOOL,
+  ...HOME_TOOL_DEFAULTS,
   name: 'home_scenes',
   title: 'Scenes',
   description: 'Scenes (HomeSeer events) by name; one that fits alone is shown with what it does.',
@@ -39,7 +39,7 @@ const homeScenes = defineTool({
   effect: 'reads',
 })
 
-export function sceneTools(parts: HomeParts): readonly Capability[] {
+export function createSceneTools(parts: HomeParts): readonly Capability[] {
   return [
     homeScenes.handledBy(async ({ text }, context) => {
       const scenes = await scenesOf(parts, context)
@@ -59,7 +59,7 @@ export function sceneTools(parts: HomeParts): readonly Capability[] {
       )
     }),
     defineChange({
-      ...HOME_TOOL,
+      ...HOME_TOOL_DEFAULTS,
       ...CALLS_ON,
       effect: 'writes',
       idempotent: false,
@@ -87,7 +87,7 @@ export function sceneTools(parts: HomeParts): readonly Capability[] {
             scenes: near.slice(0, MAX_SHOWN).map(sceneJson),
           })
         }
-        const call = withClaims({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
+        const call = addHomeseerClaims({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
         if (wish.preview) {
           const preview = await previewCall(parts, call, context)
           if (!preview.ok) return fail(preview.fault)
@@ -149,7 +149,7 @@ async function sayWhatItDoes(parts: HomeParts, { id, name }: Scene, context: Han
   const outcome = await context.call('hs4.events.definition.get', { id })
   const actions = outcome.ok ? actionsIn(outcome.value.data) : []
   if (actions.length === 0) return `What ${quoteText(name)} does cannot be read, so a person is asked before it runs.`
-  const { things } = await takePicture(parts, context)
+  const { things } = await readHomePicture(parts, context)
   const names = new Map(things.map((thing) => [thing.handle, thing.name]))
   const steps = actions.flatMap((action) => actionWords(action, names))
   const shown = steps.slice(0, MAX_STEPS)

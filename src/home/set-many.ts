@@ -10,12 +10,12 @@ import type { JsonObject } from '../core/json.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
 import { sayAnswer } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
-import { findThing, isOnFloorNamed, roomsNamed } from './find.ts'
+import { findThing, isOnFloorNamed, findRoomsByName } from './find.ts'
 import { findThingKind, splitMeaningfulWords } from './home-words.ts'
 import { listThingNames, thingJson } from './look-tools.ts'
 import type { HomePicture } from './picture.ts'
 import { quoteText, sayCount, sayList } from './say.ts'
-import { isReadBack, withClaims } from './set-outcome.ts'
+import { isChangeConfirmed, addHomeseerClaims } from './set-outcome.ts'
 import { mayBeSetWithOthers } from './thing.ts'
 import type { Thing, ThingCall } from './thing.ts'
 import { chooseThingControl } from './wish.ts'
@@ -53,7 +53,7 @@ export async function setMany(parts: HomeParts, { wish, context, picture }: Many
   if ('answer' in meant) return meant.answer
   const able = meant.things.flatMap((one): readonly AbleThing[] => {
     const control = chooseThingControl(one, wish.to)
-    return control.ok ? [{ one, call: withClaims(control.value.call, wish) }] : []
+    return control.ok ? [{ one, call: addHomeseerClaims(control.value.call, wish) }] : []
   })
   const noun = wish.kind ?? 'thing'
   const to = quoteText(String(wish.to))
@@ -94,7 +94,7 @@ async function carryOutAll(
     for (let next = queue.shift(); next !== undefined && !context.signal.aborted; next = queue.shift()) {
       const { one, call } = next
       const outcome = await context.call(call.tool, call.arguments)
-      if (outcome.ok) set.push({ one, isVerified: isReadBack(outcome.value.data) })
+      if (outcome.ok) set.push({ one, isVerified: isChangeConfirmed(outcome.value.data) })
       else if (outcome.fault.kind === 'approval-required')
         waiting.push({ name: quoteText(one.name), approval: outcome.fault.details?.['approval_id'] ?? '' })
       else failed.push({ name: quoteText(one.name), quoted: quoteText(outcome.fault.message) })
@@ -117,10 +117,10 @@ async function carryOutAll(
 }
 
 /** How to bring many things back to what they were, for the record alone: nobody reads sixty calls. */
-export type ThingsMeant = { readonly things: readonly Thing[] } | { readonly answer: Outcome }
+export type SelectedThings = { readonly things: readonly Thing[] } | { readonly answer: Outcome }
 
 /** An answer where nobody can be sure which are meant. */
-function thingsMeant({ room, kind, except }: ManyWish, picture: HomePicture): ThingsMeant {
+function thingsMeant({ room, kind, except }: ManyWish, picture: HomePicture): SelectedThings {
   const safe = picture.things.filter(
     (one) =>
       mayBeSetWithOthers(one) &&
@@ -152,14 +152,14 @@ function runsOn({ name, kind }: Thing): boolean {
 
 /** `undefined`: there is no such place. */
 function inPlace(place: string, things: readonly Thing[], picture: HomePicture): readonly Thing[] | undefined {
-  const rooms = roomsNamed(place, picture.rooms.all())
+  const rooms = findRoomsByName(place, picture.rooms.all())
   if (rooms.length > 0) return things.filter((one) => rooms.some(({ key }) => key === one.room))
   return picture.things.some((one) => isOnFloorNamed(place, one))
     ? things.filter((one) => isOnFloorNamed(place, one))
     : undefined
 }
 
-function leftOut(except: readonly string[], picture: HomePicture): ThingsMeant {
+function leftOut(except: readonly string[], picture: HomePicture): SelectedThings {
   const things: Thing[] = []
   for (const text of except) {
     const found = findThing(text, listThingNames(picture))

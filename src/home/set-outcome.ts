@@ -6,7 +6,7 @@ import { valueAt, textAt } from './json-path.ts'
 import type { ThingCall } from './thing.ts'
 
 /** HomeSeer's tools want it said that a change is meant, and why. Such a call runs as it is printed. */
-export function withClaims(
+export function addHomeseerClaims(
   { tool, arguments: body }: ThingCall,
   { why: reason }: { readonly why: string },
 ): ThingCall & { readonly arguments: ThingCall['arguments'] } {
@@ -16,7 +16,7 @@ export function withClaims(
 }
 
 /** Whether it was seen afterwards, from something else than the field that was written. */
-export function isReadBack(data: Json): boolean {
+export function isChangeConfirmed(data: Json): boolean {
   return (
     valueAt(data, 'verification', 'matched') === true ||
     textAt(data, 'verification', 'outcome') === 'confirmed' ||

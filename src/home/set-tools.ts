@@ -14,19 +14,19 @@ import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL, previewArgument, sayAnswer, thingArgument, whyArgument } from './dependencies.ts'
+import { HOME_TOOL_DEFAULTS, previewArgument, sayAnswer, thingArgument, whyArgument } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
-import { deviceRestore } from './device-things.ts'
+import { createRestoreCall } from './device-things.ts'
 import { findThing } from './find.ts'
 import type { FoundThing } from './find.ts'
 import { isPlural } from './home-words.ts'
 import { textAt } from './json-path.ts'
 import { listThingNames, thingJson } from './look-tools.ts'
-import { takePicture } from './picture.ts'
+import { readHomePicture } from './picture.ts'
 import type { HomePicture } from './picture.ts'
 import { capitalise, quoteText, sayList } from './say.ts'
 import { MANY_KINDS, setMany } from './set-many.ts'
-import { isReadBack, withClaims } from './set-outcome.ts'
+import { isChangeConfirmed, addHomeseerClaims } from './set-outcome.ts'
 import { mayBeSetWithOthers } from './thing.ts'
 import type { Thing } from './thing.ts'
 import { chooseThingControl } from './wish.ts'
@@ -38,9 +38,9 @@ const wanted = z
   .describe('on, off, open, close, lock, unlock, a number (percent or °C), or a word of its own.')
 
 /** It only calls on: what it calls is planned, decided about and recorded there. */
-const SETS = { ...HOME_TOOL, ...CALLS_ON, effect: 'writes', idempotent: false } as const
+const SETS = { ...HOME_TOOL_DEFAULTS, ...CALLS_ON, effect: 'writes', idempotent: false } as const
 
-export function setTools(parts: HomeParts): readonly Capability[] {
+export function createSetTools(parts: HomeParts): readonly Capability[] {
   return [
     defineChange({
       ...SETS,
@@ -49,7 +49,7 @@ export function setTools(parts: HomeParts): readonly Capability[] {
       description: 'Sets one thing and says what was verified; locks and doors wait for a person. `id` can be undone.',
       input: z.strictObject({ thing: thingArgument, to: wanted, why: whyArgument, preview: previewArgument }),
       act: async (_, input, context) => {
-        const picture = await takePicture(parts, context)
+        const picture = await readHomePicture(parts, context)
         // A question is never turned into an act.
         if (/[?？]/.test(input.thing)) return sayAnswer('That is a question: home_state answers it. Nothing was done.')
         const isAble = (one: Thing): boolean => chooseThingControl(one, input.to).ok
@@ -77,7 +77,8 @@ export function setTools(parts: HomeParts): readonly Capability[] {
         preview: previewArgument,
       }),
       timeoutSeconds: 120,
-      act: async (_, wish, context) => setMany(parts, { wish, context, picture: await takePicture(parts, context) }),
+      act: async (_, wish, context) =>
+        setMany(parts, { wish, context, picture: await readHomePicture(parts, context) }),
     }),
   ]
 }
@@ -131,13 +132,13 @@ async function setOne(parts: HomeParts, one: Thing, { wish, context, picture }: 
   const control = chooseThingControl(one, wish.to)
   if (!control.ok) return sayAnswer(refusalOf(one, wish.to, control.fault), { things: [thingJson(one, picture)] })
   const { told } = control.value
-  const call = withClaims(control.value.call, wish)
+  const call = addHomeseerClaims(control.value.call, wish)
   if (wish.preview) {
     const preview = await previewCall(parts, call, context)
     if (!preview.ok) return fail(withLabel(preview.fault, one))
     return sayPreview(`${capitalise(quoteText(one.name))} would be set to ${quoteText(told)}.`, preview.value)
   }
-  const restore = await deviceRestore(parts, call, context)
+  const restore = await createRestoreCall(parts, call, context)
   const outcome = await context.call(call.tool, call.arguments)
   if (!outcome.ok) return fail(withLabel(outcome.fault, one))
   const { data } = outcome.value
@@ -154,7 +155,8 @@ function setSentence(one: Thing, told: string, { shown, data }: { shown: string 
   const name = capitalise(quoteText(one.name))
   const state = textAt(data, 'verification', 'outcome')
   if (state === 'still_moving') return `${name} is on its way to ${quoteText(told)}.`
-  if (isReadBack(data)) return `${name} is ${shown === undefined ? quoteText(told) : quoteText(shown)}, read back.`
+  if (isChangeConfirmed(data))
+    return `${name} is ${shown === undefined ? quoteText(told) : quoteText(shown)}, read back.`
   return `${name} was told ${quoteText(told)}${shown === undefined ? '; it does not report back' : ` and shows ${quoteText(shown)}`}.`
 }
 

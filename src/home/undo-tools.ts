@@ -16,15 +16,15 @@ import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
+import { HOME_TOOL_DEFAULTS, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
 import type { HomeParts } from './dependencies.ts'
 import { valueAt, textAt } from './json-path.ts'
-import { takePicture } from './picture.ts'
+import { readHomePicture } from './picture.ts'
 import type { HomePicture } from './picture.ts'
 import { quoteText, sayCount } from './say.ts'
-import { reverseCalls } from './reverse-call.ts'
+import { findReverseCalls } from './reverse-call.ts'
 import type { ReverseCall } from './reverse-call.ts'
-import { withClaims } from './set-outcome.ts'
+import { addHomeseerClaims } from './set-outcome.ts'
 
 const HOUR_MS = 3_600_000
 const LOOKED_AT = 500
@@ -36,10 +36,10 @@ interface UndoWish {
   readonly preview: boolean
 }
 
-export function undoTools(parts: HomeParts): readonly Capability[] {
+export function createUndoTools(parts: HomeParts): readonly Capability[] {
   return [
     defineChange({
-      ...HOME_TOOL,
+      ...HOME_TOOL_DEFAULTS,
       ...CALLS_ON,
       effect: 'writes',
       idempotent: false,
@@ -56,13 +56,13 @@ export function undoTools(parts: HomeParts): readonly Capability[] {
 async function undo(parts: HomeParts, wish: UndoWish, context: HandlerContext): Promise<Outcome> {
   const found = wish.id === 'last' ? lastChange(parts, context) : changeNamed(parts, wish.id, context)
   if (typeof found === 'string') return sayAnswer(`${found} Nothing was done.`)
-  const picture = await takePicture(parts, context)
+  const picture = await readHomePicture(parts, context)
   const stale = found.calls.filter((call) => isChangedSince(call, picture))
   const calls = found.calls.filter((call) => !stale.includes(call))
   const left = stale.map(({ label }) => `${quoteText(label)} was changed again since`)
   if (calls.length === 0)
     return sayAnswer(`${[...left, ...found.unknown].slice(0, MAX_NAMED).join('. ')}. Nothing was done.`)
-  const claimed = calls.map(({ call, label }) => ({ label, call: withClaims(call, wish) }))
+  const claimed = calls.map(({ call, label }) => ({ label, call: addHomeseerClaims(call, wish) }))
   if (wish.preview) {
     const previews = await Promise.all(claimed.map(({ call }) => previewCall(parts, call, context)))
     const refused = previews.find((each) => !each.ok)
@@ -149,7 +149,7 @@ function changeOf(parts: HomeParts, traceId: string, { caller }: HandlerContext)
     return exit?.['outcome'] === 'ok' && exit['dry_run'] !== true && exit['replayed'] !== true ? [{ enter, exit }] : []
   })
   const made = ended.map(({ enter, exit }) =>
-    reverseCalls(
+    findReverseCalls(
       {
         tool: textAt(enter, 'tool') ?? '',
         label: textAt(bodyOf(parts, exit), 'label'),

@@ -11,7 +11,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryNumber, entryText } from '../ledger/entry.ts'
+import { readEntryNumber, readEntryText } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
@@ -62,8 +62,8 @@ const INCOMPLETE = 'it lacks what such an entry says'
 const aliasEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
   'alias.learned': ({ aliases }, entry) => {
     const kind = ALIAS_KINDS.find((known) => known === entry['of'])
-    const [id, replaces] = [entryNumber(entry, 'id'), entryNumber(entry, 'replaces')]
-    const by = entryText(entry, 'by')
+    const [id, replaces] = [readEntryNumber(entry, 'id'), readEntryNumber(entry, 'replaces')]
+    const by = readEntryText(entry, 'by')
     if (kind === undefined || id === undefined || by === undefined) return INCOMPLETE
     if (replaces !== undefined && !aliases.has(String(replaces))) return 'there was no such name to replace'
     if (replaces !== undefined) aliases.delete(String(replaces))
@@ -71,27 +71,27 @@ const aliasEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
     return undefined
   },
   'alias.forgotten': ({ aliases }, entry) => {
-    const learned = String(entryNumber(entry, 'learned'))
+    const learned = String(readEntryNumber(entry, 'learned'))
     if (!aliases.has(learned)) return 'there was no such name'
     aliases.delete(learned)
     return undefined
   },
   'body.erased': ({ aliases }, entry) => {
-    aliases.delete(String(entryNumber(entry, 'entry')))
+    aliases.delete(String(readEntryNumber(entry, 'entry')))
     return undefined
   },
 }
 
 const classEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
   'class.corrected': ({ classes }, entry) => {
-    const [ref, by] = [entryNumber(entry, 'ref'), entryText(entry, 'by')]
+    const [ref, by] = [readEntryNumber(entry, 'ref'), readEntryText(entry, 'by')]
     const kind = HOMESEER_DEVICE_KINDS.find((known) => known === entry['class'])
     if (ref === undefined || by === undefined || kind === undefined) return INCOMPLETE
     classes.set(String(ref), { ref, kind, by })
     return undefined
   },
   'class.withdrawn': ({ classes }, entry) => {
-    const ref = String(entryNumber(entry, 'ref'))
+    const ref = String(readEntryNumber(entry, 'ref'))
     if (!classes.has(ref)) return 'nobody had said what this device is'
     classes.delete(ref)
     return undefined
@@ -100,7 +100,7 @@ const classEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
 
 const rollbackEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
   'rollback.kept': ({ rollbacks }, entry) => {
-    const text = (field: string): string | undefined => entryText(entry, field)
+    const text = (field: string): string | undefined => readEntryText(entry, field)
     const [id, domain, tool, undoes] = [text('rollback'), text('domain'), text('tool'), text('undoes')]
     const argsHash = text('args_hash')
     if (id === undefined || domain === undefined || tool === undefined || undoes === undefined) return INCOMPLETE
@@ -129,7 +129,7 @@ function moveRollback(
   entry: LedgerEntry,
   { from, to }: { readonly from: KeptRollback['state']; readonly to: KeptRollback['state'] },
 ): string | undefined {
-  const rollback = rollbacks.get(entryText(entry, 'rollback') ?? '')
+  const rollback = rollbacks.get(readEntryText(entry, 'rollback') ?? '')
   if (rollback?.state !== from) return `no such rollback was ${from}`
   rollbacks.set(rollback.id, { ...rollback, state: to })
   return undefined

@@ -15,12 +15,12 @@ import type { Logger } from '../core/logger.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { GuardServices } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { StateLog } from '../ledger/state-log.ts'
-import { adminReadTools, type SeenUsers } from './admin/admin-read-tools.ts'
+import type { ProjectionLog } from '../ledger/state-log.ts'
+import { createAdminReadTools, type SeenUsers } from './admin/admin-read-tools.ts'
 import { createAdminResources } from './admin/admin-resources.ts'
-import { adminTools, rollbackTool } from './admin/admin-tools.ts'
+import { createAdminTools, createRollbackTool } from './admin/admin-tools.ts'
 import { createAdminCapabilityCache } from './admin/capability-cache.ts'
-import { createRollbacks } from './admin/rollback-store.ts'
+import { createRollbackStore } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
 import { createExposure } from './catalog/homeseer-catalog.ts'
 import { EventAdapterClient } from './catalog/event-adapter-client.ts'
@@ -28,7 +28,7 @@ import { EventFileStore, type EventDefinitionSource } from './catalog/event-file
 import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
 import { ClassStore } from './catalog/class-store.ts'
-import { classTools } from './tools/class-tools.ts'
+import { createDeviceClassTools } from './tools/class-tools.ts'
 import { ResolverClient } from './resolve/resolver-client.ts'
 import { startAnnouncing } from './tools/announce-client.ts'
 import { allowNumbers } from './tools/allow-list.ts'
@@ -37,25 +37,25 @@ import { LateArrivals } from './tools/verify-client.ts'
 import { createAuditTrail } from './tools/audit-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { createAuditQueryTool } from './tools/audit-tool.ts'
-import { createCameraPanTool, cameraReadTools } from './tools/camera-tools.ts'
+import { createCameraPanTool, createCameraReadTools } from './tools/camera-tools.ts'
 import { createPreparedChangeTools } from './tools/change-tools.ts'
 import { createPluginFunctionTool, createPluginListTool, createScriptRunTool } from './tools/code-tools.ts'
 import type { OfferingBus, HomeseerTools } from './tools/homeseer-tools.ts'
-import { deviceReadTools } from './tools/device-read-tools.ts'
+import { createDeviceReadTools } from './tools/device-read-tools.ts'
 import { createDeviceSetTool } from './tools/device-set.ts'
 import { createEventDefinitionTool } from './tools/event-definition-tool.ts'
-import { eventReadTools } from './tools/event-read-tools.ts'
+import { createEventReadTools } from './tools/event-read-tools.ts'
 import { createEventRunTool } from './tools/event-run.ts'
-import { healthTools } from './tools/health-tools.ts'
+import { createHealthTools } from './tools/health-tools.ts'
 import { createHelpRouteTool } from './tools/help-tool.ts'
-import { intentTools } from './tools/intent-tools.ts'
+import { createIntentTools } from './tools/intent-tools.ts'
 import { adviseOnLink, createLinkHealth, toLinkHealth, type LinkHealth } from './tools/link-health.ts'
 import { createHomeseerPrompts } from './tools/prompts.ts'
-import { resolveTools } from './tools/resolve-tools.ts'
+import { createResolveTools } from './tools/resolve-tools.ts'
 import { createHomeseerResource, HOMESEER_RESOURCES } from './tools/resources.ts'
 import { readOwnerLists } from './tools/owner-lists.ts'
 import { withIgnoredArguments } from './tools/homeseer-change.ts'
-import { speakTool } from './tools/speak-tool.ts'
+import { createSpeakTool } from './tools/speak-tool.ts'
 import { startWebhookListener, type WebhookListener } from './tools/webhook-listener-server.ts'
 import { openHomeseerLink, type HomeseerLink } from './wire/link-client.ts'
 
@@ -66,7 +66,7 @@ export interface HomeseerOptions {
   readonly logger: Logger
   readonly bus: OfferingBus & { readonly announceResource: (uri: string) => void }
   readonly guard: GuardServices
-  readonly ledger: StateLog & Pick<Ledger, 'listed'>
+  readonly ledger: ProjectionLog & Pick<Ledger, 'listed'>
 }
 
 /** Patience with the ASCII port, and how long lists of things hold that rarely change. */
@@ -248,7 +248,7 @@ function capabilitiesOf(
   { database, ledger, clock, config }: HomeseerOptions,
 ): readonly Capability[] {
   const cache = createAdminCapabilityCache(config.admin.capabilityCacheSeconds * 1_000, clock.monotonic)
-  const parts = { homeseer, cache, rollbacks: createRollbacks(database, ledger) }
+  const parts = { homeseer, cache, rollbacks: createRollbackStore(database, ledger) }
   const users = createUsersSeen(clock)
   const changes: readonly Capability[] = [
     createDeviceSetTool(homeseer),
@@ -257,31 +257,31 @@ function capabilitiesOf(
     createPluginFunctionTool(homeseer),
     createCameraPanTool(homeseer),
     createAreaSetTool(homeseer),
-    speakTool(homeseer),
-    ...adminTools(parts),
-    rollbackTool(parts),
+    createSpeakTool(homeseer),
+    ...createAdminTools(parts),
+    createRollbackTool(parts),
   ]
   const preparable = new Map(changes.map((change) => [change.offer.name, change.offer]))
   const tools = [
-    ...healthTools(homeseer),
+    ...createHealthTools(homeseer),
     createHelpRouteTool(homeseer),
-    ...resolveTools(homeseer),
-    ...deviceReadTools(homeseer),
-    ...eventReadTools(homeseer),
+    ...createResolveTools(homeseer),
+    ...createDeviceReadTools(homeseer),
+    ...createEventReadTools(homeseer),
     createEventDefinitionTool(homeseer),
-    ...cameraReadTools(homeseer),
+    ...createCameraReadTools(homeseer),
     createPluginListTool(homeseer),
     createAuditQueryTool(homeseer),
     ...changes,
     ...createPreparedChangeTools(homeseer, preparable),
-    ...intentTools(homeseer),
-    ...adminReadTools(homeseer, users),
+    ...createIntentTools(homeseer),
+    ...createAdminReadTools(homeseer, users),
   ]
   return [
     ...tools.map(withIgnoredArguments),
     ...HOMESEER_RESOURCES.map((definition) => createHomeseerResource(homeseer, definition)),
     ...createAdminResources(homeseer, users, cache),
-    ...classTools(homeseer),
+    ...createDeviceClassTools(homeseer),
     ...createHomeseerPrompts(),
   ]
 }

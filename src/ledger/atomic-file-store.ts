@@ -9,12 +9,12 @@ import { systemErrorCode } from '../core/thrown.ts'
 
 /** One writer per path at a time; resolves when the new content is durable. */
 export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
-  await writeWhole(path, content)
+  await writeFileWithoutDirectorySync(path, content)
   await syncDirectory(dirname(path))
 }
 
 /** The same, but the name is durable only after `syncDirectory`: for many files, one sync of their directory. */
-export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+export async function writeFileWithoutDirectorySync(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${path}.tmp`
   const file = await open(temporary, 'w', 0o644)
   try {

@@ -16,16 +16,16 @@ const CALL_OUTCOME = 'call.outcome'
 export const CHANGING_EFFECTS: ReadonlySet<unknown> = new Set(['writes', 'sensitive', 'admin'])
 
 /** Whether the entry at that place began a call. */
-export type IsCall = (seq: number) => boolean
+export type CallEntryPredicate = (seq: number) => boolean
 
 export class CallAudit {
   readonly #findings: LedgerFindings
   readonly #from: number
-  readonly #isCall: IsCall
+  readonly #isCall: CallEntryPredicate
   /** Entered, not ended, within what was audited. */
   readonly open = new Set<number>()
 
-  constructor(findings: LedgerFindings, from = 0, isCall: IsCall = () => false) {
+  constructor(findings: LedgerFindings, from = 0, isCall: CallEntryPredicate = () => false) {
     this.#findings = findings
     this.#from = from
     this.#isCall = isCall
@@ -44,7 +44,7 @@ export class CallAudit {
     if (isCallEnd(entry) && !this.#close(readClosedCall(entry)))
       this.#findings.add({ kind: 'call-not-open', seq, call: readClosedCall(entry) })
     if (entry.kind === CALL_OUTCOME && !isLateOutcome(entry, seq, (call) => this.#hasEnded(call)))
-      this.#findings.add({ kind: 'call-not-ended', seq, call: readLateCall(entry) })
+      this.#findings.add({ kind: 'call-not-ended', seq, call: readLateOutcomeCall(entry) })
     return entry
   }
 
@@ -64,16 +64,16 @@ export function isLateOutcome(
   seq: number,
   hasEnded: (call: number) => boolean,
 ): boolean {
-  const call = readLateCall(event)
+  const call = readLateOutcomeCall(event)
   return call !== undefined && call < seq && hasEnded(call)
 }
 
 /** The call that an event tells more about; `undefined` for any other event, and for one that does not say which. */
-export function readLateCall(event: LedgerEvent | LedgerEntry): number | undefined {
+export function readLateOutcomeCall(event: LedgerEvent | LedgerEntry): number | undefined {
   return event.kind === CALL_OUTCOME && isSequence(event['call']) ? event['call'] : undefined
 }
 
-export function isToldLater({ kind }: { readonly kind: string }): boolean {
+export function isLateOutcomeKind({ kind }: { readonly kind: string }): boolean {
   return kind === CALL_OUTCOME
 }
 

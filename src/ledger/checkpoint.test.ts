@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex } from '../core/bytes.ts'
-import { checkpointText, formatCheckpoint, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
+import { formatSignedCheckpoint, formatCheckpoint, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import { signNote } from './note.ts'
 import { createNoteSigner } from './note-key.ts'
 
@@ -37,12 +37,12 @@ describe('checkpoint', () => {
 
   it('is believed when the log that it speaks of signed it', () => {
     const signed = { checkpoint, note: signNote(TEXT, [signer]) }
-    expect(openCheckpoint(checkpointText(signed), signer.key)).toEqual({ ok: true, value: signed })
+    expect(openCheckpoint(formatSignedCheckpoint(signed), signer.key)).toEqual({ ok: true, value: signed })
   })
 
   it('is not believed from a log that speaks of another', () => {
     const other = createNoteSigner('example.com/other', generateKeyPairSync('ed25519').privateKey)
-    const note = checkpointText({ checkpoint, note: signNote(TEXT, [other]) })
+    const note = formatSignedCheckpoint({ checkpoint, note: signNote(TEXT, [other]) })
     expect(openCheckpoint(note, other.key)).toEqual({
       ok: false,
       fault: { kind: 'other-origin', origin: 'example.com/behind-the-sofa' },

@@ -63,7 +63,7 @@ export function openCheckpoint(
   return ok({ checkpoint: checkpoint.value, note: note.value })
 }
 
-export function checkpointText(signed: SignedCheckpoint): string {
+export function formatSignedCheckpoint(signed: SignedCheckpoint): string {
   return formatNote(signed.note)
 }
 

@@ -12,7 +12,7 @@ import type { StatementSync } from 'node:sqlite'
 import type { ModuleMigrations } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { CacheFinding, CachedThing } from './finding.ts'
+import type { CacheFinding, CachedRow } from './finding.ts'
 
 export interface CachedEntry {
   readonly entry: LedgerEntry
@@ -30,7 +30,7 @@ export interface CacheTable {
   readonly name: string
   readonly key: readonly string[]
   /** What a person would call the row. */
-  readonly named: (row: Row) => CachedThing
+  readonly named: (row: Row) => CachedRow
 }
 
 export interface EntryCache {
@@ -38,7 +38,7 @@ export interface EntryCache {
   readonly tables: readonly CacheTable[]
   readonly apply: Readonly<Record<string, (sql: DatabaseSync, cached: CachedEntry) => void>>
   /** The rows that show the words of an entry. */
-  readonly showing: (entry: LedgerEntry) => readonly CachedThing[]
+  readonly showing: (entry: LedgerEntry) => readonly CachedRow[]
 }
 
 /** Rows per call: a few milliseconds. */

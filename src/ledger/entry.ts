@@ -137,30 +137,30 @@ function isTime(value: Json | undefined): boolean {
 // Entry field: what an entry says under a name, if it is of the kind that is asked for. A log that somebody wrote into
 // may have anything there.
 
-export function entryText(entry: LedgerEntry, field: string): string | undefined {
+export function readEntryText(entry: LedgerEntry, field: string): string | undefined {
   const value: Json | undefined = entry[field]
   return typeof value === 'string' ? value : undefined
 }
 
-export function entryNumber(entry: LedgerEntry, field: string): number | undefined {
+export function readEntryNumber(entry: LedgerEntry, field: string): number | undefined {
   const value: Json | undefined = entry[field]
   return typeof value === 'number' ? value : undefined
 }
 
 /** Empty where there is no list; what is no text in it is left out. */
-export function entryTexts(entry: LedgerEntry, field: string): readonly string[] {
+export function readEntryTexts(entry: LedgerEntry, field: string): readonly string[] {
   const value: Json | undefined = entry[field]
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }
 
 /** A time as RFC 3339, in milliseconds. */
-export function entryTimeField(entry: LedgerEntry, field: string): number | undefined {
-  const value = entryText(entry, field)
+export function readEntryTimeField(entry: LedgerEntry, field: string): number | undefined {
+  const value = readEntryText(entry, field)
   const timeMs = value === undefined ? NaN : Date.parse(value)
   return Number.isNaN(timeMs) ? undefined : timeMs
 }
 
 /** When the entry was written, by the wall clock of then. */
-export function entryTime({ at }: LedgerEntry): number {
+export function readEntryTime({ at }: LedgerEntry): number {
   return Date.parse(at)
 }

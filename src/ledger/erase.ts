@@ -15,7 +15,7 @@ import type { Database } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { BODY_ERASED } from './group.ts'
-import type { CachedThing } from './finding.ts'
+import type { CachedRow } from './finding.ts'
 import { decodeEntry, isSequence } from './entry.ts'
 import type { AppendReceipt, LedgerEvent, StoredEntry } from './entry.ts'
 import { flushWriteAheadLog, findTablesWith } from './ledger-store.ts'
@@ -31,7 +31,7 @@ export interface ErasureNote {
 
 export interface ErasureResult extends AppendReceipt {
   /** Rows that showed the words, and show none any more. */
-  readonly blanked: readonly CachedThing[]
+  readonly blanked: readonly CachedRow[]
   /** Entries whose bodies still have one of the words. */
   readonly also: readonly number[]
   /** Entries that have one themselves, where it stays for good. */
@@ -43,7 +43,7 @@ export interface ErasureResult extends AppendReceipt {
 export interface EraseParts {
   readonly database: Database
   readonly log: LogStore
-  readonly showing: readonly CachedThing[]
+  readonly showing: readonly CachedRow[]
   /** Why the words have to stay for now, in a sentence. */
   readonly holds: () => string | undefined
   /** Inside the transaction. */

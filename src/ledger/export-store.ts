@@ -14,10 +14,10 @@ import { equalBytes } from '../core/bytes.ts'
 import { makeFolder } from '../core/folder-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readIfThere, syncDirectory, writeAtomically, writeWhole } from './atomic-file-store.ts'
+import { readIfThere, syncDirectory, writeAtomically, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
 import { encodeBodyRecords } from './group.ts'
 import type { SaltedBody } from './group.ts'
-import { checkpointFaultReason, checkpointText, openCheckpoint } from './checkpoint.ts'
+import { checkpointFaultReason, formatSignedCheckpoint, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { findFork } from './fork.ts'
 import type { VerifierKey } from './note-key.ts'
@@ -76,10 +76,10 @@ async function write(source: ExportSource, directory: string): Promise<Result<Ex
     const path = join(directory, name)
     if (!directories.has(dirname(path))) makeFolder(dirname(path))
     directories.add(dirname(path))
-    await writeWhole(path, content)
+    await writeFileWithoutDirectorySync(path, content)
   }
   for (const written of directories) await syncDirectory(written)
-  await writeAtomically(join(directory, 'checkpoint'), checkpointText(source.signed))
+  await writeAtomically(join(directory, 'checkpoint'), formatSignedCheckpoint(source.signed))
   for (const name of wanted)
     if (name.width === TILE_WIDTH) await rm(join(directory, `${tilePath(name)}.p`), { recursive: true, force: true })
   return ok({ size, files: files.size + 1 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import { checkpointText } from './checkpoint.ts'
+import { formatSignedCheckpoint } from './checkpoint.ts'
 import { verifyExport } from './export-store.ts'
 import type { ExportResult } from './export-store.ts'
 
@@ -48,7 +48,7 @@ describe('export', () => {
     ])
     expect(statSync(join(directory, 'tile/0/000')).size).toBe(8_192)
     const signed = fixture.ledger.latestCheckpoint()
-    expect(readFileSync(join(directory, 'checkpoint'), 'utf8')).toBe(signed && checkpointText(signed))
+    expect(readFileSync(join(directory, 'checkpoint'), 'utf8')).toBe(signed && formatSignedCheckpoint(signed))
   })
 
   it.each([0, 1, 255, 256, 257, 600])('of %i entries verifies with no database', async (size) => {

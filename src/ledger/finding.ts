@@ -32,13 +32,13 @@ export type LedgerFinding =
   | CacheFinding
 
 /** A row, by what a person would call it. */
-export interface CachedThing {
+export interface CachedRow {
   readonly what: 'task' | 'thought' | 'session' | 'seal' | 'pinned tool' | 'rollback' | 'secret of the guard'
   readonly id: string
 }
 
 /** A table that repeats the log does not say what the log says. */
-export type CacheFinding = CachedThing &
+export type CacheFinding = CachedRow &
   (
     | { readonly kind: 'copy-differs'; readonly seq: number; readonly fields: readonly string[] }
     /** The log has it, the table lacks it. */

@@ -37,7 +37,7 @@ export type LedgerState =
 export const SOUND_LEDGER: LedgerState = { kind: 'sound' }
 
 /** What an append meets while the ledger refuses: thrown, so that the transaction it belongs to is undone. */
-export class LedgerRefuses extends Error {
+export class LedgerRefusalError extends Error {
   readonly fault: LedgerFault
 
   constructor(fault: LedgerFault) {
@@ -61,7 +61,7 @@ export function findFork(tree: SizedTree, signed: Checkpoint, source: ForkSource
 }
 
 /** From a tree that does not extend what was signed. */
-export const FORK_WAYS_OUT =
+export const FORK_REMEDIES_TEXT =
   'Put back the newest copy of the data directory. If it is lost, stop the gateway and go on with this one as a log of ' +
   'another name: hearthbus ledger adopt --new-log. Do not edit what was signed.'
 const DAMAGE_WAYS_OUT =
@@ -72,9 +72,9 @@ const DAMAGE_WAYS_OUT =
 export function ledgerFaultSentence(fault: SigningFault): string {
   switch (fault.kind) {
     case 'truncated':
-      return `The ledger holds ${fault.size} entries, but this node has signed ${fault.signedSize} (${known(fault.source)}): an older copy of the database was put back, or its tail was cut off. Nothing is recorded or signed until this is settled. ${FORK_WAYS_OUT}`
+      return `The ledger holds ${fault.size} entries, but this node has signed ${fault.signedSize} (${known(fault.source)}): an older copy of the database was put back, or its tail was cut off. Nothing is recorded or signed until this is settled. ${FORK_REMEDIES_TEXT}`
     case 'diverged':
-      return `The first ${fault.signedSize} entries of the ledger are not the ones this node has signed (${known(fault.source)}): they were changed, or the database belongs to another history. Nothing is recorded or signed until this is settled. ${FORK_WAYS_OUT}`
+      return `The first ${fault.signedSize} entries of the ledger are not the ones this node has signed (${known(fault.source)}): they were changed, or the database belongs to another history. Nothing is recorded or signed until this is settled. ${FORK_REMEDIES_TEXT}`
     case 'last-signed-missing':
       return `${fault.path} is missing, though this node has signed a ledger of ${fault.signedSize} entries: without it a database restored from a backup could not be told from the newest one. Put the file back. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
     case 'last-signed-invalid':

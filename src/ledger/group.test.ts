@@ -1,7 +1,7 @@
 import { createPrivateKey, hash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../core/bytes.ts'
-import { decodeGroup, encodeGroup, hasItsBodies, isWholeGroup, TAIL_SECRET } from './group.ts'
+import { decodeGroup, encodeGroup, hasItsBodies, isWholeGroup, TAIL_KEY_PURPOSE } from './group.ts'
 import { createNoteSigner } from './note-key.ts'
 import { leafHash, nodeHash } from './tree.ts'
 
@@ -47,7 +47,7 @@ describe('a group', () => {
     const x = Buffer.from(fromHex('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'))
     const jwk = { kty: 'OKP', crv: 'Ed25519', d: d.toString('base64url'), x: x.toString('base64url') }
     const signer = createNoteSigner('example.com/attic', createPrivateKey({ key: jwk, format: 'jwk' }))
-    expect(toHex(signer.deriveSecret(TAIL_SECRET))).toBe(KEY)
+    expect(toHex(signer.deriveSecret(TAIL_KEY_PURPOSE))).toBe(KEY)
   })
 
   it('is read back with its entries and bodies', () => {

@@ -48,7 +48,7 @@ const HEAD_BYTES = 24
 const CHECKSUM_BYTES = 16
 const CHANGED_ROWS = 1
 /** What the key is derived for. */
-export const TAIL_SECRET = 'hearthbus ledger tail v1'
+export const TAIL_KEY_PURPOSE = 'hearthbus ledger tail v1'
 
 export interface EncodedGroup {
   readonly record: Buffer
@@ -204,7 +204,7 @@ interface Commitment {
 }
 
 /** What is stored beside an entry, and what the entry says of it. The salt is random and never used twice. */
-export function commitTo(body: Json, salt: Uint8Array): Commitment {
+export function commitToBody(body: Json, salt: Uint8Array): Commitment {
   const bytes = encodeBody(body)
   return { salt, bytes, hash: commitmentHash(salt, bytes) }
 }

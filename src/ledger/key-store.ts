@@ -52,7 +52,7 @@ export async function loadKey(path: string): Promise<Result<NodeKey, KeyFault>> 
   }
 }
 
-export function nodeId(publicKey: Uint8Array): string {
+export function formatNodeId(publicKey: Uint8Array): string {
   return `ed25519:${toBase64url(publicKey)}`
 }
 
@@ -82,7 +82,7 @@ function decodeKey(path: string, pem: string): Result<NodeKey, KeyFault> {
     if (privateKey.asymmetricKeyType !== 'ed25519')
       return fail({ kind: 'key-invalid', path, reason: `it is a key of type ${privateKey.asymmetricKeyType}` })
     const publicKey = exportPublicKey(privateKey)
-    return ok({ privateKey, publicKey, id: nodeId(publicKey) })
+    return ok({ privateKey, publicKey, id: formatNodeId(publicKey) })
   } catch {
     // The library's message may quote the file.
     return fail({ kind: 'key-invalid', path, reason: 'it is not a PKCS #8 PEM file' })

@@ -22,10 +22,10 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readIfThere, writeAtomically } from './atomic-file-store.ts'
-import { CALL_ABORTED, CALL_ENTER, readClosedCall, isCallEnd, isLateOutcome, isToldLater } from './audit.ts'
-import { BODY_ERASED, commitmentHash, commitTo, decodeBody, SALT_BYTES, TAIL_SECRET } from './group.ts'
+import { CALL_ABORTED, CALL_ENTER, readClosedCall, isCallEnd, isLateOutcome, isLateOutcomeKind } from './audit.ts'
+import { BODY_ERASED, commitmentHash, commitToBody, decodeBody, SALT_BYTES, TAIL_KEY_PURPOSE } from './group.ts'
 import type { SaltedBody } from './group.ts'
-import { checkpointText, openCheckpoint } from './checkpoint.ts'
+import { formatSignedCheckpoint, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import { cachedEntry } from './cached-entry.ts'
@@ -38,7 +38,7 @@ import { eraseBody, finishErasures } from './erase.ts'
 import type { ErasureResult, ErasureNote } from './erase.ts'
 import { writeExport } from './export-store.ts'
 import type { ExportResult, ExportFault } from './export-store.ts'
-import { LedgerRefuses, SOUND_LEDGER } from './fork.ts'
+import { LedgerRefusalError, SOUND_LEDGER } from './fork.ts'
 import type { LedgerFault, LedgerState, SigningFault } from './fork.ts'
 import { readEntriesOfKinds } from './kind-reader.ts'
 import { setTablesSize, readTablesSize } from './ledger-store.ts'
@@ -170,7 +170,7 @@ export class Ledger {
     makeFolder(directory)
     this.#options = options
     this.#directory = directory
-    this.#tailKey = signer.deriveSecret(TAIL_SECRET)
+    this.#tailKey = signer.deriveSecret(TAIL_KEY_PURPOSE)
     this.#log = new LogStore({
       directory,
       key: this.#tailKey,
@@ -185,7 +185,7 @@ export class Ledger {
       signer,
       lastSignedPath,
       prepare: (size) => this.#prepare(size),
-      publish: (signed) => writeAtomically(join(directory, 'checkpoint'), checkpointText(signed)),
+      publish: (signed) => writeAtomically(join(directory, 'checkpoint'), formatSignedCheckpoint(signed)),
     })
     this.projections = new ProjectionSet((kinds) => readEntriesOfKinds(this.#log, kinds))
     database.useJournal(this.#journal)
@@ -255,16 +255,16 @@ export class Ledger {
    * durable when that commit resolves. What it throws must leave the work too, so that all of it is undone.
    */
   appendIn(event: LedgerEvent, body?: Json): AppendReceipt {
-    if (this.#state.kind === 'refusing') throw new LedgerRefuses(this.#state.fault)
+    if (this.#state.kind === 'refusing') throw new LedgerRefusalError(this.#state.fault)
     if (this.#isStopped) throw new Error('the node has stopped: nothing is recorded any more')
     if (!this.#inWork) throw new Error('appendIn belongs inside Database.commit')
     const closes = readClosedCall(event)
     if (isCallEnd(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
     const seq = this.#log.pendingSize
-    if (isToldLater(event) && !isLateOutcome(event, seq, (call) => this.#hasEnded(call)))
+    if (isLateOutcomeKind(event) && !isLateOutcome(event, seq, (call) => this.#hasEnded(call)))
       throw new RangeError(`${event.kind} is about no call that has ended`)
     const at = this.#timeText(this.#options.clock.now())
-    const kept = body === undefined ? undefined : commitTo(body, randomBytes(SALT_BYTES))
+    const kept = body === undefined ? undefined : commitToBody(body, randomBytes(SALT_BYTES))
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
     if (this.projections.handles(event.kind))
       this.projections.append(toAppliedEntry(event, { seq, at, bodyHash: kept?.hash }))

@@ -13,8 +13,8 @@ import { equalBytes } from '../core/bytes.ts'
 import type { JournalSync } from '../core/database-store.ts'
 import { readBodyAt } from './group.ts'
 import type { BodyRecord, SaltedBody, AppendedEntry } from './group.ts'
-import { RecentlyUsed } from './recently-used.ts'
-import { withoutUncommitted } from './tail-cut.ts'
+import { LruCache } from './lru-cache.ts'
+import { dropUncommittedGroups } from './tail-cut.ts'
 import type { FollowedTables } from './tail-cut.ts'
 import { readTail, countTableEntries, TailStore } from './tail-store.ts'
 import type { ReadTail, TailPlace } from './tail-store.ts'
@@ -64,15 +64,15 @@ export class LogStore {
   #isOpening = true
   #written: readonly (BodyRecord & TailPlace)[] = []
   readonly #places = new Map<number, TailPlace>()
-  readonly #bundles = new RecentlyUsed<number, readonly Uint8Array[]>(BUNDLES_KEPT)
-  readonly #bodies = new RecentlyUsed<number, StoredBodies>(BODIES_KEPT)
+  readonly #bundles = new LruCache<number, readonly Uint8Array[]>(BUNDLES_KEPT)
+  readonly #bodies = new LruCache<number, StoredBodies>(BODIES_KEPT)
 
   /** Throws what the file system says; what is wrong with the content is `damage`. */
   constructor({ directory, key, readOnly = false, tables, segmentEntries }: LogOptions) {
     this.tiles = new TileStore(directory, !readOnly)
     const folder = join(directory, 'tail')
     const whole = readTail(folder, key, tables?.signed)
-    const read = tables === undefined ? whole : withoutUncommitted(whole, tables)
+    const read = tables === undefined ? whole : dropUncommittedGroups(whole, tables)
     this.read = read
     this.tablesNeed = countTableEntries(read)
     const [bundles, first] = [this.#countBundles(), read.segments[0]?.first]

@@ -12,7 +12,7 @@ import { BODY_ERASED } from './group.ts'
 import type { WorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import type { Json } from '../core/json.ts'
-import { CALL_ENTER, CHANGING_EFFECTS, readClosedCall, readLateCall } from './audit.ts'
+import { CALL_ENTER, CHANGING_EFFECTS, readClosedCall, readLateOutcomeCall } from './audit.ts'
 
 /** What people do to the node itself, and to calls that wait for them; those of calls are told by their effect. */
 const DEEDS: ReadonlySet<string> = new Set([
@@ -151,7 +151,7 @@ export class LookupStore {
     if (row !== undefined) this.#steps.push({ row })
     const call = readClosedCall(event)
     if (call !== undefined) this.#steps.push({ call, column: 'ended', seq })
-    const late = readLateCall(event)
+    const late = readLateOutcomeCall(event)
     if (late !== undefined) this.#steps.push({ call: late, column: 'late', seq })
     this.#size = seq + 1
     if (this.#steps.length >= FLUSH_ROWS) this.#tryFlush()

@@ -6,7 +6,7 @@ import { edited } from '../../test/ledger-attack.ts'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { readIfThere } from './atomic-file-store.ts'
 import { verifyExport } from './export-store.ts'
-import { followLog } from './monitor-store.ts'
+import { checkMonitoredLog } from './monitor-store.ts'
 import type { MonitorRound } from './monitor-store.ts'
 
 let fixture: LedgerFixture
@@ -26,7 +26,7 @@ afterEach(() => {
 /** Of the files of the node as they are, or of another folder. */
 function round(from = fixture.log, nowMs = Date.now()): Promise<MonitorRound> {
   const published = (path: string): Promise<Uint8Array | undefined> => readIfThere(join(from, path))
-  return followLog({ published, key: fixture.signer.key, folder, silenceMs: 60_000 }, nowMs)
+  return checkMonitoredLog({ published, key: fixture.signer.key, folder, silenceMs: 60_000 }, nowMs)
 }
 
 describe('a monitor', () => {

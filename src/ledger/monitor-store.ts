@@ -11,7 +11,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { equalBytes } from '../core/bytes.ts'
 import { makeFolder } from '../core/folder-store.ts'
-import { readIfThere, writeAtomically, writeWhole } from './atomic-file-store.ts'
+import { readIfThere, writeAtomically, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
 import { checkpointFaultReason, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { VerifierKey } from './note-key.ts'
@@ -29,7 +29,7 @@ import type { TileName } from './tile.ts'
 import { leafHash, computeRootAt } from './tree.ts'
 
 /** A published file of the log; `undefined` when there is none. */
-export type PublishedFile = (path: string) => Promise<Uint8Array | undefined>
+export type PublishedFileReader = (path: string) => Promise<Uint8Array | undefined>
 
 export type MonitorAlarm = 'fork' | 'rollback' | 'untrusted' | 'incomplete' | 'silence'
 
@@ -39,7 +39,7 @@ export type MonitorRound =
   | { readonly kind: 'alarm'; readonly alarm: MonitorAlarm; readonly sentence: string }
 
 export interface MonitoredLog {
-  readonly published: PublishedFile
+  readonly published: PublishedFileReader
   readonly key: VerifierKey
   /** Where the copy is kept. */
   readonly folder: string
@@ -47,7 +47,7 @@ export interface MonitoredLog {
   readonly silenceMs: number
 }
 
-export async function followLog(log: MonitoredLog, nowMs: number): Promise<MonitorRound> {
+export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promise<MonitorRound> {
   const { folder, key } = log
   const keptText = await readIfThere(join(folder, 'checkpoint'))
   const kept = keptText && openCheckpoint(keptText, key)
@@ -105,7 +105,7 @@ async function copyTiles(log: MonitoredLog, size: number, from: number): Promise
       if (content === undefined) return tilePath(name)
       const path = join(log.folder, tilePath(name))
       makeFolder(dirname(path))
-      await writeWhole(path, content)
+      await writeFileWithoutDirectorySync(path, content)
     }
   return undefined
 }

@@ -15,9 +15,9 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { sha256OfBytes } from './tree.ts'
 
-export const ED25519 = 0x01
-export const COSIGNATURE = 0x04
-export type SignatureType = typeof ED25519 | typeof COSIGNATURE
+export const ED25519_SIGNATURE_TYPE = 0x01
+export const COSIGNATURE_TYPE = 0x04
+export type SignatureType = typeof ED25519_SIGNATURE_TYPE | typeof COSIGNATURE_TYPE
 
 /** One signature line of a note. */
 export interface NoteSignature {
@@ -71,7 +71,8 @@ export function verifierKey(name: string, type: SignatureType, publicKey: Uint8A
     type,
     publicKey,
     id: keyId(name, type, publicKey),
-    verify: (text, signature) => (type === ED25519 ? verifyPlain : verifyCosignature)(key, text, signature),
+    verify: (text, signature) =>
+      (type === ED25519_SIGNATURE_TYPE ? verifyPlain : verifyCosignature)(key, text, signature),
   }
 }
 
@@ -86,7 +87,8 @@ export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyF
   if (name === undefined || encoded === undefined) return refused('it is not name+id+base64')
   if (!isKeyName(name)) return refused('its name has spaces')
   const [type] = encoded
-  if (type !== ED25519 && type !== COSIGNATURE) return refused('it is of a type other than Ed25519 and cosignature')
+  if (type !== ED25519_SIGNATURE_TYPE && type !== COSIGNATURE_TYPE)
+    return refused('it is of a type other than Ed25519 and cosignature')
   if (encoded.length !== 1 + PUBLIC_KEY_BYTES) return refused('its key is not 32 bytes long')
   const publicKey = encoded.subarray(1)
   if (toHex(keyId(name, type, publicKey)) !== id) return refused('its id does not belong to its name and key')
@@ -95,7 +97,7 @@ export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyF
 
 /** Signs checkpoints of a log that calls itself `name`. */
 export function createNoteSigner(name: string, privateKey: KeyObject): LogSigner {
-  const key = verifierKey(name, ED25519, exportPublicKey(privateKey))
+  const key = verifierKey(name, ED25519_SIGNATURE_TYPE, exportPublicKey(privateKey))
   return {
     key,
     sign: (text) => ({ name, blob: concatBytes(key.id, sign(null, toUtf8(text), privateKey)) }),
@@ -108,7 +110,7 @@ export function createNoteSigner(name: string, privateKey: KeyObject): LogSigner
 
 /** Cosigns as a witness; every signature carries the time at which it was asked. */
 export function createCosigner(name: string, privateKey: KeyObject, nowMs: () => number): NoteSigner {
-  const key = verifierKey(name, COSIGNATURE, exportPublicKey(privateKey))
+  const key = verifierKey(name, COSIGNATURE_TYPE, exportPublicKey(privateKey))
   return {
     key,
     sign: (text) => {

@@ -4,11 +4,11 @@
 import type { Projection } from './projection.ts'
 
 /** Another program wrote into the database while the node ran: a fact for ever, whatever became of what it wrote. */
-export const DATABASE_WRITTEN = 'database.written'
+export const DATABASE_WRITTEN_KIND = 'database.written'
 
 export const ledgerProjection: Projection<undefined> = {
   name: 'ledger',
   initial: () => undefined,
   apply: {},
-  check: { [DATABASE_WRITTEN]: () => 'another program wrote into the database while the node ran' },
+  check: { [DATABASE_WRITTEN_KIND]: () => 'another program wrote into the database while the node ran' },
 }

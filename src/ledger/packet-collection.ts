@@ -15,7 +15,7 @@ import type { Result } from '../core/result.ts'
 import { CALL_ENTER } from './audit.ts'
 import { formatAuditPacket, packetPath } from './audit-packet.ts'
 import type { PacketEntry } from './audit-packet.ts'
-import { checkpointText } from './checkpoint.ts'
+import { formatSignedCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { SigningFault } from './fork.ts'
@@ -102,7 +102,7 @@ function packetUnder(
       scope,
       origin: signed.checkpoint.origin,
       verifierKey: formatVerifierKey(ledger.verifierKey),
-      checkpoint: checkpointText(signed),
+      checkpoint: formatSignedCheckpoint(signed),
       ...(consistency === undefined || fromSize === undefined
         ? {}
         : { consistency: { from_size: fromSize, path: packetPath(consistency.value.path) } }),

@@ -4,7 +4,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { CALL_ENTER, CHANGING_EFFECTS, readClosedCall, readLateCall } from './audit.ts'
+import { CALL_ENTER, CHANGING_EFFECTS, readClosedCall, readLateOutcomeCall } from './audit.ts'
 import type { LedgerEntry } from './entry.ts'
 
 /** One of the three. */
@@ -63,7 +63,7 @@ function describeSession({ entry, body }: OpenedEntry): JsonObject {
 function describeChanges(opened: readonly OpenedEntry[]): Json[] {
   const [ends, lates] = [new Map<number, OpenedEntry>(), new Map<number, OpenedEntry>()]
   for (const one of opened) {
-    const [ended, told] = [readClosedCall(one.entry), readLateCall(one.entry)]
+    const [ended, told] = [readClosedCall(one.entry), readLateOutcomeCall(one.entry)]
     if (ended !== undefined) ends.set(ended, one)
     if (told !== undefined) lates.set(told, one)
   }

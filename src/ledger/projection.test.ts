@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import { entryNumber, entryText } from './entry.ts'
-import { EntryUnlawful, StateTable } from './projection.ts'
+import { readEntryNumber, readEntryText } from './entry.ts'
+import { UnlawfulEntryError, StateTable } from './projection.ts'
 import type { Projection } from './projection.ts'
 
 /** Accounts that may not be overdrawn. */
@@ -10,7 +10,7 @@ const accounts: Projection<StateTable<number>> = {
   initial: (journal) => new StateTable<number>(journal),
   apply: {
     'account.moved': (state, entry) => {
-      const [name, by] = [entryText(entry, 'name') ?? '', entryNumber(entry, 'by') ?? 0]
+      const [name, by] = [readEntryText(entry, 'name') ?? '', readEntryNumber(entry, 'by') ?? 0]
       const sum = (state.get(name) ?? 0) + by
       if (sum < 0) return `${name} has only ${state.get(name) ?? 0}`
       state.set(name, sum)
@@ -46,7 +46,7 @@ describe('a projection', () => {
       fixture.ledger.appendIn(moved('bob', 7))
       fixture.ledger.appendIn(moved('ada', -2))
     })
-    await expect(work).rejects.toThrow(EntryUnlawful)
+    await expect(work).rejects.toThrow(UnlawfulEntryError)
     expect([fixture.ledger.size(), state.get('ada'), state.get('bob')]).toEqual([1, 1, undefined])
   })
 

@@ -52,7 +52,7 @@ export interface UnlawfulEntry {
 }
 
 /** What an append meets: thrown, so that the transaction it belongs to is undone. */
-export class EntryUnlawful extends Error {
+export class UnlawfulEntryError extends Error {
   constructor({ kind, why }: Omit<UnlawfulEntry, 'seq'>) {
     super(`an entry ${kind} cannot follow what is recorded: ${why}`)
     this.name = 'EntryUnlawful'
@@ -60,7 +60,7 @@ export class EntryUnlawful extends Error {
 }
 
 /** The log as states are made from it: every entry of these kinds, in order. */
-export type ReadKinds = (kinds: ReadonlySet<string>) => Iterable<LedgerEntry>
+export type EntriesByKindReader = (kinds: ReadonlySet<string>) => Iterable<LedgerEntry>
 
 interface OpenProjection {
   readonly projection: AnyProjection
@@ -72,12 +72,12 @@ const MAX_UNLAWFUL = 100
 
 export class ProjectionSet {
   readonly #journal = new StateJournal()
-  readonly #read: ReadKinds
+  readonly #read: EntriesByKindReader
   readonly #open = new Map<AnyProjection, OpenProjection>()
   readonly #byKind = new Map<string, OpenProjection[]>()
   readonly #unlawful: UnlawfulEntry[] = []
 
-  constructor(read: ReadKinds) {
+  constructor(read: EntriesByKindReader) {
     this.#read = read
   }
 
@@ -122,7 +122,7 @@ export class ProjectionSet {
   append(entry: LedgerEntry): void {
     for (const { projection, state } of this.#byKind.get(entry.kind) ?? []) {
       const why = projection.apply[entry.kind]?.(state, entry)
-      if (why !== undefined) throw new EntryUnlawful({ kind: entry.kind, why })
+      if (why !== undefined) throw new UnlawfulEntryError({ kind: entry.kind, why })
     }
   }
 

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import { encodeGroup, TAIL_SECRET } from './group.ts'
+import { encodeGroup, TAIL_KEY_PURPOSE } from './group.ts'
 import { readTail } from './tail-store.ts'
 
 let fixture: LedgerFixture
@@ -178,7 +178,7 @@ describe('nothing that this node did not write counts', () => {
     await fixture.reopen()
     expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
     expect(fixture.ledger.unsignedTail()).toBeUndefined()
-    await fixture.reopen(() => append(segmentOf(fixture), 3, fixture.signer.deriveSecret(TAIL_SECRET)))
+    await fixture.reopen(() => append(segmentOf(fixture), 3, fixture.signer.deriveSecret(TAIL_KEY_PURPOSE)))
     expect(fixture.ledger.state()).toEqual({
       kind: 'refusing',
       fault: { kind: 'behind-stop', size: 4, signedSize: 3 },

@@ -13,7 +13,7 @@ export type EraseFault =
   /** Somebody still needs them. */
   | { readonly kind: 'words-in-use'; readonly reason: string }
 
-export function refusalSentence(fault: ProofFault | ExportFault | SigningFault | EraseFault): string {
+export function explainLedgerRefusal(fault: ProofFault | ExportFault | SigningFault | EraseFault): string {
   switch (fault.kind) {
     case 'nothing-to-erase':
       return fault.erased

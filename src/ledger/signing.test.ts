@@ -3,8 +3,8 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
-import { checkpointText } from './checkpoint.ts'
-import { LedgerRefuses } from './fork.ts'
+import { formatSignedCheckpoint } from './checkpoint.ts'
+import { LedgerRefusalError } from './fork.ts'
 import { Ledger } from './ledger.ts'
 import { formatNote, parseNote, signNote, verifyNote } from './note.ts'
 import { createCosigner, createNoteSigner } from './note-key.ts'
@@ -27,7 +27,7 @@ const refusal = () => {
 describe('signing', () => {
   it('keeps the checkpoint in the file before anybody sees it', async () => {
     const signed = await fixture.checkpoint()
-    expect(readFileSync(fixture.lastSignedPath, 'utf8')).toBe(checkpointText(signed))
+    expect(readFileSync(fixture.lastSignedPath, 'utf8')).toBe(formatSignedCheckpoint(signed))
   })
 
   it('gives the last checkpoint again after a restart', async () => {
@@ -86,11 +86,11 @@ describe('a database that is not the one last signed', () => {
 
     expect(refusal()).toEqual({ kind: 'truncated', size: 300, signedSize: 310, source: 'file' })
     const refused = fixture.ledger.append({ kind: 'test' })
-    await expect(refused).rejects.toThrow(LedgerRefuses)
+    await expect(refused).rejects.toThrow(LedgerRefusalError)
     await expect(refused).rejects.toThrow(/holds 300 entries.*has signed 310.*Put back the newest copy/)
     expect(await fixture.ledger.checkpoint()).toMatchObject({ ok: false, fault: { kind: 'truncated' } })
     expect(await fixture.ledger.adopt()).toMatchObject({ ok: false, fault: { kind: 'truncated' } })
-    await expect(fixture.ledger.abortOpenCalls()).rejects.toThrow(LedgerRefuses)
+    await expect(fixture.ledger.abortOpenCalls()).rejects.toThrow(LedgerRefusalError)
     expect((await fixture.ledger.verify()).findings).toEqual([
       { kind: 'tail-missing', where: 'file', size: 300, signed: 310 },
     ])
@@ -123,7 +123,7 @@ describe('a database that is not the one last signed', () => {
       ok: false,
       fault: { kind: 'truncated', signedSize: 400 },
     })
-    await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow(LedgerRefuses)
+    await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow(LedgerRefusalError)
   })
 
   it('is noticed when a tile is gone that the tail no longer covers', async () => {

@@ -29,7 +29,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { thrownMessage } from '../core/thrown.ts'
 import { readIfThere, writeAtomically } from './atomic-file-store.ts'
-import { checkpointFaultReason, checkpointText, formatCheckpoint, openCheckpoint } from './checkpoint.ts'
+import { checkpointFaultReason, formatSignedCheckpoint, formatCheckpoint, openCheckpoint } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import type { CheckpointRow } from './checkpoint-store.ts'
@@ -112,7 +112,7 @@ export class CheckpointSigning {
   keepEvidence(kept: SignedCheckpoint): Promise<void> {
     // Where it cannot be written, the next start has to be told once more.
     return this.#inTurn(() =>
-      writeAtomically(this.#options.lastSignedPath, checkpointText(kept)).catch(() => undefined),
+      writeAtomically(this.#options.lastSignedPath, formatSignedCheckpoint(kept)).catch(() => undefined),
     )
   }
 
@@ -180,7 +180,7 @@ export class CheckpointSigning {
     const signed: SignedCheckpoint = { checkpoint, note: signNote(formatCheckpoint(checkpoint), [signer]) }
     try {
       await prepare(size)
-      await writeAtomically(lastSignedPath, checkpointText(signed))
+      await writeAtomically(lastSignedPath, formatSignedCheckpoint(signed))
       await publish(signed)
     } catch (error) {
       return fail({ kind: 'last-signed-unwritable', path: lastSignedPath, reason: thrownMessage(error) })
@@ -244,6 +244,6 @@ function rowOf({ checkpoint, note }: SignedCheckpoint): CheckpointRow {
   return {
     size: checkpoint.size,
     cosignatures: note.signatures.length - 1,
-    note: checkpointText({ checkpoint, note }),
+    note: formatSignedCheckpoint({ checkpoint, note }),
   }
 }

@@ -12,7 +12,7 @@ import type { AppendedEntry } from './group.ts'
 import type { LogStore } from './log-store.ts'
 import { TreeDamaged } from './proof.ts'
 import type { ReadableTree } from './proof.ts'
-import { RecentlyUsed } from './recently-used.ts'
+import { LruCache } from './lru-cache.ts'
 import {
   encodeBundle,
   TILE_BYTES,
@@ -21,7 +21,7 @@ import {
   expandTile,
   tileNode,
   listTiles,
-  emptyNodes,
+  allocateTileNodes,
   countLevelHashes,
   setTileNode,
 } from './tile.ts'
@@ -47,7 +47,7 @@ export class StoredTree implements ReadableTree {
   #believesNodes = true
   #isLoading = false
   readonly #unwritten = new Map<string, FullTile>()
-  readonly #kept = new RecentlyUsed<string, Uint8Array>(TILES_KEPT)
+  readonly #kept = new LruCache<string, Uint8Array>(TILES_KEPT)
 
   constructor(log: LogStore) {
     this.#log = log
@@ -255,7 +255,7 @@ export class TreeEdge {
     const within = height % TILE_HEIGHT
     // Height 8 is the root of the tile below and the first height of the tile above.
     if (within === 0 && level > 0) this.#finish(level - 1, index, hash)
-    const nodes = (this.#levels[level] ??= emptyNodes())
+    const nodes = (this.#levels[level] ??= allocateTileNodes())
     setTileNode(nodes, { height: within, index: slot(height, index)[1] }, hash)
   }
 
@@ -263,7 +263,7 @@ export class TreeEdge {
     const nodes = this.#levels[level]
     if (nodes === undefined) throw new Error(`tile ${level}/${index} filled before it began`)
     setTileNode(nodes, { height: TILE_HEIGHT, index: 0 }, root)
-    this.#levels[level] = emptyNodes()
+    this.#levels[level] = allocateTileNodes()
     this.#onTile({ level, index, nodes })
   }
 }

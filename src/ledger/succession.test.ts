@@ -5,7 +5,7 @@ import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { Ledger } from './ledger.ts'
 import { createNoteSigner } from './note-key.ts'
-import { continueAs, successorName } from './succession-store.ts'
+import { continueLogAs, successorName } from './succession-store.ts'
 
 const NEXT = `${ORIGIN}/20261116T120000Z`
 const { privateKey } = generateKeyPairSync('ed25519')
@@ -90,11 +90,11 @@ describe('the name of the next log', () => {
   })
 })
 
-function options(): Parameters<typeof continueAs>[0] {
+function options(): Parameters<typeof continueLogAs>[0] {
   const { database, signer, lastSignedPath, clock } = fixture
   return { database, signer, lastSignedPath, clock, origin: ORIGIN }
 }
 
-function continued(): ReturnType<typeof continueAs> {
-  return continueAs(options(), createNoteSigner(NEXT, privateKey))
+function continued(): ReturnType<typeof continueLogAs> {
+  return continueLogAs(options(), createNoteSigner(NEXT, privateKey))
 }

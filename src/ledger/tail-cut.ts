@@ -14,7 +14,7 @@ export interface FollowedTables {
   readonly signed: number
 }
 
-export function withoutUncommitted(read: ReadTail, { size, signed }: FollowedTables): ReadTail {
+export function dropUncommittedGroups(read: ReadTail, { size, signed }: FollowedTables): ReadTail {
   for (const [place, segment] of read.segments.entries()) {
     const index = segment.groups.findIndex(({ first, changedRows }) => changedRows && first >= size)
     if (index < 0) continue

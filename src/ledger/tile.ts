@@ -60,7 +60,7 @@ export function* listTiles(size: number, from: (level: number) => number = () =>
 
 /** The nodes of a tile, complete ones only; what a partial tile does not complete stays zero and is never asked for. */
 export function expandTile(hashes: Uint8Array): Uint8Array {
-  const nodes = emptyNodes()
+  const nodes = allocateTileNodes()
   nodes.set(hashes, 0)
   for (let height = 1, count = hashes.length / HASH_BYTES / 2; count >= 1; height++, count /= 2)
     for (let index = 0; index + 1 <= count; index++) {
@@ -70,7 +70,7 @@ export function expandTile(hashes: Uint8Array): Uint8Array {
   return nodes
 }
 
-export function emptyNodes(): Uint8Array {
+export function allocateTileNodes(): Uint8Array {
   return new Uint8Array(EXPANDED_BYTES)
 }
 

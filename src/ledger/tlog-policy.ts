@@ -10,7 +10,7 @@
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { toHex } from '../core/bytes.ts'
-import { COSIGNATURE, ED25519, parseVerifierKey } from './note-key.ts'
+import { COSIGNATURE_TYPE, ED25519_SIGNATURE_TYPE, parseVerifierKey } from './note-key.ts'
 import type { SignatureType, VerifierKey } from './note-key.ts'
 
 interface PolicyLog {
@@ -113,7 +113,7 @@ function define(draft: Draft, [word, ...rest]: readonly string[]): string | unde
 function defineLog(draft: Draft, words: readonly string[]): string | undefined {
   const [vkey, url, ...extra] = words
   if (vkey === undefined || extra.length > 0) return 'a log line is: log <vkey> [url]'
-  const key = readKey(vkey, ED25519, draft.logs)
+  const key = readKey(vkey, ED25519_SIGNATURE_TYPE, draft.logs)
   if (!key.ok) return key.fault
   draft.logs.push({ key: key.value, url })
   return undefined
@@ -123,7 +123,7 @@ function defineWitness(draft: Draft, words: readonly string[]): string | undefin
   const [name, vkey, url, ...extra] = words
   if (name === undefined || vkey === undefined || extra.length > 0)
     return 'a witness line is: witness <name> <vkey> [url]'
-  const key = readKey(vkey, COSIGNATURE, draft.witnesses)
+  const key = readKey(vkey, COSIGNATURE_TYPE, draft.witnesses)
   if (!key.ok) return key.fault
   if (!addName(draft, name)) return `${name} is already defined`
   draft.witnesses.push({ name, key: key.value, url })
@@ -168,7 +168,9 @@ function readKey(vkey: string, type: SignatureType, known: readonly PolicyLog[])
   const key = parseVerifierKey(vkey)
   if (!key.ok) return fail(`the key cannot be used: ${key.fault.reason}`)
   if (key.value.type !== type)
-    return fail(type === ED25519 ? 'a log signs with a key of type 1' : 'a witness cosigns with a key of type 4')
+    return fail(
+      type === ED25519_SIGNATURE_TYPE ? 'a log signs with a key of type 1' : 'a witness cosigns with a key of type 4',
+    )
   if (known.length >= MAX_OF_EACH) return fail(`there are more than ${MAX_OF_EACH} of these`)
   const publicKey = toHex(key.value.publicKey)
   if (known.some((earlier) => toHex(earlier.key.publicKey) === publicKey)) return fail('the key is already listed')

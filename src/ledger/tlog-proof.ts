@@ -12,7 +12,7 @@
 import { toBase64, fromBase64 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { checkpointText, formatDecimal, openCheckpoint, parseDecimal } from './checkpoint.ts'
+import { formatSignedCheckpoint, formatDecimal, openCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { CheckpointFault, SignedCheckpoint } from './checkpoint.ts'
 import { MAX_NOTE_BYTES, verifyNote } from './note.ts'
 import type { VerifiedSignature } from './note.ts'
@@ -51,7 +51,7 @@ export function formatTlogProof({ extra, index, path, checkpoint }: TlogProof): 
 }
 
 export function createTlogProof(index: number, path: readonly Uint8Array[], signed: SignedCheckpoint): TlogProof {
-  return { extra: undefined, index, path, checkpoint: checkpointText(signed) }
+  return { extra: undefined, index, path, checkpoint: formatSignedCheckpoint(signed) }
 }
 
 export function parseTlogProof(text: string): Result<TlogProof, TlogProofFault> {

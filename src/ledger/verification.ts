@@ -4,7 +4,7 @@
  * Reads through the stores it is given.
  */
 import { equalBytes } from '../core/bytes.ts'
-import { CallAudit, CALL_ENTER, readClosedCall, readLateCall } from './audit.ts'
+import { CallAudit, CALL_ENTER, readClosedCall, readLateOutcomeCall } from './audit.ts'
 import { BodyAudit } from './body-audit.ts'
 import { readBodyAt } from './group.ts'
 import type { SaltedBody } from './group.ts'
@@ -395,7 +395,7 @@ export class LedgerVerification {
     if (row !== undefined) this.#lookups.set(seq, row)
     const call = readClosedCall(entry)
     if (call !== undefined) this.#ends.set(call, seq)
-    const late = readLateCall(entry)
+    const late = readLateOutcomeCall(entry)
     if (late !== undefined) this.#lates.set(late, seq)
   }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import { Database } from '../core/database-store.ts'
-import { checkpointText } from './checkpoint.ts'
+import { formatSignedCheckpoint } from './checkpoint.ts'
 import { cosignNewest } from './cosigning.ts'
 import { verifyNote } from './note.ts'
 import { createCosigner } from './note-key.ts'
@@ -62,7 +62,7 @@ describe('witness server', () => {
 
     const shown = await (await fetch(server.url + monitorPath(ORIGIN))).text()
     const signed = fixture.ledger.latestCheckpoint()
-    expect(shown).toBe((signed && checkpointText(signed)) + line)
+    expect(shown).toBe((signed && formatSignedCheckpoint(signed)) + line)
   })
 
   it('answers 409 with the size it remembers, as its type says', async () => {
@@ -81,7 +81,7 @@ describe('witness server', () => {
     // As many lines as a note may have: with its own the witness could not read it any more.
     const line = await (await post(`${body}${'— a.stranger AAAAAAAA\n'.repeat(99)}`)).text()
     const shown = await (await fetch(server.url + monitorPath(ORIGIN))).text()
-    expect(shown).toBe(checkpointText(await fixture.checkpoint()) + line)
+    expect(shown).toBe(formatSignedCheckpoint(await fixture.checkpoint()) + line)
     await fixture.fill(9)
     expect((await post(await request(5))).status).toBe(200)
   })

@@ -5,11 +5,11 @@
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { checkpointText, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
+import { formatSignedCheckpoint, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { formatSignature, parseNote, signNote, withSignatures } from './note.ts'
 import type { NoteSigner } from './note-key.ts'
-import { admitCheckpoint, refuseAgainstKnown } from './witness.ts'
+import { admitCheckpoint, checkAgainstKnownCheckpoint } from './witness.ts'
 import type { KnownLogs, WitnessRefusal } from './witness.ts'
 
 export const witnessMigrations: ModuleMigrations = {
@@ -41,11 +41,11 @@ export class WitnessStore {
     if (!admitted.ok) return admitted
     const { checkpoint, note } = admitted.value.signed
     return database.commit((sql) => {
-      const refusal = refuseAgainstKnown(admitted.value, this.#remembered(checkpoint.origin))
+      const refusal = checkAgainstKnownCheckpoint(admitted.value, this.#remembered(checkpoint.origin))
       if (refusal !== undefined) return fail(refusal)
       // Signed inside the transaction: the time it carries is one at which this was the largest tree.
       const { signatures } = signNote(note.text, [signer])
-      const cosigned = checkpointText({ checkpoint, note: withSignatures(note, signatures) })
+      const cosigned = formatSignedCheckpoint({ checkpoint, note: withSignatures(note, signatures) })
       sql.prepare('INSERT OR REPLACE INTO witness_checkpoint VALUES (?, ?)').run(this.#row(checkpoint.origin), cosigned)
       return ok(signatures.map(formatSignature).join(''))
     })

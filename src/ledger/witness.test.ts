@@ -8,7 +8,7 @@ import { signNote } from './note.ts'
 import { createNoteSigner } from './note-key.ts'
 import { consistencyPath, EMPTY_ROOT, emptyFrontier, extendFrontier, leafHash, computeRootAt } from './tree.ts'
 import type { NodeReader } from './tree.ts'
-import { admitCheckpoint, formatAddCheckpoint, monitorPath, refuseAgainstKnown } from './witness.ts'
+import { admitCheckpoint, formatAddCheckpoint, monitorPath, checkAgainstKnownCheckpoint } from './witness.ts'
 
 const ORIGIN = 'log.example/1'
 const log = createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
@@ -42,7 +42,7 @@ function answer(
 ): number | readonly [409, number] {
   const admitted = admitCheckpoint(formatAddCheckpoint({ oldSize, proof, signed }), logs)
   if (!admitted.ok) return admitted.fault.status
-  const refusal = refuseAgainstKnown(admitted.value, remembered === undefined ? undefined : head(remembered))
+  const refusal = checkAgainstKnownCheckpoint(admitted.value, remembered === undefined ? undefined : head(remembered))
   if (refusal === undefined) return 200
   return refusal.status === 409 ? [409, refusal.size] : refusal.status
 }
@@ -109,7 +109,7 @@ describe('witness', () => {
       fc.property(fc.nat(good.length - 1), fc.constantFrom('A', '1', '\n', ' '), (at, character) => {
         fc.pre(good[at] !== character)
         const admitted = admitCheckpoint(good.slice(0, at) + character + good.slice(at + 1), logs)
-        expect(admitted.ok && refuseAgainstKnown(admitted.value, head(7)) === undefined).toBe(false)
+        expect(admitted.ok && checkAgainstKnownCheckpoint(admitted.value, head(7)) === undefined).toBe(false)
       }),
     )
   })

@@ -14,7 +14,7 @@
 import { toBase64, equalBytes, fromBase64, toHex, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { checkpointText, formatDecimal, parseCheckpoint, parseDecimal } from './checkpoint.ts'
+import { formatSignedCheckpoint, formatDecimal, parseCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import { parseNote, verifyNote } from './note.ts'
 import type { VerifierKey } from './note-key.ts'
@@ -42,7 +42,7 @@ export type WitnessRefusal =
   | { readonly status: 422; readonly reason: string }
 
 export function formatAddCheckpoint({ oldSize, proof, signed }: AddCheckpoint): string {
-  return `old ${formatDecimal(oldSize)}\n${proof.map((hash) => `${toBase64(hash)}\n`).join('')}\n${checkpointText(signed)}`
+  return `old ${formatDecimal(oldSize)}\n${proof.map((hash) => `${toBase64(hash)}\n`).join('')}\n${formatSignedCheckpoint(signed)}`
 }
 
 /** Reads a request and decides what does not depend on the remembered state. */
@@ -70,7 +70,7 @@ export function admitCheckpoint(body: string, logs: KnownLogs): Result<AddCheckp
 }
 
 /** Decides against the last checkpoint cosigned for this log; `undefined` means: cosign, and remember this one. */
-export function refuseAgainstKnown(
+export function checkAgainstKnownCheckpoint(
   { oldSize, proof, signed }: AddCheckpoint,
   remembered: Checkpoint | undefined,
 ): WitnessRefusal | undefined {

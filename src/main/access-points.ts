@@ -3,7 +3,7 @@
  *
  * Pure joining.
  */
-import type { Spine } from '../call/spine.ts'
+import type { GuardedBus } from '../call/guarded-bus.ts'
 import { expandVariables } from '../config/access-points.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
@@ -20,7 +20,7 @@ import type { StartFault } from './start-fault.ts'
 
 export interface AccessPointParts {
   readonly config: Config
-  readonly spine: Spine
+  readonly spine: GuardedBus
   readonly families: readonly string[]
   readonly version: string
   readonly logger: Logger

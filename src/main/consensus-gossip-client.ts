@@ -15,18 +15,18 @@ import type { Logger } from '../core/logger.ts'
 import { toHex } from '../core/bytes.ts'
 import type { Guard } from '../guard/guard.ts'
 import { guardProjection } from '../guard/guard-state.ts'
-import { NODE_VOTER, nodeKey } from '../guard/round-state.ts'
+import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex } from '../guard/round-state.ts'
 import { isVoteSigned, readVote } from '../guard/vote.ts'
 import type { SignedVote } from '../guard/vote.ts'
-import { checkpointText, openCheckpoint } from '../ledger/checkpoint.ts'
+import { formatSignedCheckpoint, openCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { ED25519, isKeyName, verifierKey } from '../ledger/note-key.ts'
+import { ED25519_SIGNATURE_TYPE, isKeyName, verifierKey } from '../ledger/note-key.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
 import { decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 import type { ConsensusPeers } from '../runtime/consensus/tools.ts'
 
-export const GOSSIP_QUESTION = 'mesh.gossip'
+export const GOSSIP_REQUEST_NAME = 'mesh.gossip'
 
 export interface GossipParts {
   readonly mesh: Mesh
@@ -82,7 +82,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
   const { quorums, approvals } = guard
   const state = ledger.projections.state(guardProjection)
   const self = quorums.self
-  const house = self.voter.slice(NODE_VOTER.length)
+  const house = self.voter.slice(NODE_VOTER_PREFIX.length)
   const seenVotes = new Map<string, SignedVote>()
   const seenRoots = new Map<string, { readonly root: string; readonly note: string }>()
   let ticks = 0
@@ -94,7 +94,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
       if (approval === undefined || (approval.askedSeq ?? 0) < since) continue
       const isOpen = approval.state === 'requested' || approval.state === 'approved'
       // What a call is about is for those to know who vote about it.
-      if (isOpen && round.voters.some(({ voter }) => voter === NODE_VOTER + peer))
+      if (isOpen && round.voters.some(({ voter }) => voter === NODE_VOTER_PREFIX + peer))
         events.push({
           kind: 'round',
           round: round.id,
@@ -132,7 +132,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
           signature: vote.signature,
         })
     const signed = ledger.state().kind === 'refusing' ? undefined : ledger.latestCheckpoint()
-    if (signed !== undefined) events.push({ kind: 'checkpoint', node: house, note: checkpointText(signed) })
+    if (signed !== undefined) events.push({ kind: 'checkpoint', node: house, note: formatSignedCheckpoint(signed) })
     for (const { nodeId } of mesh.peers) {
       const note = parts.witness()?.latest(nodeId)
       if (note !== undefined) events.push({ kind: 'checkpoint', node: nodeId, note })
@@ -164,8 +164,8 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
       return !taken.ok && taken.fault.code === 'EQUIVOCATION' ? 1 : 0
     }
     // Whose key it is, is known of nodes; of people their own node says it, and a contradiction is one either way.
-    const isNode = event.voter.startsWith(NODE_VOTER)
-    const key = isNode ? nodeKey(event.voter.slice(NODE_VOTER.length)) : event.key
+    const isNode = event.voter.startsWith(NODE_VOTER_PREFIX)
+    const key = isNode ? decodeNodePublicKeyHex(event.voter.slice(NODE_VOTER_PREFIX.length)) : event.key
     const body = readVote(vote)
     if (body === undefined || key === undefined || body.approval !== event.round || body.house !== event.house) return 0
     if (!isVoteSigned(vote, key)) return 0
@@ -185,7 +185,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
     const publicKey = decodeNodeId(node)
     const [origin = ''] = note.split('\n')
     if (publicKey === undefined || !isKeyName(origin)) return 0
-    const opened = openCheckpoint(note, verifierKey(origin, ED25519, publicKey))
+    const opened = openCheckpoint(note, verifierKey(origin, ED25519_SIGNATURE_TYPE, publicKey))
     if (!opened.ok) return 0
     const { size, root } = opened.value.checkpoint
     const about = `checkpoint ${node} ${origin} ${size}`
@@ -210,7 +210,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
 
   async function exchange(peer: string, since: number): Promise<{ sent: number; received: number; conflicts: number }> {
     const events = ownEvents(peer, since)
-    const answer = await mesh.ask(peer, GOSSIP_QUESTION, { events }, ASK_MS)
+    const answer = await mesh.ask(peer, GOSSIP_REQUEST_NAME, { events }, ASK_MS)
     const parsed = answer.ok ? gossipBody.safeParse(answer.value) : undefined
     if (parsed?.success !== true) return { sent: 0, received: 0, conflicts: 0 }
     const conflicts = await receive(peer, parsed.data.events)
@@ -291,7 +291,8 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
           .list()
           .some(
             ({ level, voters }) =>
-              (level === 'PENDING' || level === 'SOFT') && voters.some(({ voter }) => voter.startsWith(NODE_VOTER)),
+              (level === 'PENDING' || level === 'SOFT') &&
+              voters.some(({ voter }) => voter.startsWith(NODE_VOTER_PREFIX)),
           ) || [...state.foreignRounds.values()].some(({ expiresAtMs }) => expiresAtMs > clock.now())
       if (!isBusy && ++ticks % QUIET_TICKS !== 0) return
       await gossip({ since: undefined, peers: undefined })

@@ -8,7 +8,7 @@ import type { Result } from '../core/result.ts'
 import { cosignNewest } from '../ledger/cosigning.ts'
 import { ledgerFaultSentence } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { COSIGNATURE, parseVerifierKey } from '../ledger/note-key.ts'
+import { COSIGNATURE_TYPE, parseVerifierKey } from '../ledger/note-key.ts'
 import { WitnessClient } from '../ledger/witness-client.ts'
 import { misconfiguredStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
@@ -29,7 +29,7 @@ export function createCosigning(
   for (const { vkey, url } of config.ledger.witnesses) {
     const key = parseVerifierKey(vkey)
     if (!key.ok) return misconfiguredStart(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
-    if (key.value.type !== COSIGNATURE)
+    if (key.value.type !== COSIGNATURE_TYPE)
       return misconfiguredStart(
         `ledger.witnesses: ${vkey} is no witness's key: it is a log’s key; a witness prints its own`,
       )

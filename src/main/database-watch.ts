@@ -8,7 +8,7 @@ import { findAlteredSchema } from '../core/database-schema-store.ts'
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { DATABASE_WRITTEN } from '../ledger/own-projection.ts'
+import { DATABASE_WRITTEN_KIND } from '../ledger/own-projection.ts'
 
 /** To be done again and again. */
 export function watchDatabase(options: {
@@ -25,7 +25,7 @@ export function watchDatabase(options: {
     seen = now
     const schema = findAlteredSchema(database.sql, migrations)
     logger.error({ schema }, 'another program wrote into the database; nothing that it wrote is believed')
-    await ledger.append({ kind: DATABASE_WRITTEN, schema })
+    await ledger.append({ kind: DATABASE_WRITTEN_KIND, schema })
     await ledger.verify()
   }
 }

@@ -7,14 +7,17 @@ import type { Caller } from '../bus/call.ts'
 import { callerKey } from '../bus/caller.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { callerSubject } from '../runtime/reputation/evidence.ts'
-import { FORMULA } from '../runtime/reputation/formula.ts'
+import { REPUTATION_FORMULA } from '../runtime/reputation/formula.ts'
 import { Reputation } from '../runtime/reputation/reputation.ts'
 
 /** Its deeds and what people said of them; the other domains are about devices, votes and people. */
 const JUDGED = ['execution', 'social'] as const
 
 /** Whether a score of the caller is below the bound. People who administer are not asked about themselves. */
-export function distrustBelow(ledger: Pick<Ledger, 'entries' | 'size'>, bound: number): (caller: Caller) => boolean {
+export function createDistrustTest(
+  ledger: Pick<Ledger, 'entries' | 'size'>,
+  bound: number,
+): (caller: Caller) => boolean {
   const reputation = new Reputation(ledger)
   const catchUp = (): void => {
     for (const _ of reputation.catchUp(ledger.size()));
@@ -26,6 +29,6 @@ export function distrustBelow(ledger: Pick<Ledger, 'entries' | 'size'>, bound: n
     const subject = callerSubject(callerKey(caller))
     if (subject === undefined) return false
     catchUp()
-    return JUDGED.some((domain) => (reputation.row(subject, domain)?.score ?? FORMULA.neutral) < bound)
+    return JUDGED.some((domain) => (reputation.row(subject, domain)?.score ?? REPUTATION_FORMULA.neutral) < bound)
   }
 }

@@ -4,7 +4,7 @@
  *   /mcp  models      /  the console      /api  the CLI and the console      /health /ready /metrics  monitors
  */
 import type { Service } from '../bus/capability.ts'
-import type { Spine } from '../call/spine.ts'
+import type { GuardedBus } from '../call/guarded-bus.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { toHex } from '../core/bytes.ts'
@@ -13,8 +13,8 @@ import type { Logger } from '../core/logger.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { createAuthenticate } from '../guard/authenticate.ts'
-import type { Authenticate } from '../guard/authenticate.ts'
+import { createAuthenticator } from '../guard/authenticate.ts'
+import type { Authenticator } from '../guard/authenticate.ts'
 import { hashToken, sameHash } from '../guard/token.ts'
 import { createGuardLimits } from '../guard/limits.ts'
 import { openOwnerToken } from '../guard/owner-token-store.ts'
@@ -28,7 +28,7 @@ import type { HttpListener, HttpRoute } from '../web/listener-server.ts'
 import { monitorHandler } from '../web/monitor-server.ts'
 import type { MonitorOptions } from '../web/monitor-server.ts'
 import { RequestRefusals } from '../web/request-refusals.ts'
-import { createExamination } from './examination.ts'
+import { createServiceHealthCheck } from './service-health-check.ts'
 import { toGuardConfig } from './guard-config.ts'
 import { createWebFace } from './web-face-server.ts'
 import { misconfiguredStart } from './start-fault.ts'
@@ -39,7 +39,7 @@ export interface FaceParts {
   readonly version: string
   readonly logger: Logger
   readonly data: DataDirectory
-  readonly spine: Spine
+  readonly spine: GuardedBus
   readonly families: readonly string[]
   /** Whoever says how it is: the services, and what has a health without offering anything. */
   readonly reporters: readonly Pick<Service, 'name' | 'version' | 'health' | 'examine'>[]
@@ -59,7 +59,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<StartedFaces,
   const owner = openOwnerToken(parts.data.ownerToken)
   const refused = new RequestRefusals()
   const authenticate = counted(
-    createAuthenticate({
+    createAuthenticator({
       findToken: spine.guard.tokens.find,
       isOwner: owner.matches,
       ...(tokenHash === undefined ? {} : { isConfigured: matchesHash(tokenHash) }),
@@ -84,7 +84,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<StartedFaces,
   let url = ''
   const status = statusView(parts, () => url)
   const people = createWebFace(parts, { authenticate, status, tooMany })
-  const examine = createExamination(parts.reporters, systemClock)
+  const examine = createServiceHealthCheck(parts.reporters, systemClock)
   const monitor = monitorHandler({ status, examine, know: authenticate, metrics: createMetrics(spine, refused) })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
@@ -155,7 +155,7 @@ function matchesHash(tokenHash: string): (token: string) => boolean {
   return (token) => sameHash(hashToken(token), wanted)
 }
 
-function counted(authenticate: Authenticate, refused: RequestRefusals): Authenticate {
+function counted(authenticate: Authenticator, refused: RequestRefusals): Authenticator {
   return (headers, remoteAddress, options) => {
     const known = authenticate(headers, remoteAddress, options)
     if (!known.ok) refused.count(known.fault.status === 401 ? 'unauthenticated' : 'credential')
@@ -164,7 +164,7 @@ function counted(authenticate: Authenticate, refused: RequestRefusals): Authenti
 }
 
 /** What the bus counts, and how the process is that it runs in. */
-function createMetrics({ bus, queue, guard, ledger }: Spine, refused: RequestRefusals): MonitorOptions['metrics'] {
+function createMetrics({ bus, queue, guard, ledger }: GuardedBus, refused: RequestRefusals): MonitorOptions['metrics'] {
   let own: { readonly metrics: () => Promise<string> } | undefined
   return async () => {
     // Loaded with the first scrape, like the metrics of the bus.
@@ -180,7 +180,7 @@ function createMetrics({ bus, queue, guard, ledger }: Spine, refused: RequestRef
 }
 
 /** Whoever shows a credential here is a principal: peers have a listener of their own. */
-function asPrincipal(known: ReturnType<Authenticate>): Result<FacePrincipal, NotAuthenticated> {
+function asPrincipal(known: ReturnType<Authenticator>): Result<FacePrincipal, NotAuthenticated> {
   if (!known.ok)
     return fail(known.fault.status === 401 ? { ...known.fault, challenge: 'Bearer realm="hearthbus"' } : known.fault)
   if (known.value.kind !== 'principal') throw new Error('only principals have credentials')

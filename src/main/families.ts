@@ -4,7 +4,7 @@
  * Pure joining; each family does its own work.
  */
 import type { Family, Service } from '../bus/capability.ts'
-import type { Spine } from '../call/spine.ts'
+import type { GuardedBus } from '../call/guarded-bus.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
@@ -33,7 +33,7 @@ export interface FamilyParts {
   readonly config: Config
   readonly version: string
   readonly data: DataDirectory
-  readonly spine: Spine
+  readonly spine: GuardedBus
   readonly database: Database
   readonly logger: Logger
   /** The node's own. */

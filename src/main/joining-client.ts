@@ -5,12 +5,12 @@ import { systemClock } from '../core/clock.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { parsePeerAddress } from '../mesh/discovery/peer-source.ts'
-import { JOIN_QUESTION } from '../mesh/gate.ts'
+import { JOIN_REQUEST_NAME } from '../mesh/gate.ts'
 import { MeshHttpClient } from '../mesh/http/http-client.ts'
 import { createNodeCertificate } from '../mesh/identity/certificate.ts'
 import { readCommunity, findMemberStanding } from '../mesh/identity/community.ts'
 import type { Community } from '../mesh/identity/community.ts'
-import { askToJoin } from '../mesh/identity/invitation.ts'
+import { createJoinRequest } from '../mesh/identity/invitation.ts'
 import type { Invitation } from '../mesh/identity/invitation.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { JoinCaller } from '../mesh/nats/join-client.ts'
@@ -53,9 +53,9 @@ export async function joinByInvitation(joining: JoiningNode): Promise<Result<Com
     })
     const answer = await outbound.askToJoin(
       { nodeId: invitation.issuer, ways: nats === undefined ? ways : [...ways, { transport: 'nats' }] },
-      askToJoin(invitation, { identity, name }),
+      createJoinRequest(invitation, { identity, name }),
       {
-        name: JOIN_QUESTION,
+        name: JOIN_REQUEST_NAME,
         communityId: invitation.communityId,
         signal: AbortSignal.timeout(TIMEOUT_MS),
       },

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { BusOptions } from '../bus/bus-options.ts'
 import type { Service } from '../bus/capability.ts'
 import { createBusMetrics } from '../bus/metrics.ts'
-import type { Spine } from '../call/spine.ts'
+import type { GuardedBus } from '../call/guarded-bus.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
@@ -47,7 +47,7 @@ export interface MeshParts {
 export interface PreparedMesh {
   /** What the bus has to know at its construction. */
   readonly forBus: Pick<BusOptions, 'remote' | 'communityId' | 'nodeName'>
-  readonly start: (spine: Spine) => Promise<Result<StartedMesh, StartFault>>
+  readonly start: (spine: GuardedBus) => Promise<Result<StartedMesh, StartFault>>
   readonly community: () => Community | undefined
   /** Undoes the preparation, or the start. */
   readonly stop: () => Promise<void>

@@ -16,7 +16,7 @@ import { parseNote } from '../ledger/note.ts'
  * What the owner set, else what was signed last, else what a first start makes of the node's name. `newestNote` is the
  * newest checkpoint in the database; asked for only where the file beside it says nothing.
  */
-export async function resolveOrigin(
+export async function resolveLogOrigin(
   { ledger, node }: Config,
   { lastSigned }: DataDirectory,
   newestNote: () => string | undefined,

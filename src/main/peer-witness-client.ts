@@ -13,13 +13,13 @@ import { openCheckpoint, parseDecimal } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import { ledgerFaultSentence } from '../ledger/fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { createCosigner, COSIGNATURE, ED25519, isKeyName, verifierKey } from '../ledger/note-key.ts'
+import { createCosigner, COSIGNATURE_TYPE, ED25519_SIGNATURE_TYPE, isKeyName, verifierKey } from '../ledger/note-key.ts'
 import { parseSignatures, verifyNote } from '../ledger/note.ts'
 import type { VerifiedSignature } from '../ledger/note.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
 import { formatAddCheckpoint } from '../ledger/witness.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
-import { idToken, decodeNodeId } from '../mesh/identity/node-key.ts'
+import { stripNodeIdPrefix, decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 
@@ -59,8 +59,8 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
     const names = namesOf.get(peer) ?? new Set()
     if (!names.has(origin) && names.size >= MAX_LOGS_PER_NODE) return undefined
     namesOf.set(peer, names.add(origin))
-    const logs = new Map([[origin, [verifierKey(origin, ED25519, publicKey)]]])
-    return { origin, store: new WitnessStore({ database, signer, logs, owner: idToken(peer) }) }
+    const logs = new Map([[origin, [verifierKey(origin, ED25519_SIGNATURE_TYPE, publicKey)]]])
+    return { origin, store: new WitnessStore({ database, signer, logs, owner: stripNodeIdPrefix(peer) }) }
   }
   // Per node, the size it cosigned last: only a guess, which its 409 corrects.
   const remembered = new Map<string, number>()
@@ -163,11 +163,11 @@ function cosignatureIn(text: string, nodeId: string, signed: SignedCheckpoint): 
   const publicKey = decodeNodeId(nodeId)
   const signatures = parseSignatures(text)
   if (publicKey === undefined || !signatures.ok) return undefined
-  const key = verifierKey(witnessName(nodeId), COSIGNATURE, publicKey)
+  const key = verifierKey(witnessName(nodeId), COSIGNATURE_TYPE, publicKey)
   const verified = verifyNote({ text: signed.note.text, signatures: signatures.value }, [key])
   return verified.ok ? verified.value[0] : undefined
 }
 
 function witnessName(nodeId: string): string {
-  return `hearthbus.local/witness/${idToken(nodeId)}`
+  return `hearthbus.local/witness/${stripNodeIdPrefix(nodeId)}`
 }

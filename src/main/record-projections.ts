@@ -33,6 +33,6 @@ export const recordProjections: readonly AnyProjection[] = [
 export const recordCaches: readonly EntryCache[] = [runtimeCache]
 
 /** Of a database: what it stores beside the log under hashes that the log has. */
-export function recordContents({ sql }: Pick<Database, 'sql'>): readonly ContentAudit[] {
+export function listContentAudits({ sql }: Pick<Database, 'sql'>): readonly ContentAudit[] {
   return [auditGuardSecret(sql), auditPins(sql), auditRollbacks(sql)]
 }

@@ -4,11 +4,11 @@
 import type { Offer } from '../bus/capability.ts'
 import { systemClock } from '../core/clock.ts'
 import { newUlid } from '../core/ids.ts'
-import type { Authenticate } from '../guard/authenticate.ts'
+import type { Authenticator } from '../guard/authenticate.ts'
 import { listProfileNames } from '../mcp/profile.ts'
 import type { StatusView } from '../web/api.ts'
 import { apiHandler } from '../web/api-server.ts'
-import { CLIENTS, selfCommand, selfSettings, snippetFor } from '../web/connect.ts'
+import { CLIENTS, resolveOwnCommand, resolveOwnSettings, snippetFor } from '../web/connect.ts'
 import { consoleHandler } from '../web/console-server.ts'
 import { disagreementSentences } from '../web/disagreement.ts'
 import { diagnoseFacts } from '../web/doctor.ts'
@@ -21,7 +21,7 @@ import type { HttpRoute } from '../web/listener-server.ts'
 import { ledgerStateSentence } from '../ledger/fork.ts'
 import { createConsoleSessions } from '../web/sessions.ts'
 import { createSignIn } from '../web/sign-in.ts'
-import { unmatchedSentences } from '../web/unmatched-patterns.ts'
+import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { SettingsView } from '../web/views.ts'
 import type { FaceParts } from './faces-server.ts'
 import { createProfileTest } from './guard-config.ts'
@@ -34,7 +34,7 @@ export interface WebFaceHandlers {
 }
 
 export interface WebFace {
-  readonly authenticate: Authenticate
+  readonly authenticate: Authenticator
   readonly status: () => StatusView
   readonly tooMany: (caller: string) => string | undefined
 }
@@ -91,8 +91,8 @@ function profilesOf({ config, spine, families }: FaceParts): Profiles {
 function settingsView(parts: FaceParts, status: StatusView): SettingsView {
   const { config, version, spine } = parts
   const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')
-  const command = selfCommand(process.argv[1] ?? '')
-  const settings = selfSettings(process.argv.slice(2), process.env, process.cwd())
+  const command = resolveOwnCommand(process.argv[1] ?? '')
+  const settings = resolveOwnSettings(process.argv.slice(2), process.env, process.cwd())
   return {
     node: config.node.name,
     nodeId: spine.bus.nodeId,
@@ -121,7 +121,7 @@ function findingsOf({ config, data, spine }: FaceParts, status: StatusView): Set
   return [
     ...diagnoseFacts({
       ...gatherSelfFacts(data, status),
-      unmatched: unmatchedSentences(config, names),
+      unmatched: explainUnmatchedPatterns(config, names),
       disagreements: disagreementSentences(bus.topologySnapshot()),
     }).filter(({ about }) => !outside.has(about)),
     {

@@ -15,7 +15,7 @@ import type { Service, ServiceHealth } from '../bus/capability.ts'
 import { backoffMs } from '../core/backoff.ts'
 import type { BackoffSchedule } from '../core/backoff.ts'
 import type { Logger } from '../core/logger.ts'
-import { LATE, openAccessPointSession } from './access-point-session.ts'
+import { LATE_ANSWER, openAccessPointSession } from './access-point-session.ts'
 import type { AccessPointSession, AccessPointSessionOptions } from './access-point-session.ts'
 
 export interface AccessPoint {
@@ -126,7 +126,7 @@ class AccessPointClient {
   /** Resolves when the connection is over, or never came about. */
   #connectOnce(): Promise<{ readonly served: boolean; readonly refused: boolean; readonly why: string }> {
     const { promise, resolve } = Promise.withResolvers<{ served: boolean; refused: boolean; why: string }>()
-    const patience = (): Promise<typeof LATE> => rest(this.#pace.answerMs, LATE, { ref: false })
+    const patience = (): Promise<typeof LATE_ANSWER> => rest(this.#pace.answerMs, LATE_ANSWER, { ref: false })
     const session = openAccessPointSession({ ...this.point.session, patience })
     const socket = new WebSocket(this.point.url, {
       handshakeTimeout: HANDSHAKE_MS,

@@ -18,7 +18,7 @@ import type { McpCatalogue } from './catalogue.ts'
 import type { FacePrincipal } from './face-bus.ts'
 import type { McpServerInfo } from './results.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
-import { explainMisshapen, readRequest } from './request.ts'
+import { explainMalformedParams, readRequest } from './request.ts'
 
 export interface AccessPointSessionOptions {
   readonly answering: RequestHandling
@@ -26,7 +26,7 @@ export interface AccessPointSessionOptions {
   readonly catalogue: () => McpCatalogue
   readonly serverInfo: McpServerInfo
   /** Resolves to `late` when a voice turn cannot wait any longer for an answer. */
-  readonly patience: () => Promise<typeof LATE>
+  readonly patience: () => Promise<typeof LATE_ANSWER>
 }
 
 export interface AccessPointSession {
@@ -40,7 +40,7 @@ export interface AccessPointSession {
   readonly close: () => void
 }
 
-export const LATE = Symbol('late')
+export const LATE_ANSWER = Symbol('late')
 
 /** Revisions whose messages are the same as far as tools go; the first is what is answered to any other. */
 const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
@@ -81,7 +81,7 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
 
   async function callTool(params: JsonObject, id: Json): Promise<McpAnswer> {
     const request = readRequest('tools/call', params)
-    if (request === undefined) return { error: { code: INVALID_PARAMS, message: explainMisshapen('tools/call') } }
+    if (request === undefined) return { error: { code: INVALID_PARAMS, message: explainMalformedParams('tools/call') } }
     const withdrawn = new AbortController()
     const key = JSON.stringify(id)
     underWay.set(key, withdrawn)
@@ -97,7 +97,8 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
       if (underWay.get(key) === withdrawn) underWay.delete(key)
     })
     const first = await Promise.race([called, options.patience()])
-    if (first === LATE) return { result: spoken('That takes a while. It is still under way; ask again in a moment.') }
+    if (first === LATE_ANSWER)
+      return { result: spoken('That takes a while. It is still under way; ask again in a moment.') }
     return 'result' in first ? { result: spokenResult(first.result) } : first
   }
 

@@ -9,7 +9,7 @@
 import { hash } from 'node:crypto'
 import type { Outcome, Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import { suggestNames } from '../core/closest-name.ts'
+import { formatNameSuggestion } from '../core/closest-name.ts'
 import type { JsonObject } from '../core/json.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
@@ -91,7 +91,7 @@ async function callTool(
   const more =
     entry !== undefined && hasOtherDoors(entry.offer, asker)
       ? ` It is not in the profile ${catalogue.view.profileName}.`
-      : suggestNames(catalogue.near(given))
+      : formatNameSuggestion(catalogue.near(given))
   const unknown = `Unknown tool: ${given.slice(0, MAX_NAME)}${more === '' ? '' : `.${more}`}`
   return refuse(strangeDoor(parts, asker) ?? unknown, { attempt })
 }

@@ -13,7 +13,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
-import { createBridgeSession, isOwnId } from './bridge-session.ts'
+import { createBridgeSession, isBridgeRequestId } from './bridge-session.ts'
 import type { BridgeSession } from './bridge-session.ts'
 import { StdioTransport } from './stdio-transport.ts'
 import type { StdioStreams } from './stdio-transport.ts'
@@ -56,7 +56,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
       const settled = settledRevision(message)
       if (settled !== undefined) transport.setProtocolVersion(settled)
       if (answered !== undefined) open.delete(answered)
-      if (!isOwnId(answered)) toNear(message)
+      if (!isBridgeRequestId(answered)) toNear(message)
       else if (answered !== undefined) awaited.get(answered)?.()
     }
     transport.onerror = (error) => log.debug({ err: error }, 'the gateway refused a message')

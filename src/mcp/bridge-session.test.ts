@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createBridgeSession, isOwnId } from './bridge-session.ts'
+import { createBridgeSession, isBridgeRequestId } from './bridge-session.ts'
 
 describe('bridge session', () => {
   it('tells again what lasts, in order and under ids of its own, and nothing else', () => {
@@ -21,7 +21,12 @@ describe('bridge session', () => {
       { method: 'logging/setLevel' },
       { method: 'resources/subscribe', params: { uri: 'a:2' } },
     ])
-    expect(again.map((message) => ('id' in message ? isOwnId(message.id) : 'none'))).toEqual([true, 'none', true, true])
-    expect(isOwnId(1)).toBe(false)
+    expect(again.map((message) => ('id' in message ? isBridgeRequestId(message.id) : 'none'))).toEqual([
+      true,
+      'none',
+      true,
+      true,
+    ])
+    expect(isBridgeRequestId(1)).toBe(false)
   })
 })

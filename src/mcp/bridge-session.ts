@@ -19,7 +19,7 @@ const OWN_ID = 'hearthbus-bridge-'
 /** More subscriptions than that are not told again. */
 const MAX_SUBSCRIPTIONS = 1_000
 
-export function isOwnId(id: unknown): boolean {
+export function isBridgeRequestId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(OWN_ID)
 }
 

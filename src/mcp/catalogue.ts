@@ -17,8 +17,8 @@ import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { FaceBus, FacePrincipal } from './face-bus.ts'
 import { listedTool } from './listed-tool.ts'
-import { createNameBook } from './names.ts'
-import type { NameStyle } from './names.ts'
+import { createToolNameMap } from './tool-name-map.ts'
+import type { NameStyle } from './tool-name-map.ts'
 import { listParamHeaders } from './request.ts'
 import type { ListMethod, ParamHeader } from './request.ts'
 import { findProfile, isOfferInProfile } from './profile.ts'
@@ -69,8 +69,8 @@ export function buildCatalogue(offers: readonly Offer[], view: CatalogueView): M
   const ofKind = (kind: Offer['face']['kind']): (() => readonly Offer[]) =>
     once(() => offers.filter((offer) => offer.face.kind === kind))
   const [tools, allPrompts, allResources] = [ofKind('tool'), ofKind('prompt'), ofKind('resource')]
-  const toolNames = once(() => createNameBook(tools().map(({ name }) => name)))
-  const promptNames = once(() => createNameBook(allPrompts().map(({ name }) => name)))
+  const toolNames = once(() => createToolNameMap(tools().map(({ name }) => name)))
+  const promptNames = once(() => createToolNameMap(allPrompts().map(({ name }) => name)))
   const served = (offer: Offer): boolean => view.profiles.some((profile) => isOfferInProfile(offer, profile))
   const shown = (offer: Offer): boolean => isOfferVisible(offer, view.principal) && served(offer)
 

@@ -26,10 +26,10 @@ import {
   MODERN_REVISION,
   readModernRequest,
   createEnvelopeMemory,
-  isServedByHand,
+  isServedWithoutSdk,
   serveModern,
 } from './modern-server.ts'
-import { formatModernResult } from './results.ts'
+import { createModernResultFormatter } from './results.ts'
 import type { McpServerInfo } from './results.ts'
 import type { ProfileTable } from './profile.ts'
 import { sendRefusal } from './refusal-transport.ts'
@@ -97,7 +97,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const limits = withShares({ ...DEFAULT_LIMITS, ...options.limits })
   const catalogues = createCatalogueCache({ bus, profiles, families })
   const answering = { bus, stateSeal: createStateSeal(clock), log }
-  const modern = { ...answering, text: formatModernResult(serverInfo), keepAliveMs: limits.keepAliveMs }
+  const modern = { ...answering, text: createModernResultFormatter(serverInfo), keepAliveMs: limits.keepAliveMs }
   const envelopes = createEnvelopeMemory()
   const visitors = createOpenRequests()
   const resourceListeners: ResourceListeners = new Set()
@@ -171,7 +171,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     const flood = Array.isArray(body) ? floodIn(body, visit.principal) : undefined
     if (flood !== undefined) return sendRefusal(visit.response, { status: 429, message: flood })
     const asked = readModernRequest(visit.request.headers, body, envelopes)
-    if (asked !== undefined && isServedByHand(asked)) return serveModern(modern, visit, asked)
+    if (asked !== undefined && isServedWithoutSdk(asked)) return serveModern(modern, visit, asked)
     return classified(visit, body)
   }
 
@@ -190,7 +190,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     if (verdict.kind === 'modern' && verdict.messageKind === 'request') {
       envelopes.remember(body)
       const asked = readModernRequest(visit.request.headers, body, envelopes)
-      if (asked !== undefined && isServedByHand(asked)) return serveModern(modern, visit, asked)
+      if (asked !== undefined && isServedWithoutSdk(asked)) return serveModern(modern, visit, asked)
     }
     return sdk.serve(visit, body)
   }

@@ -23,7 +23,7 @@ import { servePlain } from './plain-server.ts'
 import type { PlainServing, PlainSession } from './plain-server.ts'
 import { sendRefusal } from './refusal-transport.ts'
 import type { HttpRefusal } from './refusal-transport.ts'
-import { formatResult } from './results.ts'
+import { createResultFormatter } from './results.ts'
 import { announceList, announceResource } from './sdk-server.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 import { handleWebExchange } from './web-exchange-transport.ts'
@@ -78,7 +78,7 @@ export class LegacyServer {
 
   constructor(options: LegacyOptions) {
     this.#options = options
-    const text = formatResult((_, result) => result)
+    const text = createResultFormatter((_, result) => result)
     this.#plain = { ...options.answering, text, keepAliveMs: options.keepAliveMs }
     this.#sweeper = setInterval(() => this.sweep(), SWEEP_MS)
     this.#sweeper.unref()

@@ -14,7 +14,7 @@ import {
   decodeHeaderValue,
   findHeaderMismatch,
   MCP_METHODS,
-  explainMisshapen,
+  explainMalformedParams,
   readPinnedNode,
   readRequest,
   createInteraction,
@@ -22,7 +22,7 @@ import {
 } from './request.ts'
 import { instructionsFor } from './instructions.ts'
 import { toHttpStatus } from './results.ts'
-import type { ResultText } from './results.ts'
+import type { ResultFormatter } from './results.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './exchange-transport.ts'
 import type { ReplyTransport } from './exchange-transport.ts'
@@ -34,13 +34,13 @@ import { isLogLevel } from './log-level.ts'
 import type { McpLogLevel } from './log-level.ts'
 
 export interface ModernServing extends RequestHandling {
-  readonly text: ResultText
+  readonly text: ResultFormatter
   readonly keepAliveMs: number
 }
 
 const SERVED: ReadonlySet<string> = new Set([...MCP_METHODS, 'server/discover'])
 
-export function isServedByHand({ method }: ModernRequest): boolean {
+export function isServedWithoutSdk({ method }: ModernRequest): boolean {
   return SERVED.has(method)
 }
 
@@ -62,7 +62,7 @@ async function answered(
 ): Promise<McpAnswer> {
   if (asked.method === 'server/discover') return { result: discovered(visit) }
   const wanted = readRequest(asked.method, asked.params)
-  if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: explainMisshapen(asked.method) } }
+  if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: explainMalformedParams(asked.method) } }
   const { principal, door, catalogue, request, response } = visit
   const traceGiven = asked.meta['traceparent'] ?? request.headers['traceparent']
   const mismatch = wanted.method === 'tools/call' ? findHeaderMismatch(wanted, catalogue, request.headers) : undefined

@@ -13,17 +13,17 @@ import { parseTraceparent } from '../toolbox/traceparent.ts'
 import { answerRequest } from './answer-request.ts'
 import type { RequestHandling } from './answer-request.ts'
 import type { McpAnswer, McpCaller } from './request.ts'
-import { createInteraction, readPinnedNode, readWorkReference, explainMisshapen, readRequest } from './request.ts'
+import { createInteraction, readPinnedNode, readWorkReference, explainMalformedParams, readRequest } from './request.ts'
 import type { McpConnection, LoggedMessage } from './connection.ts'
 import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-server.ts'
 import { INVALID_PARAMS } from './protocol-error.ts'
 import { replyTransport } from './exchange-transport.ts'
-import type { ResultText } from './results.ts'
+import type { ResultFormatter } from './results.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 
 export interface PlainServing extends RequestHandling {
-  readonly text: ResultText
+  readonly text: ResultFormatter
   readonly keepAliveMs: number
 }
 
@@ -77,7 +77,7 @@ function mayTakeLong({ catalogue }: PlainRequest, { method, params: { name } }: 
 function answered(serving: PlainServing, { method, params }: LegacyRequest, asker: McpCaller): Promise<McpAnswer> {
   const wanted = readRequest(method, params)
   if (wanted !== undefined) return answerRequest(serving, wanted, asker)
-  return Promise.resolve({ error: { code: INVALID_PARAMS, message: explainMisshapen(method) } })
+  return Promise.resolve({ error: { code: INVALID_PARAMS, message: explainMalformedParams(method) } })
 }
 
 function askerOf(

@@ -42,7 +42,7 @@ const SHAPES: Readonly<Record<McpRequest['method'], string>> = {
   'prompts/list': '"cursor", if given, is a text',
 }
 
-export function explainMisshapen(method: string): string {
+export function explainMalformedParams(method: string): string {
   const shape = Object.hasOwn(SHAPES, method) ? SHAPES[method as McpRequest['method']] : 'they are not understood'
   return `Invalid params for ${method}: ${shape}`
 }

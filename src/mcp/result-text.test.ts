@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { formatResult } from './results.ts'
+import { createResultFormatter } from './results.ts'
 
 describe('the text of a result', () => {
   it('is made once for a list, and all who ask for it are sent the same bytes', () => {
     let made = 0
-    const text = formatResult((_, result) => {
+    const text = createResultFormatter((_, result) => {
       made += 1
       return result
     })
@@ -20,8 +20,8 @@ describe('the text of a result', () => {
 
   it('shares the items of a list between the revisions', () => {
     const [plain, marked] = [
-      formatResult((_, result) => result),
-      formatResult((_, result) => ({ ...result, ttlMs: 1 })),
+      createResultFormatter((_, result) => result),
+      createResultFormatter((_, result) => ({ ...result, ttlMs: 1 })),
     ]
     const list = { tools: [{ name: 'a' }, { name: 'b' }] }
     const [old, modern] = [plain({ id: 1, method: 'tools/list' }, list), marked({ id: 2, method: 'tools/list' }, list)]
@@ -33,7 +33,7 @@ describe('the text of a result', () => {
   })
 
   it('of a list in which one item changed is written anew for that item only', () => {
-    const text = formatResult((_, result) => result)
+    const text = createResultFormatter((_, result) => result)
     let written = 0
     const item = (name: string): { readonly name: string } => ({
       get name() {
@@ -51,7 +51,7 @@ describe('the text of a result', () => {
   })
 
   it('is that of JSON.stringify, also where there is nothing in a list', () => {
-    const text = formatResult((_, result) => result)
+    const text = createResultFormatter((_, result) => result)
     for (const list of [{}, { tools: [] }, { a: 1, tools: [null, 'x', [1], {}], b: { c: 'ü' } }])
       expect(Buffer.concat(text({ id: 1, method: 'x/list' }, list) as Uint8Array[]).toString()).toBe(
         JSON.stringify({ jsonrpc: '2.0', id: 1, result: list }),
@@ -59,7 +59,7 @@ describe('the text of a result', () => {
   })
 
   it('is one text for everything else', () => {
-    const text = formatResult((method, result) => ({ ...result, method }))
+    const text = createResultFormatter((method, result) => ({ ...result, method }))
     expect(text({ id: 2, method: 'tools/call' }, { content: [] })).toBe(
       '{"jsonrpc":"2.0","id":2,"result":{"content":[],"method":"tools/call"}}',
     )

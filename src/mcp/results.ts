@@ -130,10 +130,13 @@ function isBase64(value: Json | undefined): boolean {
 /** A whole message; in pieces where a long one of them is shared. */
 export type MessageText = string | readonly Uint8Array[]
 
-export type ResultText = (asked: { readonly id: RequestId; readonly method: string }, result: JsonObject) => MessageText
+export type ResultFormatter = (
+  asked: { readonly id: RequestId; readonly method: string },
+  result: JsonObject,
+) => MessageText
 
 /** `complete` adds what the revision wants on every result, and keeps the lists in it as they are. */
-export function formatResult(complete: (method: string, result: JsonObject) => JsonObject): ResultText {
+export function createResultFormatter(complete: (method: string, result: JsonObject) => JsonObject): ResultFormatter {
   const kept = new WeakMap<JsonObject, readonly Uint8Array[]>()
   return ({ id, method }, result) => {
     const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
@@ -203,9 +206,9 @@ export const CACHE_HINTS: CacheHints = Object.fromEntries(
   Object.entries(TTL_MS).map(([method, ttlMs]) => [method, { ttlMs, cacheScope: 'private' as const }]),
 )
 
-export function formatModernResult(serverInfo: McpServerInfo): ResultText {
+export function createModernResultFormatter(serverInfo: McpServerInfo): ResultFormatter {
   const meta = { 'io.modelcontextprotocol/serverInfo': { ...serverInfo } }
-  return formatResult((method, result) => ({
+  return createResultFormatter((method, result) => ({
     ...result,
     ...(result['resultType'] === undefined ? { resultType: 'complete', ...CACHE_HINTS[method] } : {}),
     _meta: isJsonObject(result['_meta']) ? { ...meta, ...result['_meta'] } : meta,

@@ -25,7 +25,7 @@ import {
   readPinnedNode,
   readWorkReference,
   MCP_METHODS,
-  explainMisshapen,
+  explainMalformedParams,
   readRequest,
 } from './request.ts'
 import { MAX_URI_LENGTH } from './catalogue.ts'
@@ -65,7 +65,7 @@ export function createSdkServer(parts: RequestHandling, serverInfo: McpServerInf
       const begun = continued(connection, context)
       if (begun !== undefined) return begun
       const request = readRequest(method, params as JsonObject)
-      if (request === undefined) throw new ProtocolError(INVALID_PARAMS, explainMisshapen(method))
+      if (request === undefined) throw new ProtocolError(INVALID_PARAMS, explainMalformedParams(method))
       const asker = askerOf(connection, server, context)
       checkHeaders(request, asker, context)
       return respond(parts, request, asker)

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { actorFor, isActor } from './actor.ts'
+import { formatActor, isActor } from './actor.ts'
 
 describe('actor', () => {
   it('is the name that our own records have', () => {
-    expect(actorFor({ kind: 'principal', id: 'claude', role: 'agent', client: 'Claude Desktop' })).toBe('claude')
-    expect(actorFor({ kind: 'service', id: 'console-history' })).toBe('service:console-history')
+    expect(formatActor({ kind: 'principal', id: 'claude', role: 'agent', client: 'Claude Desktop' })).toBe('claude')
+    expect(formatActor({ kind: 'service', id: 'console-history' })).toBe('service:console-history')
   })
 
   it('says of a call that is passed on who called us, and for whom they said', () => {
     const peer = { kind: 'peer', id: 'ed25519:AAAA', level: 'trusted' } as const
-    expect(actorFor(peer)).toBe('peer:ed25519:AAAA')
-    expect(actorFor({ ...peer, actor: 'claude' })).toBe('peer:ed25519:AAAA/claude')
+    expect(formatActor(peer)).toBe('peer:ed25519:AAAA')
+    expect(formatActor({ ...peer, actor: 'claude' })).toBe('peer:ed25519:AAAA/claude')
   })
 
   it('is a hash where the name is too long or of another kind, and two names stay two', () => {
-    const principal = (id: string): string => actorFor({ kind: 'principal', id, role: 'agent' })
+    const principal = (id: string): string => formatActor({ kind: 'principal', id, role: 'agent' })
     expect(principal('x'.repeat(129))).toBe('caller:DsnrM-dFELzdHy6lUgboLy')
     expect(principal('Jürgen')).toMatch(/^caller:[A-Za-z0-9_-]{22}$/)
     expect(principal('Jürgen')).not.toBe(principal('Jörg'))

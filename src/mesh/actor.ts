@@ -18,7 +18,7 @@ export function isActor(text: string): boolean {
 }
 
 /** A name that is none of the kind above, such as one that came a long way, is told by its hash: two stay two. */
-export function actorFor(caller: Caller): string {
+export function formatActor(caller: Caller): string {
   const key = callerKey(caller)
   return isActor(key) ? key : `caller:${hash('sha256', key, 'base64url').slice(0, DIGEST_CHARACTERS)}`
 }

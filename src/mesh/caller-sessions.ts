@@ -10,7 +10,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { malformedReply } from './mesh-answer.ts'
-import { offerSession, takeSession } from './sessions.ts'
+import { offerSession, acceptGrantedSession } from './sessions.ts'
 import type { MeshSession, SignatureMode } from './sessions.ts'
 import { disconnectedFault, unreachableFault } from './transport.ts'
 import type { PeerAddress } from './transport.ts'
@@ -71,7 +71,7 @@ export class CallerSessions {
       if (!isLost) return fail({ ...answer.fault, begun: false })
       return fail(ownSide === true ? disconnectedFault(peer.nodeId, message) : unreachableFault(peer.nodeId, message))
     }
-    const session = takeSession(offer, answer.value, { self, peer: peer.nodeId, nowMs: clock.monotonic() })
+    const session = acceptGrantedSession(offer, answer.value, { self, peer: peer.nodeId, nowMs: clock.monotonic() })
     return session === undefined
       ? fail({ ...malformedReply(`${peer.nodeId} answered a handshake that makes no sense.`), begun: false })
       : ok(session)

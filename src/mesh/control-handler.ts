@@ -20,7 +20,7 @@ import type { Community } from './identity/community.ts'
 import { readJoinRequest } from './identity/invitation.ts'
 import type { JoinRequest } from './identity/invitation.ts'
 import type { JoinFault } from './identity/mesh-store.ts'
-import { JOIN_QUESTION, MERGE_QUESTION, SESSION_QUESTION } from './gate.ts'
+import { JOIN_REQUEST_NAME, MERGE_REQUEST_NAME, SESSION_REQUEST_NAME } from './gate.ts'
 import type { ControlHandler } from './inbound.ts'
 import { meshRefusal } from './refusal.ts'
 import type { OwnManifest } from './own-node.ts'
@@ -39,7 +39,7 @@ export interface WitnessService {
 }
 
 /** Takes what a peer tells of rounds, votes and checkpoints, and gives what this node has. */
-export type GossipDesk = (peer: string, body: JsonObject) => Promise<JsonObject>
+export type GossipHandler = (peer: string, body: JsonObject) => Promise<JsonObject>
 
 export interface ControlHandlerParts {
   readonly self: string
@@ -53,7 +53,7 @@ export interface ControlHandlerParts {
   /** Records that proved themselves. */
   readonly merge: (community: Community) => Promise<void>
   readonly witness: WitnessService | undefined
-  readonly gossip: GossipDesk | undefined
+  readonly gossip: GossipHandler | undefined
 }
 
 const MAX_HASHES = 256
@@ -73,12 +73,12 @@ type Answer = Result<Json, Fault>
 
 export function createControlHandler(parts: ControlHandlerParts): ControlHandler {
   const questions: Readonly<Record<string, (body: JsonObject, asker: string) => Promise<Answer> | Answer>> = {
-    [SESSION_QUESTION]: (body, asker) => {
+    [SESSION_REQUEST_NAME]: (body, asker) => {
       const { ephemeral, signatures } = sessionBody.parse(body)
       const given = parts.sessions.give(asker, ephemeral, signatures)
       return given === undefined ? fail(misread('no key')) : ok(given)
     },
-    [JOIN_QUESTION]: async (body, asker) => {
+    [JOIN_REQUEST_NAME]: async (body, asker) => {
       const request = readJoinRequest(body)
       if (!request.ok)
         return fail(meshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s.'))
@@ -89,7 +89,7 @@ export function createControlHandler(parts: ControlHandlerParts): ControlHandler
       const joined = await parts.join(request.value)
       return joined.ok ? ok({ community: joined.value.document }) : fail(joinFault(joined.fault))
     },
-    [MERGE_QUESTION]: async (body, asker) => {
+    [MERGE_REQUEST_NAME]: async (body, asker) => {
       const held = parts.community()
       const shown = held === undefined ? undefined : readCommunity(body['community'], held.id)
       if (shown?.ok !== true || !shown.value.members.has(asker))

@@ -5,20 +5,26 @@ import { fromHex, toHex } from '../core/bytes.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import type { ManualClock } from '../../test/manual-clock.ts'
 import { canonicalJson } from '../core/json.ts'
-import { signedAnswerText, envelopeBodyHash, signedCallText, envelopeFields, readEnvelope } from './mesh-envelope.ts'
+import {
+  formatSignedAnswer,
+  envelopeBodyHash,
+  formatSignedCall,
+  envelopeFields,
+  readEnvelope,
+} from './mesh-envelope.ts'
 import type { MeshEnvelope } from './mesh-envelope.ts'
 import { admitMessage } from './gate.ts'
 import type { GateParts } from './gate.ts'
-import { fieldReader, encodeHeaders } from './http/headers.ts'
-import { foundCommunity, withMember, withoutMember } from './identity/community.ts'
+import { createHeaderFieldReader, encodeHeaders } from './http/headers.ts'
+import { createCommunity, withMember, withoutMember } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { macText, sessionKey } from './identity/session-key.ts'
+import { computeTextMac, sessionKey } from './identity/session-key.ts'
 import { formatMeshTime } from './identity/time.ts'
 import { macProof, signatureProof } from './proof.ts'
 import { PeerRateLimiter } from './peer-rate-limiter.ts'
 import { readRefusalReason } from './refusal.ts'
 import { ReplayCache } from './replay-cache.ts'
-import { GrantedSessions, offerSession, takeSession } from './sessions.ts'
+import { GrantedSessions, offerSession, acceptGrantedSession } from './sessions.ts'
 import type { MeshSession } from './sessions.ts'
 
 const [caller, root, provider, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
@@ -34,7 +40,7 @@ beforeEach(() => {
   clock = manualClock(NEW_YEAR_MS)
   const byRoot = { authority: { self: provider, root }, nowMs: NEW_YEAR_MS }
   const founder = { nodeId: provider.id, name: 'provider' }
-  const founded = foundCommunity({ name: 'village', root, founder, nowMs: NEW_YEAR_MS })
+  const founded = createCommunity({ name: 'village', root, founder, nowMs: NEW_YEAR_MS })
   const grown = withMember(founded, { nodeId: caller.id, name: 'caller', level: 'trusted' }, byRoot)
   if (!grown.ok) throw new Error(grown.fault.kind)
   community = grown.value
@@ -53,7 +59,7 @@ beforeEach(() => {
 describe('envelope', () => {
   it('is covered by the published text, which is canonical JSON', () => {
     const { envelope, body, text, body_sha256: hash } = vectors.call
-    expect(signedCallText(envelope, envelopeBodyHash(body))).toBe(text)
+    expect(formatSignedCall(envelope, envelopeBodyHash(body))).toBe(text)
     expect(envelopeBodyHash(body)).toBe(hash)
     expect(canonicalJson(JSON.parse(text))).toBe(text)
   })
@@ -66,15 +72,15 @@ describe('envelope', () => {
   it('says for whom it is, before everything else that is covered, where it says so', () => {
     const { actor, text, signature, mac } = vectors.call_for_somebody
     const fields = { actor, ...vectors.call.envelope }
-    expect(signedCallText(fields, envelopeBodyHash(vectors.call.body))).toBe(text)
+    expect(formatSignedCall(fields, envelopeBodyHash(vectors.call.body))).toBe(text)
     expect(canonicalJson(JSON.parse(text))).toBe(text)
     expect(signatureProof(text, caller)).toBe(signature)
-    expect(macText(createSecretKey(fromHex(vectors.session.key)), text)).toBe(mac)
+    expect(computeTextMac(createSecretKey(fromHex(vectors.session.key)), text)).toBe(mac)
     const read = readEnvelope((name) => fields[name as 'actor'])
     expect(read.ok && [read.value.actor, envelopeFields(read.value)]).toEqual(['claude', fields])
     const headers = encodeHeaders(fields, 'p')
     expect(headers['x-hearthnet-actor']).toBe('claude')
-    expect(fieldReader(headers)('actor')).toBe('claude')
+    expect(createHeaderFieldReader(headers)('actor')).toBe('claude')
   })
 
   it('is none with an actor that is no word', () => {
@@ -89,13 +95,15 @@ describe('envelope', () => {
     const same = sessionKey(ephemeralOf(5), vectors.session.callerKey, vectors.session)
     if (key === undefined || same === undefined) throw new Error('no key')
     expect([key, same].map((each) => toHex(each.export()))).toEqual([vectors.session.key, vectors.session.key])
-    expect(macText(key, vectors.call.text)).toBe(vectors.session.mac_of_call)
+    expect(computeTextMac(key, vectors.call.text)).toBe(vectors.session.mac_of_call)
   })
 
   it('is answered under the published text', () => {
     const { body, text } = vectors.answer
     const requestId = vectors.call.envelope['request_id'] ?? ''
-    expect(signedAnswerText({ requestId, from: provider.id, status: 200, bodyHash: envelopeBodyHash(body) })).toBe(text)
+    expect(formatSignedAnswer({ requestId, from: provider.id, status: 200, bodyHash: envelopeBodyHash(body) })).toBe(
+      text,
+    )
     expect(signatureProof(text, provider)).toBe(vectors.answer.signature)
   })
 })
@@ -253,7 +261,7 @@ function knock(change: Partial<MeshEnvelope>, how: Knock = {}): string {
     traceparent: undefined,
     ...change,
   }
-  const text = signedCallText(envelopeFields(envelope), BODY)
+  const text = formatSignedCall(envelopeFields(envelope), BODY)
   const proof = how.proof ?? (how.sign === true ? signatureProof(text, how.by ?? caller) : macProof(text, session))
   const sealed = { envelope: { ...envelope, ...how.tamper }, proof, bodyHash: how.bodyHash ?? BODY }
   const admitted = admitMessage(sealed, parts)
@@ -263,7 +271,7 @@ function knock(change: Partial<MeshEnvelope>, how: Knock = {}): string {
 function newSession(): MeshSession {
   const offer = offerSession()
   const given = parts.sessions.give(caller.id, offer.ephemeral.publicKey)
-  const taken = given && takeSession(offer, given, { self: caller.id, peer: provider.id, nowMs: 0 })
+  const taken = given && acceptGrantedSession(offer, given, { self: caller.id, peer: provider.id, nowMs: 0 })
   if (taken === undefined) throw new Error('no session')
   return { ...taken, peer: caller.id }
 }

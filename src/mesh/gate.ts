@@ -14,7 +14,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { signedCallText, envelopeFields } from './mesh-envelope.ts'
+import { formatSignedCall, envelopeFields } from './mesh-envelope.ts'
 import type { MeshEnvelope } from './mesh-envelope.ts'
 import { findMemberStanding } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
@@ -51,15 +51,15 @@ export interface AdmittedMessage {
 }
 
 /** Needs no session key, because it makes one; needs a member. */
-export const SESSION_QUESTION = 'mesh.session'
+export const SESSION_REQUEST_NAME = 'mesh.session'
 /** Needs neither session key nor membership: the invitation decides. */
-export const JOIN_QUESTION = 'mesh.join'
+export const JOIN_REQUEST_NAME = 'mesh.join'
 /**
  * Needs neither: a node that this one does not know shows records of this community in which it is a member. One that
  * was put back to an older copy learns so whom it has forgotten.
  */
-export const MERGE_QUESTION = 'mesh.merge'
-const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_QUESTION, MERGE_QUESTION])
+export const MERGE_REQUEST_NAME = 'mesh.merge'
+const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_REQUEST_NAME, MERGE_REQUEST_NAME])
 /** Whose budget it is: no node's id. */
 const STRANGERS = 'whoever is no member'
 
@@ -78,12 +78,12 @@ export function admitMessage(sealed: SealedMessage, parts: GateParts): Result<Ad
   if (standing.kind === 'stranger' && !isOpen)
     return fail(meshRefusal('unauthorized', 'stranger', `${from} is no member of ${community.name}.`))
   const session = envelope.keyId === undefined ? undefined : parts.sessions.find(envelope.keyId)
-  if (session === undefined && !isOpen && capability !== SESSION_QUESTION)
+  if (session === undefined && !isOpen && capability !== SESSION_REQUEST_NAME)
     // A signed message without a living session could be an old one, replayed to a node that has restarted.
     return fail(
       meshRefusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'),
     )
-  if (!isMessageProven(signedCallText(envelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
+  if (!isMessageProven(formatSignedCall(envelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
     return fail(meshRefusal('invalid_signature', 'proof', 'The signature does not belong to this message and sender.'))
   const isMember = standing.kind === 'member'
   const late = checkNew(envelope, isMember, parts)
@@ -117,7 +117,7 @@ function checkNew(
   parts: GateParts,
 ): Fault | undefined {
   const nowMs = parts.clock.monotonic()
-  const tooOften = checkBudget({ from: isMember ? from : STRANGERS, capability }, nowMs, parts)
+  const tooOften = checkPeerRateLimit({ from: isMember ? from : STRANGERS, capability }, nowMs, parts)
   if (tooOften !== undefined) return tooOften
   const seen = (isMember ? parts.replay : parts.strangersReplay).see(from, requestId, nowMs)
   if (seen === 'new') return undefined
@@ -127,7 +127,7 @@ function checkNew(
 }
 
 /** One more call of `capability` by `from`, if it may. */
-export function checkBudget(
+export function checkPeerRateLimit(
   { from, capability }: Pick<MeshEnvelope, 'from' | 'capability'>,
   nowMs: number,
   { rate }: Pick<GateParts, 'rate'>,
@@ -153,6 +153,6 @@ const NOT_NEW: ReadonlySet<string> = new Set<MeshRefusalReason>([
 ])
 
 /** Of a message that was sent twice: whether this refusal of the second leaves open what became of the first. */
-export function isFirstSendOpen(fault: Fault): boolean {
+export function isFirstSendOutcomeUnknown(fault: Fault): boolean {
   return NOT_NEW.has(readRefusalReason(fault) ?? '')
 }

@@ -7,7 +7,7 @@
  *
  * Pure: the transports do the I/O.
  */
-import type { CapabilityBus, ServedCall } from '../bus/bus.ts'
+import type { CapabilityBus, InboundPeerCall } from '../bus/bus.ts'
 import type { Call, CallerInteraction, Outcome } from '../bus/call.ts'
 import type { EmitFrame } from '../bus/peer.ts'
 import { satisfiesVersion } from '../bus/eligible.ts'
@@ -20,12 +20,12 @@ import type { Result } from '../core/result.ts'
 import { encodeOutcome } from './mesh-answer.ts'
 import type { WireAnswer } from './mesh-answer.ts'
 import { parseBody } from './body.ts'
-import { signedAnswerText, envelopeBodyHash, FramesHash, readEnvelope } from './mesh-envelope.ts'
+import { formatSignedAnswer, envelopeBodyHash, FramesHash, readEnvelope } from './mesh-envelope.ts'
 import type { MeshEnvelope } from './mesh-envelope.ts'
 import { admitMessage } from './gate.ts'
 import type { AdmittedMessage, GateParts } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import { readInput } from './input.ts'
+import { decodeBodyWithInput } from './input.ts'
 import { macProof, signatureProof } from './proof.ts'
 import { meshRefusal } from './refusal.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'
@@ -130,7 +130,7 @@ export class InboundCalls {
       return answer.ok ? ok({ data: answer.value }) : answer
     }
     const { signal } = options
-    const asked = envelope.input === true ? readInput(body) : ok({ body, interaction: undefined })
+    const asked = envelope.input === true ? decodeBodyWithInput(body) : ok({ body, interaction: undefined })
     if (!asked.ok) return asked
     const request = {
       ...envelope,
@@ -144,7 +144,11 @@ export class InboundCalls {
    * A call out of a packet that has come through its gate: one that only reads, under a session key. May throw: a
    * mistake of ours.
    */
-  servePacketCall(request: ServedRequest, caller: AdmittedMessage['caller'], nowMs: number): Result<ServedCall, Fault> {
+  servePacketCall(
+    request: ServedRequest,
+    caller: AdmittedMessage['caller'],
+    nowMs: number,
+  ): Result<InboundPeerCall, Fault> {
     const bus = this.#servingBus()
     if (!bus.ok) return bus
     const refused = checkContract(bus.value, request, false)
@@ -199,7 +203,7 @@ export class InboundCalls {
   ): DeliveredMessage {
     const { identity } = this.#parts
     const { status, text } = this.encoded(outcome)
-    const covered = signedAnswerText({
+    const covered = formatSignedAnswer({
       requestId,
       from: identity.id,
       status,

@@ -15,7 +15,10 @@ import type { Result } from '../core/result.ts'
 import { meshRefusal } from './refusal.ts'
 
 /** `undefined`: there is nothing to tell. */
-export function withInput(body: JsonObject, interaction: CallerInteraction | undefined): JsonObject | undefined {
+export function encodeBodyWithInput(
+  body: JsonObject,
+  interaction: CallerInteraction | undefined,
+): JsonObject | undefined {
   const { clientCapabilities = {}, inputResponses, requestState } = interaction ?? {}
   // The rest of what a client declares is between it and its own node.
   const { elicitation, sampling, roots } = clientCapabilities
@@ -32,12 +35,12 @@ export function withInput(body: JsonObject, interaction: CallerInteraction | und
   return Object.keys(input).length === 0 ? undefined : { arguments: body, input }
 }
 
-export interface WithInput {
+export interface BodyWithInput {
   readonly body: JsonObject
   readonly interaction: CallerInteraction
 }
 
-export function readInput(body: JsonObject): Result<WithInput, Fault> {
+export function decodeBodyWithInput(body: JsonObject): Result<BodyWithInput, Fault> {
   const { arguments: given, input } = body
   if (!isJsonObject(given) || !isJsonObject(input))
     return fail(

@@ -14,7 +14,7 @@ import type { Json, JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import type { PeerCapability } from '../bus/peer.ts'
-import { visibleText } from '../core/stranger-text.ts'
+import { sanitizeLine } from '../core/stranger-text.ts'
 import { decodeSchemas } from './identity/capability-wire.ts'
 import type { Community } from './identity/community.ts'
 import type { KnownPeer, PeerBook } from './peer-book.ts'
@@ -109,7 +109,7 @@ export class ManifestFetcher {
       wrong.map(({ schemaHash }) => schemaHash),
     )
     logger.warn(
-      { node: peer.nodeId, capability: visibleText(first.name, 128), contracts: wrong.length },
+      { node: peer.nodeId, capability: sanitizeLine(first.name, 128), contracts: wrong.length },
       'a contract is too large, or not the one that was announced',
     )
   }

@@ -8,7 +8,7 @@
  * The first five keys of a failure are CONTRACT § 5.4; those from `kind` on let our own nodes keep what the code alone
  * would lose: whether a person has to approve, whether a change may have happened, whether a handler was entered.
  */
-import { toErrorCode, FAULT_KINDS, isErrorCode, toFaultKind, STATUS_OF_CODE } from '../bus/code.ts'
+import { toErrorCode, FAULT_KINDS, isErrorCode, toFaultKind, HTTP_STATUS_BY_ERROR_CODE } from '../bus/code.ts'
 import type { ContentBlock, Outcome, Reply } from '../bus/call.ts'
 import type { Fault, FaultKind, Reason } from '../core/fault.ts'
 import { isJsonObject, isNestedWithin, parseJsonOrUndefined } from '../core/json.ts'
@@ -30,7 +30,7 @@ export function encodeOutcome(outcome: Outcome): WireAnswer {
   if (outcome.ok) return { status: 200, text: JSON.stringify(encodeReplyBody(outcome.value)) }
   const { fault } = outcome
   // HTTP has a number of its own for it; the contract's codes do not.
-  const status = fault.details?.['reason'] === 'too-large' ? 413 : STATUS_OF_CODE[toErrorCode(fault)]
+  const status = fault.details?.['reason'] === 'too-large' ? 413 : HTTP_STATUS_BY_ERROR_CODE[toErrorCode(fault)]
   return { status, text: JSON.stringify(encodeFaultBody(fault)) }
 }
 

@@ -51,7 +51,7 @@ export interface MeshEnvelope {
 export type EnvelopeFields = Readonly<Record<string, string>>
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_./:-]{0,127}$/
-export const MAX_SESSION = 256
+export const MAX_SESSION_LENGTH = 256
 export const MAX_DEADLINE_MS = 86_400_000
 export const MAX_HOPS = 16
 
@@ -84,13 +84,13 @@ export function envelopeFields(envelope: MeshEnvelope): EnvelopeFields {
 }
 
 /** Canonical JSON (RFC 8785): the keys are in order, and every value is a string. */
-export function signedCallText(fields: EnvelopeFields, bodyHash: string): string {
+export function formatSignedCall(fields: EnvelopeFields, bodyHash: string): string {
   // An actor stands before the body's hash; where there is none, nothing does.
   return JSON.stringify({ actor: fields['actor'], body_sha256: bodyHash, ...fields })
 }
 
 /** What the answer's proof covers. A proof under one answer fits no other: request ids are used once. */
-export function signedAnswerText(answer: {
+export function formatSignedAnswer(answer: {
   readonly requestId: string
   readonly from: string
   readonly status: number
@@ -150,7 +150,7 @@ export function readEnvelope(field: (name: string) => string | undefined): Resul
     deadlineMs === undefined && 'deadline_ms',
     hops === undefined && 'hops',
     (keyId?.length ?? 0) > 64 && 'key_id',
-    (session?.length ?? 0) > MAX_SESSION && 'session',
+    (session?.length ?? 0) > MAX_SESSION_LENGTH && 'session',
     (schemaHash?.length ?? 0) > 71 && 'schema_hash',
     actor !== undefined && !isActor(actor) && 'actor',
   ].filter((name) => name !== false)

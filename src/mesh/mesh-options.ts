@@ -5,7 +5,7 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import type { MeshConfig } from '../config/mesh.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
-import type { GossipDesk, WitnessService } from './control-handler.ts'
+import type { GossipHandler, WitnessService } from './control-handler.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
 import type { MeshViews } from './http/http-server.ts'
 import type { MeshStore } from './identity/mesh-store.ts'
@@ -41,7 +41,7 @@ export interface MeshStart {
   readonly bus: CapabilityBus
   readonly ledgerOrigin: string | undefined
   readonly witness: WitnessService | undefined
-  readonly gossip: GossipDesk | undefined
+  readonly gossip: GossipHandler | undefined
   readonly metrics: MeshViews['metrics']
 }
 

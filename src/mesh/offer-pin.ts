@@ -3,7 +3,7 @@
  * tomorrow is withheld until a person accepts it (the same as for tools of devices, ADR 50).
  */
 import { hash } from 'node:crypto'
-import { versionText } from '../bus/capability.ts'
+import { formatCapabilityVersion } from '../bus/capability.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import { canonicalJson } from '../core/json.ts'
 
@@ -34,7 +34,7 @@ export function describeOffer(capability: PeerCapability): OfferDefinition {
   const shown = { title, description: description.replace(STATE, ''), effect, face: { ...face }, family }
   const rules = { schemaHash, idempotent, anywhere, trustRequired, stream, matches, secrets: [...secrets] }
   return {
-    key: `${name}@${versionText(version)}#${instanceId}`,
+    key: `${name}@${formatCapabilityVersion(version)}#${instanceId}`,
     hash: hash('sha256', canonicalJson({ ...shown, ...rules })),
   }
 }

@@ -1,11 +1,11 @@
 /**
  * Offer words: what a peer says of its capabilities, made fit for a model and marked with the node that says it.
  */
-import type { CapabilityFace, PromptArgument } from '../bus/capability.ts'
+import type { McpExposure, PromptArgument } from '../bus/capability.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { isVisibleText, visibleText } from '../core/stranger-text.ts'
+import { isVisibleText, sanitizeLine } from '../core/stranger-text.ts'
 
 const MAX_TITLE = 96
 const MAX_DESCRIPTION = 1_024
@@ -21,9 +21,9 @@ export function markWithNode(capability: PeerCapability, node: string): Result<P
   if (!face.ok) return face
   if (!isVisibleText(JSON.stringify(capability.params)))
     return fail('its parameters have characters that nobody can see')
-  const shownNode = visibleText(node, 64)
-  const title = visibleText(capability.title, MAX_TITLE) || capability.name
-  const words = visibleText(capability.description, MAX_DESCRIPTION)
+  const shownNode = sanitizeLine(node, 64)
+  const title = sanitizeLine(capability.title, MAX_TITLE) || capability.name
+  const words = sanitizeLine(capability.description, MAX_DESCRIPTION)
   return ok({
     ...capability,
     face: face.value,
@@ -32,7 +32,7 @@ export function markWithNode(capability: PeerCapability, node: string): Result<P
   })
 }
 
-function visibleFace(face: CapabilityFace): Result<CapabilityFace, string> {
+function visibleFace(face: McpExposure): Result<McpExposure, string> {
   if (face.kind === 'resource') {
     if (!URI.test(face.uri) || !isVisibleText(face.uri)) return fail('its address is no URI with a scheme')
     return MIME_TYPE.test(face.mimeType) ? ok(face) : fail('its media type is none')
@@ -44,5 +44,5 @@ function visibleFace(face: CapabilityFace): Result<CapabilityFace, string> {
 }
 
 function visibleArgument({ name, description, required }: PromptArgument): PromptArgument {
-  return { name, description: visibleText(description, MAX_ARGUMENT_DESCRIPTION), required }
+  return { name, description: sanitizeLine(description, MAX_ARGUMENT_DESCRIPTION), required }
 }

@@ -11,7 +11,7 @@
  *
  * Pure: the transports do the I/O.
  */
-import { cutOffFault } from '../bus/attempt.ts'
+import { createInterruptedCallFault } from '../bus/attempt.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { CapabilityEntry } from '../bus/entry.ts'
 import type { EmitFrame, RemoteProvider } from '../bus/peer.ts'
@@ -22,23 +22,23 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { actorFor } from './actor.ts'
+import { formatActor } from './actor.ts'
 import { malformedReply } from './mesh-answer.ts'
 import { CallerSessions } from './caller-sessions.ts'
 import { createControlDraft } from './request-draft.ts'
 import type { RequestDraft } from './request-draft.ts'
-import { FramesHash, MAX_SESSION } from './mesh-envelope.ts'
-import { SESSION_QUESTION } from './gate.ts'
+import { FramesHash, MAX_SESSION_LENGTH } from './mesh-envelope.ts'
+import { SESSION_REQUEST_NAME } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import { withInput } from './input.ts'
+import { encodeBodyWithInput } from './input.ts'
 import { MAX_CALL_BYTES } from './packets/packet.ts'
 import { encodePacketCall, packetCallLength } from './packets/packet-call.ts'
 import { PacketCaller } from './packets/packet-caller.ts'
 import { readRefusalReason } from './refusal.ts'
-import { openAnswer, sealDraft } from './seal.ts'
+import { verifyAnswer, signRequestDraft } from './request-signing.ts'
 import type { MeshSession, SignatureMode } from './sessions.ts'
 import { encodeTraceparent } from '../toolbox/traceparent.ts'
-import { visibleFrame, visibleOutcome } from './visible-outcome.ts'
+import { sanitizeFrame, sanitizeOutcome } from './visible-outcome.ts'
 import { abortCause, disconnectedFault } from './transport.ts'
 import type { PacketWire, PeerAddress } from './transport.ts'
 import { PeerRouting } from './peer-routing.ts'
@@ -76,11 +76,11 @@ export class OutboundCalls implements RemoteProvider {
   }
 
   call(entry: CapabilityEntry, call: Call): Promise<Outcome> {
-    return (isPackable(entry, call) ? this.#inPacket(entry, call) : this.#inMessage(entry, call)).then(visibleOutcome)
+    return (isPackable(entry, call) ? this.#inPacket(entry, call) : this.#inMessage(entry, call)).then(sanitizeOutcome)
   }
 
   stream(entry: CapabilityEntry, call: Call, emit: EmitFrame): Promise<Outcome> {
-    return this.#inMessage(entry, call, (frame) => emit(visibleFrame(frame))).then(visibleOutcome)
+    return this.#inMessage(entry, call, (frame) => emit(sanitizeFrame(frame))).then(sanitizeOutcome)
   }
 
   /** A question between nodes, outside the bus and outside the ledger: manifests, schemas, checkpoints. */
@@ -104,7 +104,7 @@ export class OutboundCalls implements RemoteProvider {
   async #askForSession(peer: PeerAddress, body: JsonObject, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
     const communityId = this.#parts.communityId()
     if (communityId === undefined) return fail(homeless(peer.nodeId))
-    return this.#askSigned(peer, createControlDraft(SESSION_QUESTION, body), { signal, communityId })
+    return this.#askSigned(peer, createControlDraft(SESSION_REQUEST_NAME, body), { signal, communityId })
   }
 
   /** What comes before there is a session key: the signature alone says whose words these are. */
@@ -145,7 +145,7 @@ export class OutboundCalls implements RemoteProvider {
     const { offer } = entry
     // Rounded up: the far end shall not give up before we do.
     const deadlineMs = Math.max(0, Math.ceil(call.deadlineMs - this.#parts.clock.monotonic()))
-    const actor = session.takesActors ? actorFor(call.caller) : undefined
+    const actor = session.takesActors ? formatActor(call.caller) : undefined
     const text = encodePacketCall(offer, hashOf(entry), { call, deadlineMs, actor })
     if (packetCallLength(text) > MAX_CALL_BYTES) return this.#inMessage(entry, call)
     return this.#packets.call(wire, session, {
@@ -161,7 +161,7 @@ export class OutboundCalls implements RemoteProvider {
 
   async #inMessage(entry: CapabilityEntry, call: Call, emit?: EmitFrame): Promise<Outcome> {
     const { offer } = entry
-    const told = withInput(call.body, call.interaction)
+    const told = encodeBodyWithInput(call.body, call.interaction)
     const body = JSON.stringify(told ?? call.body)
     const draft: RequestDraft = {
       capability: offer.name,
@@ -169,12 +169,12 @@ export class OutboundCalls implements RemoteProvider {
       body,
       input: told !== undefined,
       deadlineMs: Math.max(0, Math.floor(call.deadlineMs - this.#parts.clock.monotonic())),
-      session: call.sessionId?.slice(0, MAX_SESSION),
+      session: call.sessionId?.slice(0, MAX_SESSION_LENGTH),
       hops: Math.max(0, call.hopBudget),
       stream: emit !== undefined,
       schemaHash: hashOf(entry),
       traceparent: encodeTraceparent(call.traceId),
-      actor: actorFor(call.caller),
+      actor: formatActor(call.caller),
       isSigned: offer.effect !== 'reads',
       idempotent: offer.idempotent,
     }
@@ -185,7 +185,9 @@ export class OutboundCalls implements RemoteProvider {
     })
     // Nobody waited for the answer: whether it happened is what the bus says of any provider that was cut off.
     const isCutOff = call.signal.aborted && !delivered.ok && delivered.fault.kind === 'cancelled'
-    return isCutOff ? fail(cutOffFault(call, offer.effect, abortCause(call.signal))) : askedBy(entry.nodeId, delivered)
+    return isCutOff
+      ? fail(createInterruptedCallFault(call, offer.effect, abortCause(call.signal)))
+      : askedBy(entry.nodeId, delivered)
   }
 
   async #deliver(peer: PeerAddress, draft: RequestDraft, options: DeliveryOptions): Promise<Outcome> {
@@ -205,13 +207,13 @@ export class OutboundCalls implements RemoteProvider {
     const { identity, clock, onUnreachable } = this.#parts
     const { signal, session, communityId } = options
     const { nodeId } = peer
-    const message = sealDraft(draft, { identity, clock, to: nodeId, communityId, session })
+    const message = signRequestDraft(draft, { identity, clock, to: nodeId, communityId, session })
     const frames = new FramesHash()
     const emit = options.emit && counted(options.emit, frames)
     const delivered = await this.#ways.send(peer, { message, signal, emit })
     if (delivered.ok) {
       options.count?.(delivered.value.text.length)
-      return openAnswer(message, delivered.value, { from: nodeId, session, framesHash: frames.digest() })
+      return verifyAnswer(message, delivered.value, { from: nodeId, session, framesHash: frames.digest() })
     }
     if (delivered.fault.kind === 'offline') onUnreachable?.(nodeId)
     return delivered
@@ -231,7 +233,7 @@ interface AttemptOptions extends DeliveryOptions {
 
 /** Packets hold arguments and nothing else: neither what a caller can be asked nor what it answered. */
 function isPackable({ offer }: CapabilityEntry, { body, interaction }: Call): boolean {
-  return offer.effect === 'reads' && (interaction === undefined || withInput(body, interaction) === undefined)
+  return offer.effect === 'reads' && (interaction === undefined || encodeBodyWithInput(body, interaction) === undefined)
 }
 
 /** What the peer book gave the bus to keep. */

@@ -33,7 +33,7 @@ export interface OwnManifest {
 }
 
 /** A third of a manifest's life: two may get lost. */
-export const RENEW_MS = 10_000
+export const MANIFEST_RENEW_MS = 10_000
 /** The whole manifest fits into the largest answer between nodes, and into one message of NATS, as they come. */
 const MAX_TOLD_BYTES = 900_000
 
@@ -65,7 +65,7 @@ export class OwnNode {
   /** `undefined` while we belong to nobody. */
   manifest(): OwnManifest | undefined {
     const nowMs = this.#parts.clock.monotonic()
-    if (this.#current === undefined || nowMs - this.#issuedMs >= RENEW_MS) {
+    if (this.#current === undefined || nowMs - this.#issuedMs >= MANIFEST_RENEW_MS) {
       this.#current = this.#issue()
       this.#issuedMs = nowMs
     }

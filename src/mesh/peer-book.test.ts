@@ -6,7 +6,7 @@ import { describeOwnCapability } from '../bus/peer.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import { announcementText, readAnnouncement } from './discovery/announcement.ts'
 import { formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
-import { foundCommunity, withMember, withoutMember } from './identity/community.ts'
+import { createCommunity, withMember, withoutMember } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { issueManifest, withoutCapabilities } from './identity/node-manifest.ts'
 import type { ManifestFacts } from './identity/node-manifest.ts'
@@ -24,7 +24,7 @@ let community: Community
 beforeEach(() => {
   bus = node(us.id)
   book = new PeerBook(us.id, bus)
-  const founded = foundCommunity({ name: 'v', root, founder: { nodeId: us.id, name: 'us' }, nowMs: NEW_YEAR_MS })
+  const founded = createCommunity({ name: 'v', root, founder: { nodeId: us.id, name: 'us' }, nowMs: NEW_YEAR_MS })
   const grown = withMember(founded, { nodeId: peer.id, name: 'peer', level: 'member' }, context)
   if (!grown.ok) throw new Error(grown.fault.kind)
   community = grown.value

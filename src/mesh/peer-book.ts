@@ -16,7 +16,7 @@ import { findMemberStanding } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { isGoodbye, readManifest } from './identity/node-manifest.ts'
 import type { ManifestFault, NodeManifest } from './identity/node-manifest.ts'
-import { nameInCommunity } from './identity/node-name.ts'
+import { resolveCommunityName } from './identity/node-name.ts'
 import { SchemaCache } from './schema-cache.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
@@ -66,25 +66,25 @@ export interface PeerEvents {
 }
 
 /** What of a peer's offers the bus hears. */
-export type ScreenPeer = (peer: Pick<KnownPeer, 'nodeId' | 'name' | 'capabilities'>) => {
+export type PeerOfferScreen = (peer: Pick<KnownPeer, 'nodeId' | 'name' | 'capabilities'>) => {
   readonly offered: readonly PeerCapability[]
   readonly refused: readonly RefusedCapability[]
 }
 
 const NOTHING: ReadonlySet<string> = new Set()
 
-const takeAll: ScreenPeer = ({ capabilities }) => ({ offered: capabilities, refused: [] })
+const takeAll: PeerOfferScreen = ({ capabilities }) => ({ offered: capabilities, refused: [] })
 
 export class PeerBook {
   readonly schemas = new SchemaCache()
   readonly #self: string
   readonly #events: PeerEvents
-  readonly #screen: ScreenPeer
+  readonly #screen: PeerOfferScreen
   readonly #peers = new Map<string, KnownPeer>()
   /** Where those who are gone were last reached: they may come back. */
   readonly #departed = new Map<string, PeerAddress>()
 
-  constructor(self: string, events: PeerEvents, screen: ScreenPeer = takeAll) {
+  constructor(self: string, events: PeerEvents, screen: PeerOfferScreen = takeAll) {
     this.#self = self
     this.#events = events
     this.#screen = screen
@@ -135,7 +135,7 @@ export class PeerBook {
     // It says no more that it is where it was reached: it has moved.
     if (names(peer.manifest, peer.reached) && !names(manifest, peer.reached)) peer.reached = undefined
     peer.manifest = manifest
-    peer.name = nameInCommunity(about.community, nodeId, manifest.displayName)
+    peer.name = resolveCommunityName(about.community, nodeId, manifest.displayName)
     peer.heardMs = about.monotonicMs
     peer.failures = 0
     if (about.reached?.transport === 'nats') peer.hasNats = true

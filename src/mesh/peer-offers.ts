@@ -7,7 +7,7 @@
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import type { Logger } from '../core/logger.ts'
-import { visibleText } from '../core/stranger-text.ts'
+import { sanitizeLine } from '../core/stranger-text.ts'
 import type { OfferStore } from './identity/offer-store.ts'
 import { withheldOffersDigest } from './offer-pin.ts'
 import { screenOffers } from './offer-screen.ts'
@@ -134,7 +134,7 @@ export class PeerOffers {
     if (withheld.length > 0)
       logger.warn(
         {
-          node: visibleText(name, 64),
+          node: sanitizeLine(name, 64),
           offers: withheld.slice(0, 8).map((offer) => offer.name),
           count: withheld.length,
         },

@@ -6,7 +6,7 @@ import { manualClock } from '../../test/manual-clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { silentLogger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
-import { foundCommunity, withMember } from './identity/community.ts'
+import { createCommunity, withMember } from './identity/community.ts'
 import { issueManifest, withoutCapabilities } from './identity/node-manifest.ts'
 import { PeerSync } from './peer-sync-client.ts'
 import { PeerBook } from './peer-book.ts'
@@ -110,7 +110,7 @@ function house(): {
 } {
   const clock = manualClock()
   const bus = node(us.id, { clock })
-  const founded = foundCommunity({ name: 'lane', root, founder: { nodeId: us.id, name: 'us' }, nowMs: clock.now() })
+  const founded = createCommunity({ name: 'lane', root, founder: { nodeId: us.id, name: 'us' }, nowMs: clock.now() })
   const context = { authority: { self: us, root }, nowMs: clock.now() }
   const grown = withMember(founded, { nodeId: other.id, name: 'other', level: 'trusted' }, context)
   if (!grown.ok) throw new Error(grown.fault.kind)

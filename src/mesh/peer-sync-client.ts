@@ -21,7 +21,7 @@ import { formatPeerAddress, parsePeerAddress, STATIC_SOURCE } from './discovery/
 import type { PeerHint } from './discovery/peer-source.ts'
 import { readCommunity } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { MERGE_QUESTION } from './gate.ts'
+import { MERGE_REQUEST_NAME } from './gate.ts'
 import { readCapabilities } from './identity/node-manifest.ts'
 import type { PeerEvent, KnownPeer, PeerBook } from './peer-book.ts'
 import { readRefusalReason } from './refusal.ts'
@@ -289,7 +289,7 @@ export class PeerSync {
     const held = this.#parts.community()
     if (held === undefined || readRefusalReason(fault) !== 'stranger') return
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)])
-    const answer = await this.#parts.askUnknown(peer, MERGE_QUESTION, { community: held.document }, signal)
+    const answer = await this.#parts.askUnknown(peer, MERGE_REQUEST_NAME, { community: held.document }, signal)
     const shown = answer.ok ? answer.value['community'] : undefined
     if (isJsonObject(shown)) await this.#hearCommunity(shown)
   }

@@ -4,7 +4,7 @@
  *
  *   ed25519:…        the node's signature        hmac-sha256:…        the MAC of the session key that the message names
  */
-import { isMac, macText } from './identity/session-key.ts'
+import { isTextMacValid, computeTextMac } from './identity/session-key.ts'
 import { signText, verifyText } from './identity/node-key.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import type { MeshSession } from './sessions.ts'
@@ -16,7 +16,7 @@ export function signatureProof(text: string, identity: NodeIdentity): string {
 }
 
 export function macProof(text: string, { key }: MeshSession): string {
-  return `${MAC}${macText(key, text)}`
+  return `${MAC}${computeTextMac(key, text)}`
 }
 
 export function isSignature(proof: string): boolean {
@@ -30,5 +30,5 @@ export function isMessageProven(
   { from, session }: { readonly from: string; readonly session: MeshSession | undefined },
 ): boolean {
   if (isSignature(proof)) return verifyText(from, text, proof)
-  return session !== undefined && session.peer === from && isMac(session.key, text, proof.slice(MAC.length))
+  return session !== undefined && session.peer === from && isTextMacValid(session.key, text, proof.slice(MAC.length))
 }

@@ -8,9 +8,9 @@ import type { KeyObject } from 'node:crypto'
 import { randomBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { macText, newEphemeral, SESSION_ID_LENGTH, sessionIdText, sessionKey } from './identity/session-key.ts'
+import { computeTextMac, newEphemeral, SESSION_ID_LENGTH, encodeSessionId, sessionKey } from './identity/session-key.ts'
 import type { EphemeralKey } from './identity/session-key.ts'
-import { FEW_CALLS_PER_PACKET, MAX_CALLS_PER_PACKET } from './packets/packet.ts'
+import { DEFAULT_CALLS_PER_PACKET, MAX_CALLS_PER_PACKET } from './packets/packet.ts'
 
 export const SESSION_LIFE_MS = 3_600_000
 /** How packets are written: `hbp2`. Who writes them in another way is sent messages. */
@@ -60,7 +60,7 @@ export class GrantedSessions {
   /** The answer to a handshake; `undefined` when the caller's key is none. */
   give(caller: string, callerKey: string, wanted: SignatureMode = 'session'): JsonObject | undefined {
     const own = newEphemeral()
-    const id = sessionIdText(randomBytes(16))
+    const id = encodeSessionId(randomBytes(16))
     const parties = { sessionId: id, from: caller, to: this.#self, callerKey, providerKey: own.publicKey }
     const key = sessionKey(own, callerKey, parties)
     if (key === undefined) return undefined
@@ -110,7 +110,7 @@ export function offerSession(signatures: SignatureMode = 'session'): SessionOffe
 }
 
 /** `undefined` when the provider answered something that is no session. */
-export function takeSession(
+export function acceptGrantedSession(
   { ephemeral, signatures }: SessionOffer,
   answer: JsonObject,
   { self, peer, nowMs }: { readonly self: string; readonly peer: string; readonly nowMs: number },
@@ -138,13 +138,16 @@ export function takeSession(
 
 /** A node of before says nothing, and would not read a larger packet. */
 function callsPerPacket(said: Json | undefined): number {
-  return typeof said === 'number' && said > FEW_CALLS_PER_PACKET
+  return typeof said === 'number' && said > DEFAULT_CALLS_PER_PACKET
     ? Math.min(said, MAX_CALLS_PER_PACKET)
-    : FEW_CALLS_PER_PACKET
+    : DEFAULT_CALLS_PER_PACKET
 }
 
 /** One for each direction: who has heard an answer cannot call. */
 function tokensFor(key: KeyObject, signatures: SignatureMode): SessionTokens | undefined {
   if (signatures === 'session') return undefined
-  return { call: `token:${macText(key, 'packet token call')}`, answer: `token:${macText(key, 'packet token answer')}` }
+  return {
+    call: `token:${computeTextMac(key, 'packet token call')}`,
+    answer: `token:${computeTextMac(key, 'packet token answer')}`,
+  }
 }

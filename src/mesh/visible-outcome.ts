@@ -6,18 +6,18 @@ import type { StreamFrame, Outcome } from '../bus/call.ts'
 import { isNestedWithin, MAX_STRANGER_DEPTH } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import { visibleJson } from '../core/stranger-text.ts'
+import { sanitizeJson } from '../core/stranger-text.ts'
 import { malformedReply } from './mesh-answer.ts'
 
-export function visibleOutcome(outcome: Outcome): Outcome {
+export function sanitizeOutcome(outcome: Outcome): Outcome {
   if (!isNestedWithin(outcome, MAX_STRANGER_DEPTH))
     return fail(malformedReply(`The peer answered something that is nested deeper than ${MAX_STRANGER_DEPTH} levels.`))
   // Both came as JSON; functions and the like are not among what a peer can send.
-  return visibleJson(outcome as unknown as Json) as unknown as Outcome
+  return sanitizeJson(outcome as unknown as Json) as unknown as Outcome
 }
 
 /** A frame that is nested too deep stays what it is: the check against its schema refuses it. */
-export function visibleFrame(frame: StreamFrame): StreamFrame {
+export function sanitizeFrame(frame: StreamFrame): StreamFrame {
   if (!isNestedWithin(frame, MAX_STRANGER_DEPTH)) return frame
-  return visibleJson(frame as unknown as Json) as unknown as StreamFrame
+  return sanitizeJson(frame as unknown as Json) as unknown as StreamFrame
 }

@@ -29,7 +29,7 @@ const message = z.strictObject({
 const meta = z.object({ ms: z.number(), model: z.string(), tokens_in: z.number(), tokens_out: z.number().optional() })
 
 // oxlint-disable-next-line typescript/explicit-function-return-type -- the type is the schemas', which follow
-export const chatTool = ({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) =>
+export const createChatTool = ({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) =>
   defineTool({
     name: 'llm.chat',
     title: 'Chat with a language model',
@@ -69,7 +69,7 @@ export const chatTool = ({ model, backend, maxConcurrent, timeoutSeconds }: Mode
   })
 
 // oxlint-disable-next-line typescript/explicit-function-return-type -- the type is the schemas', which follow
-export const embedTool = ({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) =>
+export const createEmbedTool = ({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) =>
   defineTool({
     name: 'embed.text',
     title: 'Turn texts into vectors',

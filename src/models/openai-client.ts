@@ -47,7 +47,7 @@ const embeddings = z.object({
   usage: z.object({ prompt_tokens: tokens }).nullish(),
 })
 
-export function openAiBackend(options: OpenAiOptions): ModelBackend {
+export function createOpenAiBackend(options: OpenAiOptions): ModelBackend {
   const name = new URL(options.url).host
   return {
     name,

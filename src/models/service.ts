@@ -10,9 +10,9 @@ import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { ModelBackend } from './backend.ts'
 import { BUILTIN_MODEL, builtinBackend } from './builtin.ts'
-import { chatTool, embedTool } from './definitions.ts'
+import { createChatTool, createEmbedTool } from './definitions.ts'
 import type { ModelInstance } from './definitions.ts'
-import { openAiBackend } from './openai-client.ts'
+import { createOpenAiBackend } from './openai-client.ts'
 import { watchBackend } from './server-health.ts'
 import type { WatchedBackend } from './server-health.ts'
 
@@ -48,7 +48,7 @@ export function createModels({ config, environment, clock, logger }: ModelsParts
     ...config.endpoints.flatMap(({ url, keyVariable, chat, embed, maxConcurrent, timeoutSeconds }) => {
       // By name: a key in the configuration file would be in every backup of it.
       const key = keyVariable === undefined ? undefined : environment[keyVariable]
-      const backend = watchBackend(openAiBackend({ url, key: key === '' ? undefined : key }), {
+      const backend = watchBackend(createOpenAiBackend({ url, key: key === '' ? undefined : key }), {
         trouble: (message) => logger.warn({ url }, message),
         well: () => logger.info({ url }, 'the model server answers again'),
       })
@@ -104,7 +104,7 @@ function builtin(clock: Clock): readonly Capability[] {
 
 function chatWith(backend: ModelBackend, instance: ModelInstance, clock: Clock): Capability {
   const { model } = instance
-  return chatTool(instance).streamedBy(async function* ({ params, input }, { signal }) {
+  return createChatTool(instance).streamedBy(async function* ({ params, input }, { signal }) {
     const startedMs = clock.monotonic()
     const request = { model, messages: input.messages, temperature: params.temperature, maxTokens: params.max_tokens }
     const pieces = backend.chat(request, signal)
@@ -131,7 +131,7 @@ function chatWith(backend: ModelBackend, instance: ModelInstance, clock: Clock):
 
 function embedWith(backend: ModelBackend, instance: ModelInstance, clock: Clock): Capability {
   const { model } = instance
-  return embedTool(instance).handledBy(async ({ input }, { signal }) => {
+  return createEmbedTool(instance).handledBy(async ({ input }, { signal }) => {
     const startedMs = clock.monotonic()
     const made = await backend.embed({ model, texts: input.texts }, signal)
     if (!made.ok) return made

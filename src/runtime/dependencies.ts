@@ -9,7 +9,7 @@ import type { Fault } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { visibleText } from '../core/stranger-text.ts'
+import { sanitizeLine } from '../core/stranger-text.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** What every tool that keeps records needs: a change and its ledger event are one work of `database.commit`. */
@@ -38,7 +38,7 @@ export function readOrigin({ caller, traceId }: Call): CallOrigin {
   const client = caller.kind === 'principal' ? caller.client : undefined
   return {
     principal: callerKey(caller),
-    client: client === undefined ? undefined : visibleText(client, MAX_CLIENT_LENGTH),
+    client: client === undefined ? undefined : sanitizeLine(client, MAX_CLIENT_LENGTH),
     trace_id: traceId,
   }
 }

@@ -57,7 +57,7 @@ const guidePrompt = defineRuntimeTool({
   output: z.looseObject({ messages: z.array(z.looseObject({})) }),
 })
 
-export function guideCapabilities(): readonly Capability[] {
+export function createGuideCapabilities(): readonly Capability[] {
   return [
     guideResource.handledBy(async () => ok({ data: GUIDE })),
     guidePrompt.handledBy(async ({ goal }) =>

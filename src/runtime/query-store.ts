@@ -23,7 +23,7 @@ export interface SqlCondition {
 }
 
 /** `tests` has one SQL test per filter, with the filter's name as its parameter. */
-export function givenFilters<Name extends string>(
+export function createFilterCondition<Name extends string>(
   filter: Readonly<Partial<Record<Name, string>>>,
   tests: Readonly<Record<Name, string>>,
 ): SqlCondition {

@@ -8,7 +8,7 @@ import type { Json } from '../core/json.ts'
 import { BODY_ERASED } from '../ledger/group.ts'
 import { prepareOnce } from '../ledger/entry-cache-store.ts'
 import type { CachedEntry, EntryCache } from '../ledger/entry-cache-store.ts'
-import { entryText } from '../ledger/entry.ts'
+import { readEntryText } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { ERASED } from '../ledger/state-log.ts'
 import { runtimeMigrations } from './migrations.ts'
@@ -17,17 +17,17 @@ import { isRetry } from './tasks/machine.ts'
 import type { TaskStatus } from './tasks/machine.ts'
 import { rankPriority } from './tasks/priority.ts'
 import {
-  ERASABLE,
+  ERASABLE_TASK_FIELDS,
   TASK_CHANGED,
   TASK_CREATED,
   TASK_TRANSITION,
   readTaskId,
-  listErasableWords,
+  listErasableTaskFields,
 } from './tasks/task-entries.ts'
-import type { ErasableWord } from './tasks/task-entries.ts'
+import type { ErasableTaskField } from './tasks/task-entries.ts'
 import { THOUGHT_EVENT } from './trail/thought-leaf.ts'
 
-type Words = Readonly<Record<ErasableWord, string | null>>
+type Words = Readonly<Record<ErasableTaskField, string | null>>
 
 interface TaskRow extends Words {
   readonly id: string
@@ -102,21 +102,21 @@ export const runtimeCache: EntryCache = {
     [SESSION_START]: (sql, { entry, body }) => {
       const intent = isJsonObject(body) && typeof body['intent'] === 'string' ? body['intent'] : ERASED
       prepareOnce(sql, 'INSERT OR REPLACE INTO audit_sessions VALUES (?, ?, ?, ?, ?, ?, ?, NULL)').run(
-        entryText(entry, 'session_id') ?? '',
+        readEntryText(entry, 'session_id') ?? '',
         intent,
         (entry['task_id'] ?? null) as string | null,
         entry.at,
-        entryText(entry, 'principal') ?? '',
-        entryText(entry, 'client') ?? null,
+        readEntryText(entry, 'principal') ?? '',
+        readEntryText(entry, 'client') ?? null,
         entry.seq,
       )
     },
     [SESSION_FINAL]: (sql, { entry, leafHash }) => {
-      const id = entryText(entry, 'session_id') ?? ''
+      const id = readEntryText(entry, 'session_id') ?? ''
       prepareOnce(sql, 'UPDATE audit_sessions SET finalized_at = ? WHERE session_id = ?').run(entry.at, id)
       prepareOnce(sql, 'INSERT OR REPLACE INTO merkle_roots VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
         id,
-        entryText(entry, 'root') ?? '',
+        readEntryText(entry, 'root') ?? '',
         Number(entry['record_count']),
         Number(entry['first_index']),
         Number(entry['last_index']),
@@ -133,15 +133,15 @@ export const runtimeCache: EntryCache = {
       if (erased.kind === SESSION_START)
         prepareOnce(sql, 'UPDATE audit_sessions SET intent = ? WHERE session_id = ?').run(
           ERASED,
-          entryText(erased, 'session_id') ?? '',
+          readEntryText(erased, 'session_id') ?? '',
         )
     },
   },
 
   showing: (entry) => {
     const id = readTaskId(entry)
-    if (id !== undefined && listErasableWords(entry).length > 0) return [{ what: 'task', id }]
-    return entry.kind === SESSION_START ? [{ what: 'session', id: entryText(entry, 'session_id') ?? '' }] : []
+    if (id !== undefined && listErasableTaskFields(entry).length > 0) return [{ what: 'task', id }]
+    return entry.kind === SESSION_START ? [{ what: 'session', id: readEntryText(entry, 'session_id') ?? '' }] : []
   },
 }
 
@@ -208,29 +208,32 @@ function putDependencies(sql: DatabaseSync, id: string, { seq, depends_on: ids }
 
 function wordsAfter(before: Words, entry: LedgerEntry, body: Json | undefined): Words {
   const words = { ...pick(before) }
-  for (const word of listErasableWords(entry)) words[word] = saidOf(word, body)
+  for (const word of listErasableTaskFields(entry)) words[word] = saidOf(word, body)
   for (const word of emptiedBy(entry)) words[word] = null
   return words
 }
 
-function pick(row: Words): Record<ErasableWord, string | null> {
-  return Object.fromEntries(ERASABLE.map((word) => [word, row[word]])) as Record<ErasableWord, string | null>
+function pick(row: Words): Record<ErasableTaskField, string | null> {
+  return Object.fromEntries(ERASABLE_TASK_FIELDS.map((word) => [word, row[word]])) as Record<
+    ErasableTaskField,
+    string | null
+  >
 }
 
-function saidOf(word: ErasableWord, body: Json | undefined): string | null {
+function saidOf(word: ErasableTaskField, body: Json | undefined): string | null {
   if (!isJsonObject(body)) return ERASED
   const said = body[word === 'cancel_reason' ? 'reason' : word] ?? null
   return typeof said === 'string' ? said : null
 }
 
-function emptiedBy({ emptied }: LedgerEntry): readonly ErasableWord[] {
-  return Array.isArray(emptied) ? ERASABLE.filter((word) => emptied.includes(word)) : []
+function emptiedBy({ emptied }: LedgerEntry): readonly ErasableTaskField[] {
+  return Array.isArray(emptied) ? ERASABLE_TASK_FIELDS.filter((word) => emptied.includes(word)) : []
 }
 
 /** Which entry has the words of each field, as JSON. */
 function setByAfter(before: string, entry: LedgerEntry): string {
   const setBy = JSON.parse(before) as Record<string, number>
-  for (const word of listErasableWords(entry)) setBy[word] = entry.seq
+  for (const word of listErasableTaskFields(entry)) setBy[word] = entry.seq
   for (const word of emptiedBy(entry)) delete setBy[word]
   return JSON.stringify(
     Object.fromEntries(Object.entries(setBy).toSorted(([left], [right]) => (left < right ? -1 : 1))),
@@ -242,7 +245,7 @@ function eraseWords(sql: DatabaseSync, id: string, seq: number): void {
   if (row === undefined) return
   const setBy = JSON.parse(row.set_by) as Record<string, number>
   const words = pick(row)
-  for (const word of ERASABLE) if (setBy[word] === seq && words[word] !== null) words[word] = ERASED
+  for (const word of ERASABLE_TASK_FIELDS) if (setBy[word] === seq && words[word] !== null) words[word] = ERASED
   prepareOnce(
     sql,
     `UPDATE tasks SET title = :title, project_id = :project_id, description = :description, priority = :priority,

@@ -9,13 +9,13 @@
  *
  * Pure, but for the state that it is given.
  */
-import { entryTime, entryNumber, entryText } from '../ledger/entry.ts'
+import { readEntryTime, readEntryNumber, readEntryText } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 import { SESSION_FINAL, SESSION_START } from './proofs/session-leaf.ts'
 import { SKILL_CHANGE } from './skills/skill.ts'
-import { mayTransition, FIRST_STATUS, isClosed, isRetry, TASK_STATUSES } from './tasks/machine.ts'
+import { mayTransition, FIRST_STATUS, isTaskClosed, isRetry, TASK_STATUSES } from './tasks/machine.ts'
 import type { TaskStatus } from './tasks/machine.ts'
 import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION } from './tasks/task-entries.ts'
 import { AGENT_KEY } from './trail/agent-key.ts'
@@ -89,12 +89,12 @@ const INCOMPLETE = 'it lacks what such an entry says'
 
 const taskEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
   [TASK_CREATED]: ({ tasks }, entry) => {
-    const [id, dependsOn] = [entryText(entry, 'task_id'), dependenciesIn(entry) ?? []]
+    const [id, dependsOn] = [readEntryText(entry, 'task_id'), dependenciesIn(entry) ?? []]
     if (id === undefined) return INCOMPLETE
     if (tasks.has(id)) return `task ${id} was created before`
     const strange = dependsOn.find((other) => !tasks.has(other))
     if (strange !== undefined) return `there is no task ${strange} to wait for`
-    const follows = entryText(entry, 'follows') ?? null
+    const follows = readEntryText(entry, 'follows') ?? null
     const followed = follows === null ? undefined : tasks.get(follows)
     if (follows !== null && followed === undefined) return `there is no task ${follows} to follow`
     if (follows !== null && followed !== undefined)
@@ -125,7 +125,7 @@ const taskEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
 
 const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
   [SESSION_START]: ({ sessions, openSessions, tasks }, entry) => {
-    const [id, taskId] = [entryText(entry, 'session_id'), entryText(entry, 'task_id') ?? null]
+    const [id, taskId] = [readEntryText(entry, 'session_id'), readEntryText(entry, 'task_id') ?? null]
     if (id === undefined) return INCOMPLETE
     if (sessions.has(id)) return `session ${id} was begun before`
     if (taskId !== null && !tasks.has(taskId)) return `there is no task ${taskId}`
@@ -135,7 +135,7 @@ const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
   },
 
   [THOUGHT_EVENT]: (state, entry) => {
-    const text = (field: string): string | undefined => entryText(entry, field)
+    const text = (field: string): string | undefined => readEntryText(entry, field)
     const [taskId, agent, hash, timestamp] = [text('task_id'), text('agent_id'), text('hash'), text('timestamp')]
     if (taskId === undefined || agent === undefined || hash === undefined || timestamp === undefined) return INCOMPLETE
     const [sessionId, key, signature] = [text('session_id'), text('public_key'), text('signature')]
@@ -159,10 +159,10 @@ const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
   },
 
   [SESSION_FINAL]: ({ sessions, openSessions }, entry) => {
-    const id = entryText(entry, 'session_id')
+    const id = readEntryText(entry, 'session_id')
     const session = id === undefined ? undefined : sessions.get(id)
     if (id === undefined || session?.finalizedAt !== null) return 'no such session was open'
-    if (entryNumber(entry, 'record_count') !== session.records)
+    if (readEntryNumber(entry, 'record_count') !== session.records)
       return `session ${id} has ${session.records} records, and another number was sealed`
     sessions.set(id, { ...session, finalizedAt: entry.at })
     const { taskId } = session
@@ -178,9 +178,9 @@ const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
 const agentEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
   // Who may write it, the guard's own state says (principal-state.ts).
   [AGENT_KEY]: ({ agentKeys }, entry) => {
-    const [agent, key] = [entryText(entry, 'agent_id'), entryText(entry, 'public_key')]
+    const [agent, key] = [readEntryText(entry, 'agent_id'), readEntryText(entry, 'public_key')]
     if (agent === undefined) return INCOMPLETE
-    if (entryText(entry, 'previous_key') !== agentKeys.get(agent)?.key) return `${agent} had another key`
+    if (readEntryText(entry, 'previous_key') !== agentKeys.get(agent)?.key) return `${agent} had another key`
     agentKeys.set(agent, { key, isGiven: true, since: entry.at, logIndex: entry.seq })
     return undefined
   },
@@ -188,7 +188,7 @@ const agentEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
 
 const skillEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
   [SKILL_CHANGE]: ({ skills }, entry) => {
-    const text = (field: string): string | undefined => entryText(entry, field)
+    const text = (field: string): string | undefined => readEntryText(entry, field)
     const [name, contentHash, sourcePath] = [text('name'), text('content_hash'), text('source_path')]
     const filesHash = text('files_hash') ?? ''
     if (name === undefined || sourcePath === undefined) return INCOMPLETE
@@ -214,11 +214,11 @@ export const runtimeProjection: Projection<RuntimeState> = {
 }
 
 function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: TaskStatus | undefined): string | undefined {
-  const id = entryText(entry, 'task_id')
+  const id = readEntryText(entry, 'task_id')
   const task = id === undefined ? undefined : tasks.get(id)
   if (id === undefined || task === undefined) return 'there is no such task'
   if (entry['version'] !== task.version + 1) return `task ${id} is at version ${task.version}`
-  if (isClosed(task.status)) return `task ${id} is ${task.status} and does not change any more`
+  if (isTaskClosed(task.status)) return `task ${id} is ${task.status} and does not change any more`
   const dependsOn = dependenciesIn(entry) ?? task.dependsOn
   if (to !== undefined) {
     if (entry['from'] !== task.status) return `task ${id} is ${task.status}`
@@ -236,7 +236,7 @@ function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: TaskStatus 
     version: task.version + 1,
     attempt: to !== undefined && isRetry(task.status, to) ? task.attempt + 1 : task.attempt,
     // The wall clock may have gone back; a task is never updated before it was.
-    updatedAt: entryTime(entry) > Date.parse(task.updatedAt) ? entry.at : task.updatedAt,
+    updatedAt: readEntryTime(entry) > Date.parse(task.updatedAt) ? entry.at : task.updatedAt,
     logIndex: entry.seq,
     verifyIndex: to === 'VERIFY' ? entry.seq : task.verifyIndex,
   })

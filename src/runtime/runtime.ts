@@ -7,17 +7,17 @@
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
 import type { RuntimeRecords } from './dependencies.ts'
-import { guideCapabilities } from './guide.ts'
+import { createGuideCapabilities } from './guide.ts'
 import { runtimeProjection } from './runtime-state.ts'
 import { createSessionStore } from './proofs/session-store.ts'
-import { proofTools } from './proofs/tools.ts'
-import { randomTools } from './random/tools.ts'
+import { createProofTools } from './proofs/tools.ts'
+import { createRandomTools } from './random/tools.ts'
 import { Reputation } from './reputation/reputation.ts'
-import { reputationTools } from './reputation/tools.ts'
+import { createReputationTools } from './reputation/tools.ts'
 import { createSkillRegistry } from './skills/registry.ts'
 import { createSkillScanner } from './skills/skill-folder-store.ts'
-import { skillTools } from './skills/tools.ts'
-import { consensusTools } from './consensus/tools.ts'
+import { createSkillTools } from './skills/tools.ts'
+import { createConsensusTools } from './consensus/tools.ts'
 import type { ConsensusPeers } from './consensus/tools.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { AttentionSources } from './system/attention.ts'
@@ -28,17 +28,17 @@ import type { AskedBus, AskedGuard } from './system/change-tools.ts'
 import { checkLedger, worstStatus, checkQueue, toSnakeCase } from './system/health.ts'
 import type { HealthCheck, LockQueue } from './system/health.ts'
 import { ledgerFacts } from './system/ledger-facts.ts'
-import { exportTools } from './system/export-tools.ts'
-import { ledgerProver, ledgerTools } from './system/ledger-tools.ts'
+import { createExportTools } from './system/export-tools.ts'
+import { ledgerProver, createLedgerTools } from './system/ledger-tools.ts'
 import { createProbe } from './system/probe-store.ts'
-import { routerTools } from './system/router-tools.ts'
+import { createRouterTools } from './system/router-tools.ts'
 import type { RoutingBus } from './system/router-tools.ts'
-import { serverTools } from './system/server-tools.ts'
+import { createServerTools } from './system/server-tools.ts'
 import { createTaskStore } from './tasks/task-store.ts'
-import { taskTools } from './tasks/tools.ts'
-import { agentKeyTools } from './trail/agent-key.ts'
+import { createTaskTools } from './tasks/tools.ts'
+import { createAgentKeyTools } from './trail/agent-key.ts'
 import { createThoughtStore } from './trail/thought-store.ts'
-import { trailTools } from './trail/tools.ts'
+import { createTrailTools } from './trail/tools.ts'
 
 export interface RuntimeConfig {
   readonly version: string
@@ -98,21 +98,21 @@ export function createRuntime(options: RuntimeOptions): Service {
     queue: checkQueue(queue()),
   })
   const capabilities: readonly Capability[] = [
-    ...serverTools(records, facts, probe),
-    ...trailTools(records, stores),
-    ...skillTools(skills),
-    ...taskTools(records, tasks, stores),
-    ...agentKeyTools(records, state),
-    ...proofTools(records, stores, ledgerProver(ledger)),
-    ...ledgerTools(ledger),
-    ...exportTools(ledger),
+    ...createServerTools(records, facts, probe),
+    ...createTrailTools(records, stores),
+    ...createSkillTools(skills),
+    ...createTaskTools(records, tasks, stores),
+    ...createAgentKeyTools(records, state),
+    ...createProofTools(records, stores, ledgerProver(ledger)),
+    ...createLedgerTools(ledger),
+    ...createExportTools(ledger),
     ...createChangeTools(records, bus, guard),
     ...createBusTools(bus, guard),
-    ...routerTools(records, bus),
-    ...randomTools(vrfSecret),
-    ...consensusTools(bus, guard, { peers, vrfSecret }),
-    ...reputationTools(records, reputation),
-    ...guideCapabilities(),
+    ...createRouterTools(records, bus),
+    ...createRandomTools(vrfSecret),
+    ...createConsensusTools(bus, guard, { peers, vrfSecret }),
+    ...createReputationTools(records, reputation),
+    ...createGuideCapabilities(),
   ]
 
   return {

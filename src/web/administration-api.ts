@@ -5,11 +5,11 @@
  */
 import { refuseTokenAuthority } from '../guard/authority.ts'
 import { explainProfileFlaw } from '../guard/token.ts'
-import { toNewToken, stopRequest, tokenRequest } from './api.ts'
-import { apiAnswer, readRequestBody, isAdminCaller, parseRequest, apiRefusal } from './api-context.ts'
+import { toNewToken, stopRequestSchema, tokenRequestSchema } from './api.ts'
+import { createApiResponse, readRequestBody, isAdminCaller, parseRequest, apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 
-export function addAdministration(api: Api, { guard, profiles }: ApiOptions): void {
+export function addAdministrationRoutes(api: Api, { guard, profiles }: ApiOptions): void {
   api.get('/tokens', (context) => {
     const { caller } = context.var
     if (!isAdminCaller(caller)) return apiRefusal(403, 'Only an admin sees the tokens.')
@@ -18,21 +18,21 @@ export function addAdministration(api: Api, { guard, profiles }: ApiOptions): vo
     )
   })
   api.post('/tokens', async (context) => {
-    const wish = toNewToken(parseRequest(tokenRequest, await readRequestBody(context.req.raw)))
+    const wish = toNewToken(parseRequest(tokenRequestSchema, await readRequestBody(context.req.raw)))
     const flaw = isAdminCaller(context.var.caller) ? explainProfileFlaw(wish, [...profiles().keys()]) : undefined
     if (flaw !== undefined) return apiRefusal(400, flaw)
-    return apiAnswer(await guard.tokens.create(context.var.caller, wish))
+    return createApiResponse(await guard.tokens.create(context.var.caller, wish))
   })
   api.delete('/tokens/:name', async (context) =>
-    apiAnswer(await guard.tokens.revoke(context.var.caller, context.req.param('name'))),
+    createApiResponse(await guard.tokens.revoke(context.var.caller, context.req.param('name'))),
   )
   api.post('/stop', async (context) =>
-    apiAnswer(
+    createApiResponse(
       await guard.stop.engage(
         context.var.caller,
-        parseRequest(stopRequest, await readRequestBody(context.req.raw)).reason,
+        parseRequest(stopRequestSchema, await readRequestBody(context.req.raw)).reason,
       ),
     ),
   )
-  api.delete('/stop', async (context) => apiAnswer(await guard.stop.release(context.var.caller)))
+  api.delete('/stop', async (context) => createApiResponse(await guard.stop.release(context.var.caller)))
 }

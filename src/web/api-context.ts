@@ -57,11 +57,11 @@ const STATUS: Readonly<Record<FaultKind, ContentfulStatusCode>> = {
   internal: 500,
 }
 
-export function apiAnswer(result: Result<unknown, Fault>): Response {
-  return result.ok ? Response.json(result.value ?? {}) : faultAnswer(result.fault)
+export function createApiResponse(result: Result<unknown, Fault>): Response {
+  return result.ok ? Response.json(result.value ?? {}) : createFaultResponse(result.fault)
 }
 
-export function faultAnswer(fault: Fault): Response {
+export function createFaultResponse(fault: Fault): Response {
   return Response.json(
     { ok: false, error: { code: fault.code ?? fault.kind, ...fault } },
     { status: STATUS[fault.kind] },

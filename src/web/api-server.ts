@@ -11,17 +11,17 @@ import { getRequestListener } from '@hono/node-server'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
-import { mayLook } from '../guard/authority.ts'
-import { addAdministration } from './administration-api.ts'
+import { mayViewStatus } from '../guard/authority.ts'
+import { addAdministrationRoutes } from './administration-api.ts'
 import { apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions, ApiEnv } from './api-context.ts'
-import { addApprovals } from './approvals-api.ts'
-import { addCalls } from './calls-api.ts'
-import { addLedger } from './ledger-api.ts'
+import { addApprovalRoutes } from './approvals-api.ts'
+import { addCallRoutes } from './calls-api.ts'
+import { addLedgerRoutes } from './ledger-api.ts'
 import { recordRefusal } from './refused-access.ts'
-import { addSessions, addSignIn } from './sessions-api.ts'
-import { isFromElsewhere } from './sign-in.ts'
-import { addViews } from './views-api.ts'
+import { addSessionRoutes, addSignInRoutes } from './sessions-api.ts'
+import { isCrossSiteRequest } from './sign-in.ts'
+import { addViewRoutes } from './views-api.ts'
 
 /** Who one is, one's own calls, and what one may decide about: each answers for itself. */
 const UNNARROWED = /^\/api\/(?:session|calls\/[^/]+|approvals(?:\/[^/]+)?|tokens)$/
@@ -41,9 +41,9 @@ function apiApp(options: ApiOptions): Api {
   api.use(async (context, next) => tooMuch(context.env.incoming.headers, options.maxBodyBytes) ?? next())
   // A page elsewhere can make a browser ask without an Origin, as an image or a link does.
   api.use(async (context, next) =>
-    isFromElsewhere(context.env.incoming.headers) ? apiRefusal(403, 'Other sites’ pages are told nothing.') : next(),
+    isCrossSiteRequest(context.env.incoming.headers) ? apiRefusal(403, 'Other sites’ pages are told nothing.') : next(),
   )
-  addSignIn(api, options)
+  addSignInRoutes(api, options)
   api.use(async (context, next) => {
     const { headers, socket } = context.env.incoming
     const { method, path } = context.req
@@ -64,16 +64,16 @@ function apiApp(options: ApiOptions): Api {
   })
   // A credential that is narrowed to no reading is told nothing but what it asked for itself.
   api.use(async (context, next) =>
-    context.req.method !== 'GET' || mayLook(context.var.caller) || UNNARROWED.test(context.req.path)
+    context.req.method !== 'GET' || mayViewStatus(context.var.caller) || UNNARROWED.test(context.req.path)
       ? next()
       : apiRefusal(403, 'This credential is narrowed, and reading is not in it.'),
   )
-  addViews(api, options)
-  addCalls(api, options)
-  addApprovals(api, options)
-  addLedger(api, options)
-  addAdministration(api, options)
-  addSessions(api, options)
+  addViewRoutes(api, options)
+  addCallRoutes(api, options)
+  addApprovalRoutes(api, options)
+  addLedgerRoutes(api, options)
+  addAdministrationRoutes(api, options)
+  addSessionRoutes(api, options)
   // Of what there is, so that nothing is forgotten.
   api.get('/', (context) => {
     const { node, version } = options.status()

@@ -9,7 +9,7 @@ import type { NewToken } from '../guard/token.ts'
 /** Defined where a page can have them without what stands behind these requests. */
 export type { CallView, StatusView, ToolView } from './views.ts'
 
-export const callRequest = z.strictObject({
+export const callRequestSchema = z.strictObject({
   tool: z.string().min(1).max(256),
   arguments: z.record(z.string(), z.json()).default({}),
   session: z.string().min(1).max(256).optional(),
@@ -18,7 +18,7 @@ export const callRequest = z.strictObject({
 })
 
 /** A yes to the one call, and, with a grant, to more like it within bounds. */
-export const approveRequest = z.strictObject({
+export const approveRequestSchema = z.strictObject({
   grant: z
     .strictObject({
       caller: z.enum(['same', 'node']).default('same'),
@@ -36,9 +36,9 @@ export const approveRequest = z.strictObject({
     .optional(),
 })
 
-export const denyRequest = z.strictObject({ reason: z.string().min(1).max(1_000) })
+export const denyRequestSchema = z.strictObject({ reason: z.string().min(1).max(1_000) })
 
-export const tokenRequest = z.strictObject({
+export const tokenRequestSchema = z.strictObject({
   name: z.string().min(1).max(64),
   role: z.enum(ROLES),
   expiresInDays: z.int().min(1).max(3_650).optional(),
@@ -50,7 +50,7 @@ export const tokenRequest = z.strictObject({
 const DAY_MS = 86_400_000
 
 /** The wish for a token in the guard's terms. */
-export function toNewToken(wish: z.output<typeof tokenRequest>): NewToken {
+export function toNewToken(wish: z.output<typeof tokenRequestSchema>): NewToken {
   const { name, role, expiresInDays, effects, profiles, devices } = wish
   const narrowed = effects !== undefined || profiles !== undefined || devices !== undefined
   const restrictions = { ...(effects && { effects }), ...(profiles && { profiles }), ...(devices && { devices }) }
@@ -63,25 +63,25 @@ export function toNewToken(wish: z.output<typeof tokenRequest>): NewToken {
 }
 
 /** One of the two: the code of a one-time link, or a token of one's own. */
-export const signInRequest = z
+export const signInRequestSchema = z
   .strictObject({ code: z.string().min(1).max(128).optional(), token: z.string().min(1).max(128).optional() })
   .refine(({ code, token }) => (code === undefined) !== (token === undefined), 'a code or a token, not both')
 
-export const linkRequest = z.strictObject({
+export const linkRequestSchema = z.strictObject({
   role: z.enum(ROLES).default('admin'),
 })
 
-export const stopRequest = z.strictObject({ reason: z.string().min(1).max(1_000) })
+export const stopRequestSchema = z.strictObject({ reason: z.string().min(1).max(1_000) })
 
 /** The gateway writes the files, so the folder is one of its machine's, named in full. */
-export const exportRequest = z.strictObject({
+export const exportRequestSchema = z.strictObject({
   folder: z.string().regex(/^\//, 'an absolute path').max(4_096),
   /** What the entries commit to, too. */
   with_bodies: z.boolean().default(false),
 })
 
 /** Which words go, and why; the reason is kept for good. */
-export const eraseRequest = z.strictObject({
+export const eraseRequestSchema = z.strictObject({
   entries: z.array(z.int().min(0).max(Number.MAX_SAFE_INTEGER)).min(1).max(100),
   reason: z
     .string()

@@ -3,7 +3,7 @@
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'
-import { readCallerPeer } from '../bus/caller.ts'
+import { parsePeerCallerKey } from '../bus/caller.ts'
 import { refuseApprover } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Guard } from '../guard/guard.ts'
@@ -21,7 +21,7 @@ export function mayReadApproval(
 }
 
 export function approvalView(bus: Pick<CapabilityBus, 'nodeName'>, approval: Approval): ApprovalView {
-  const peer = readCallerPeer(approval.binding.principal)
+  const peer = parsePeerCallerKey(approval.binding.principal)
   if (peer === undefined) return approval
   const askedBy = bus.nodeName(peer.node)
   return {

@@ -9,16 +9,16 @@ import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Grant } from '../guard/grant.ts'
-import { approveRequest, denyRequest } from './api.ts'
-import { apiAnswer, readRequestBody, parseRequest, parsePositive, apiRefusal } from './api-context.ts'
+import { approveRequestSchema, denyRequestSchema } from './api.ts'
+import { createApiResponse, readRequestBody, parseRequest, parsePositive, apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import { approvalView, mayReadApproval } from './approval-view.ts'
 import type { ApprovalView } from './views.ts'
 
-export function addApprovals(api: Api, { guard, bus }: ApiOptions): void {
+export function addApprovalRoutes(api: Api, { guard, bus }: ApiOptions): void {
   const view = (approval: Approval): ApprovalView => approvalView(bus, approval)
   const decided = (outcome: Result<Approval, Fault>): Response =>
-    apiAnswer(outcome.ok ? ok(view(outcome.value)) : outcome)
+    createApiResponse(outcome.ok ? ok(view(outcome.value)) : outcome)
   api.get('/approvals', (context) => {
     const state = context.req.query('state')
     const { caller } = context.var
@@ -35,13 +35,13 @@ export function addApprovals(api: Api, { guard, bus }: ApiOptions): void {
     return context.json(view(guard.approvals.shownTo(approval, context.var.caller)))
   })
   api.post('/approvals/:id/approve', async (context) => {
-    const { grant } = parseRequest(approveRequest, await readRequestBody(context.req.raw))
+    const { grant } = parseRequest(approveRequestSchema, await readRequestBody(context.req.raw))
     return decided(
       await guard.approvals.approve(context.req.param('id'), context.var.caller, grant === undefined ? {} : { grant }),
     )
   })
   api.post('/approvals/:id/deny', async (context) => {
-    const { reason } = parseRequest(denyRequest, await readRequestBody(context.req.raw))
+    const { reason } = parseRequest(denyRequestSchema, await readRequestBody(context.req.raw))
     return decided(await guard.approvals.deny(context.req.param('id'), context.var.caller, reason))
   })
   api.get('/grants', (context) => {
@@ -51,6 +51,6 @@ export function addApprovals(api: Api, { guard, bus }: ApiOptions): void {
     return context.json(guard.grants.list(which).filter(mayRead))
   })
   api.delete('/grants/:id', async (context) =>
-    apiAnswer(await guard.grants.end(context.req.param('id'), context.var.caller)),
+    createApiResponse(await guard.grants.end(context.req.param('id'), context.var.caller)),
   )
 }

@@ -6,7 +6,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { isCallEnd, readLateCall } from '../ledger/audit.ts'
+import { isCallEnd, readLateOutcomeCall } from '../ledger/audit.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { CallDetailView, EntryView, LateOutcomeView, RecordedCallView } from './views.ts'
@@ -17,7 +17,7 @@ type Records = Pick<Ledger, 'entriesOfTrace' | 'body'>
 type MayReadCall = (principal: string, tool: string, target: string | undefined) => boolean
 
 /** With what belongs to none of the trace's calls (an approval, a later outcome) where the reader may see them all. */
-export function callRecord(
+export function readTraceRecord(
   ledger: Records,
   traceId: string,
   mayRead: MayReadCall,
@@ -54,7 +54,9 @@ function recordedCall(ledger: Records, enter: LedgerEntry, entries: readonly Led
     exit: exit === undefined ? null : toEntryView(exit),
     arguments: kept(ledger, enter.seq, 'args').value,
     reasons: exit === undefined ? [] : reasonsOf(ledger, exit),
-    later: entries.filter((entry) => readLateCall(entry) === enter.seq).map((entry) => lateOutcomeView(ledger, entry)),
+    later: entries
+      .filter((entry) => readLateOutcomeCall(entry) === enter.seq)
+      .map((entry) => lateOutcomeView(ledger, entry)),
     ...resultOf(ledger, exit),
   }
 }

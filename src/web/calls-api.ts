@@ -5,23 +5,23 @@
  */
 import type { Caller } from '../bus/call.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
-import { findClosest, suggestNames } from '../core/closest-name.ts'
+import { findClosest, formatNameSuggestion } from '../core/closest-name.ts'
 import type { Fault } from '../core/fault.ts'
 import { newUlid } from '../core/ids.ts'
-import { callRequest } from './api.ts'
+import { callRequestSchema } from './api.ts'
 import type { CallView } from './api.ts'
 import { approvalView, mayReadApproval } from './approval-view.ts'
-import { readRequestBody, faultAnswer, parseRequest, parsePositive, apiRefusal } from './api-context.ts'
+import { readRequestBody, createFaultResponse, parseRequest, parsePositive, apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
-import { callRecord } from './call-record.ts'
-import { measurementsIn } from './measurements.ts'
+import { readTraceRecord } from './call-record.ts'
+import { extractMeasurements } from './measurements.ts'
 import { toOriginView, mayReadTrace, traceView } from './trace-view.ts'
 import type { CallDetailView } from './views.ts'
 
 const MAX_TRACES = 10_000
 const MAX_TRACE_ID = 64
 
-export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions): void {
+export function addCallRoutes(api: Api, { bus, guard, ledger, history }: ApiOptions): void {
   const visibleNames = (caller: Caller): readonly string[] =>
     bus
       .offers()
@@ -34,7 +34,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
       session,
       node,
       timeoutMs,
-    } = parseRequest(callRequest, await readRequestBody(context.req.raw))
+    } = parseRequest(callRequestSchema, await readRequestBody(context.req.raw))
     const traceId = newUlid()
     const outcome = await bus.call(tool, undefined, body, {
       caller: context.var.caller,
@@ -49,11 +49,12 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
     if (offer === undefined)
       return outcome.ok
         ? Response.json(outcome.value.data)
-        : faultAnswer(withSuggestion(outcome.fault, tool, visibleNames(context.var.caller)))
+        : createFaultResponse(withSuggestion(outcome.fault, tool, visibleNames(context.var.caller)))
     if (outcome.ok) {
       // Numbers that somebody looked at anyway go into the trends; not those of a second bus or of another node.
       const nowMs = Date.now()
-      const measured = node === undefined && body['bus'] === undefined ? measurementsIn(tool, outcome.value.data) : []
+      const measured =
+        node === undefined && body['bus'] === undefined ? extractMeasurements(tool, outcome.value.data) : []
       for (const { id, value } of measured) history.record(id, value, nowMs)
       const view: CallView = {
         outcome: 'ok',
@@ -96,7 +97,7 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
       const offer = bus.offer(tool)
       return guard.mayRead(caller, { principal, effect: offer?.effect, target }, offer)
     }
-    const record = callRecord(ledger, traceId, mayReadCall)
+    const record = readTraceRecord(ledger, traceId, mayReadCall)
     // A trace has no target; its call in the ledger has.
     const isRecorded = (trace: CallTraceEvent): boolean =>
       record.calls.some(
@@ -127,5 +128,5 @@ export function addCalls(api: Api, { bus, guard, ledger, history }: ApiOptions):
 /** Most names that nothing has are a slip of the pen. */
 function withSuggestion(fault: Fault, tool: string, names: readonly string[]): Fault {
   if (fault.kind !== 'not-found') return fault
-  return { ...fault, message: `${fault.message}${suggestNames(findClosest(tool, names))}` }
+  return { ...fault, message: `${fault.message}${formatNameSuggestion(findClosest(tool, names))}` }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { selfSettings, snippetFor } from './connect.ts'
+import { resolveOwnSettings, snippetFor } from './connect.ts'
 import type { ConnectFacts } from './connect.ts'
 
 const FACTS: ConnectFacts = {
@@ -40,7 +40,7 @@ describe('what a client is told', () => {
   })
 
   it('names the house it is to serve', () => {
-    const settings = selfSettings(
+    const settings = resolveOwnSettings(
       ['connect', 'other', '--data', 'house'],
       { HEARTHBUS_CONFIG: '/etc/h.yaml' },
       '/home/eve',
@@ -48,9 +48,8 @@ describe('what a client is told', () => {
     expect(snippetFor('other', { ...FACTS, settings }).what).toContain(
       '\nhearthbus --data /home/eve/house --config /etc/h.yaml mcp --names underscore',
     )
-    expect(selfSettings(['--config=a', 'up', '--demo'], { HEARTHBUS_DATA: '', HEARTHBUS_CONFIG: 'b' }, '/')).toEqual([
-      '--config',
-      '/a',
-    ])
+    expect(
+      resolveOwnSettings(['--config=a', 'up', '--demo'], { HEARTHBUS_DATA: '', HEARTHBUS_CONFIG: 'b' }, '/'),
+    ).toEqual(['--config', '/a'])
   })
 })

@@ -96,7 +96,7 @@ export function snippetFor(client: ClientName, facts: ConnectFacts): ClientSnipp
 }
 
 /** Installed, the script is a link named hearthbus on the path; in a clone there is a wrapper beside the source. */
-export function selfCommand(script: string): string {
+export function resolveOwnCommand(script: string): string {
   return script.endsWith('/hearthbus') ? 'hearthbus' : join(script, '..', '..', 'bin', 'hearthbus')
 }
 
@@ -104,7 +104,7 @@ export function selfCommand(script: string): string {
  * Which house this process was told to serve, for others to repeat: a client starts us in a folder and an environment
  * of its own.
  */
-export function selfSettings(
+export function resolveOwnSettings(
   words: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
   workingFolder: string,

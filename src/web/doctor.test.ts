@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { diagnoseFacts } from './doctor.ts'
 import type { DoctorFacts } from './doctor.ts'
-import { unmatchedSentences } from './unmatched-patterns.ts'
+import { explainUnmatchedPatterns } from './unmatched-patterns.ts'
 
 const WELL: DoctorFacts = {
   nodeVersion: 'v24.21.0',
@@ -49,7 +49,7 @@ describe('doctor', () => {
       evening: { include: ['hs4.devices.*', 'lamps.*'], exclude: [] },
       all: { include: ['*'], exclude: [] },
     }
-    const unmatched = unmatchedSentences({ guard: { rules }, profiles }, offered)
+    const unmatched = explainUnmatchedPatterns({ guard: { rules }, profiles }, offered)
     expect(about('rules and profiles', { unmatched })).toEqual([
       {
         level: 'warn',

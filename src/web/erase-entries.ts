@@ -5,7 +5,7 @@
  */
 import type { ErasureNote } from '../ledger/erase.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { refusalSentence } from '../ledger/refusal.ts'
+import { explainLedgerRefusal } from '../ledger/refusal.ts'
 import type { ErasureView } from './api.ts'
 
 export async function eraseEntries(
@@ -19,7 +19,7 @@ export async function eraseEntries(
   for (const entry of new Set(entries)) {
     const done = await ledger.eraseBody(entry, note)
     if (!done.ok) {
-      refused = refusalSentence(done.fault)
+      refused = explainLedgerRefusal(done.fault)
       break
     }
     erased.push({ entry, recorded: done.value.seq, blanked: done.value.blanked })

@@ -7,9 +7,9 @@
  *   data: {"calls":[…],"skipped":0}
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { mayLook } from '../guard/authority.ts'
+import { mayViewStatus } from '../guard/authority.ts'
 import type { EventFeed, FeedEvent } from './feed.ts'
-import { isFromElsewhere } from './sign-in.ts'
+import { isCrossSiteRequest } from './sign-in.ts'
 import type { SignIn } from './sign-in.ts'
 import type { StreamEvents } from './views.ts'
 
@@ -38,10 +38,10 @@ export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHand
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const known = signIn.know(request.headers, request.socket.remoteAddress)
     if (request.method !== 'GET') return refuse(response, 405, 'Events are read, not written.')
-    if (isFromElsewhere(request.headers)) return refuse(response, 403, 'Other sites’ pages are told nothing.')
+    if (isCrossSiteRequest(request.headers)) return refuse(response, 403, 'Other sites’ pages are told nothing.')
     if (!known.ok) return refuse(response, known.fault.status, known.fault.message)
     const { caller } = known.value
-    if (!mayLook(caller)) return refuse(response, 403, 'This credential is narrowed, and reading is not in it.')
+    if (!mayViewStatus(caller)) return refuse(response, 403, 'This credential is narrowed, and reading is not in it.')
     if (streams.size >= MAX_STREAMS) makeRoom(streams)
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',

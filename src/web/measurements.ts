@@ -39,7 +39,7 @@ export const MEASUREMENT_PROBES: readonly MeasurementProbe[] = [
 ]
 
 /** What a tool's answer says about the house, whoever asked for it. */
-export function measurementsIn(tool: string, data: Json): readonly Measurement[] {
+export function extractMeasurements(tool: string, data: Json): readonly Measurement[] {
   return MEASUREMENT_PROBES.find((probe) => probe.tool === tool)?.measurements(data) ?? []
 }
 

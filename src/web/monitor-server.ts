@@ -6,8 +6,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../bus/call.ts'
 import type { Result } from '../core/result.ts'
-import { isFromHere } from '../guard/authenticate.ts'
-import { mayLook } from '../guard/authority.ts'
+import { isLocalRequest } from '../guard/authenticate.ts'
+import { mayViewStatus } from '../guard/authority.ts'
 import type { StatusView } from './api.ts'
 
 export interface MonitorOptions {
@@ -42,9 +42,9 @@ export function monitorHandler({
     }
     if (path !== '/metrics') return answer(response, 404, { error: 'nothing here' })
     const { headers, socket } = request
-    const known = isFromHere(headers, socket.remoteAddress) ? undefined : know(headers, socket.remoteAddress)
+    const known = isLocalRequest(headers, socket.remoteAddress) ? undefined : know(headers, socket.remoteAddress)
     if (known?.ok === false) return answer(response, known.fault.status, { error: known.fault.message })
-    if (known?.ok === true && !mayLook(known.value))
+    if (known?.ok === true && !mayViewStatus(known.value))
       return answer(response, 403, { error: 'This credential is narrowed, and reading is not in it.' })
     const { text, contentType } = await metrics()
     response.writeHead(200, { 'content-type': contentType }).end(text)

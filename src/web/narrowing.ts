@@ -4,7 +4,7 @@
 import type { CredentialRestrictions } from '../bus/call.ts'
 
 /** Such as `reads, records · device:desk-lamp`; `undefined` for a token that may do whatever its role may. */
-export function narrowingText(restrictions: CredentialRestrictions | undefined): string | undefined {
+export function formatRestrictions(restrictions: CredentialRestrictions | undefined): string | undefined {
   if (restrictions === undefined) return undefined
   const { effects, profiles, devices } = restrictions
   const lists = [effects, profiles?.map((profile) => `profile ${profile}`), devices]

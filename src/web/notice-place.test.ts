@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { notToldSentences, resolveNoticePlace } from './notice-place.ts'
+import { explainUndeliveredNotices, resolveNoticePlace } from './notice-place.ts'
 
 const DESTINATION = { url: 'https://ntfy.example/k3x9', format: 'ntfy', names: false } as const
 
@@ -37,7 +37,7 @@ describe('a place', () => {
   })
 
   it('is named by its host when people are not told there', () => {
-    expect(notToldSentences([{ host: 'ntfy.example', trouble: 'it answered 403' }])).toBe(
+    expect(explainUndeliveredNotices([{ host: 'ntfy.example', trouble: 'it answered 403' }])).toBe(
       'People are not told at ntfy.example that calls wait for them: it answered 403.',
     )
   })

@@ -35,7 +35,7 @@ export function resolveNoticePlace(
   return ok({ ...place, token })
 }
 
-export function notToldSentences(failing: readonly UnusablePlace[]): string {
+export function explainUndeliveredNotices(failing: readonly UnusablePlace[]): string {
   return failing
     .map(({ host, trouble }) => `People are not told at ${host} that calls wait for them: ${trouble}.`)
     .join(' ')

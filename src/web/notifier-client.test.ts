@@ -4,7 +4,7 @@ import type { GuardHouse } from '../../test/guard-house.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import { openInbox } from '../../test/notice-inbox.ts'
 import type { Inbox } from '../../test/notice-inbox.ts'
-import { notifySection } from '../config/notify.ts'
+import { notifyConfigSchema } from '../config/notify.ts'
 import type { Logger } from '../core/logger.ts'
 import { silentLogger } from '../core/logger.ts'
 import { startNotifier } from './notifier-client.ts'
@@ -35,7 +35,7 @@ afterEach(async () => {
 
 function notify(places: readonly object[], more: Partial<NotifierParts> = {}): Notifier {
   const notifying = startNotifier({
-    config: { notify: notifySection.parse(places), node: { name: 'home' } },
+    config: { notify: notifyConfigSchema.parse(places), node: { name: 'home' } },
     approvals: house.guard.approvals,
     bus: { nodeName: () => undefined },
     environment: {},

@@ -17,13 +17,13 @@ import { backoffMs } from '../core/backoff.ts'
 import type { BackoffSchedule } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
-import { hasLapsed } from '../guard/approval.ts'
+import { isOutsideTimeSpan } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Approvals } from '../guard/approvals.ts'
 import { approvalView } from './approval-view.ts'
 import { createNotice } from './notice.ts'
 import { sendNotice } from './notice-client.ts'
-import { notToldSentences, resolveNoticePlace } from './notice-place.ts'
+import { explainUndeliveredNotices, resolveNoticePlace } from './notice-place.ts'
 import type { NoticePlace, UnusablePlace } from './notice-place.ts'
 
 export interface Notifier {
@@ -140,7 +140,7 @@ class Teller {
   #waiting(): readonly Approval[] {
     const nowMs = this.#parts.clock.now()
     for (const { id, requestedAtMs, expiresAtMs } of this.#untold.values())
-      if (hasLapsed({ fromMs: requestedAtMs, untilMs: expiresAtMs }, nowMs)) this.#untold.delete(id)
+      if (isOutsideTimeSpan({ fromMs: requestedAtMs, untilMs: expiresAtMs }, nowMs)) this.#untold.delete(id)
     return [...this.#untold.values()]
   }
 
@@ -167,6 +167,6 @@ function healthOf(tellers: readonly Teller[], unusable: readonly UnusablePlace[]
     notices: tellers.reduce((sum, { taken }) => sum + taken, 0),
   }
   if (failing.length === 0) return { status: 'ok', details }
-  const advice = `${notToldSentences(failing)} Try it with: hearthbus notify.`
+  const advice = `${explainUndeliveredNotices(failing)} Try it with: hearthbus notify.`
   return { status: 'degraded', details: { advice, ...details } }
 }

@@ -7,20 +7,20 @@
  */
 import type { Caller } from '../bus/call.ts'
 import { refuseAdministration, refuseConsoleLink } from '../guard/authority.ts'
-import { linkRequest, signInRequest } from './api.ts'
+import { linkRequestSchema, signInRequestSchema } from './api.ts'
 import { readRequestBody, parseRequest, apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import type { NewSession } from './sessions.ts'
-import { isOurOwnPage, setCookie } from './sign-in.ts'
+import { isSameOriginRequest, formatSetCookie } from './sign-in.ts'
 import type { LinkView, MeView, SignedInView } from './views.ts'
 
 /** What needs no credential yet, because it is how one gets one. */
-export function addSignIn(api: Api, { signIn, ledger, tooMany }: ApiOptions): void {
+export function addSignInRoutes(api: Api, { signIn, ledger, tooMany }: ApiOptions): void {
   const { sessions, cookieName } = signIn
   api.post('/session', async (context) => {
     const { headers } = context.env.incoming
-    if (!isOurOwnPage(headers)) return apiRefusal(403, 'One signs in at the console’s own page.')
-    const { code, token } = parseRequest(signInRequest, await readRequestBody(context.req.raw))
+    if (!isSameOriginRequest(headers)) return apiRefusal(403, 'One signs in at the console’s own page.')
+    const { code, token } = parseRequest(signInRequestSchema, await readRequestBody(context.req.raw))
     const browser = headers['user-agent'] ?? 'unknown'
     let session: NewSession | undefined
     if (code !== undefined) session = sessions.redeem(code, browser)
@@ -49,13 +49,13 @@ export function addSignIn(api: Api, { signIn, ledger, tooMany }: ApiOptions): vo
       expiresAtMs: session.expiresAtMs,
     }
     const seconds = Math.floor((session.expiresAtMs - Date.now()) / 1_000)
-    context.header('set-cookie', setCookie(cookieName, session.cookie, seconds))
+    context.header('set-cookie', formatSetCookie(cookieName, session.cookie, seconds))
     context.header('cache-control', 'no-store')
     return context.json(view)
   })
 }
 
-export function addSessions(api: Api, { signIn, ledger }: ApiOptions): void {
+export function addSessionRoutes(api: Api, { signIn, ledger }: ApiOptions): void {
   const { sessions, cookieName } = signIn
   api.get('/session', (context) => {
     const { caller, session } = context.var
@@ -71,7 +71,7 @@ export function addSessions(api: Api, { signIn, ledger }: ApiOptions): void {
   api.delete('/session', async (context) => {
     const { session } = context.var
     if (session !== undefined && sessions.end(session)) await ledger.append({ kind: 'console.signed-out', session })
-    context.header('set-cookie', setCookie(cookieName, '', 0))
+    context.header('set-cookie', formatSetCookie(cookieName, '', 0))
     return context.json({})
   })
   api.get('/sessions', (context) =>
@@ -90,7 +90,7 @@ export function addSessions(api: Api, { signIn, ledger }: ApiOptions): void {
     const { caller } = context.var
     const flaw = refuseConsoleLink(caller)
     if (flaw !== undefined) return apiRefusal(403, `Only an admin lets others in. ${flaw.message}`)
-    const { role } = parseRequest(linkRequest, await readRequestBody(context.req.raw))
+    const { role } = parseRequest(linkRequestSchema, await readRequestBody(context.req.raw))
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })
     // Behind the #, so that it is in no request line, no log and no Referer.

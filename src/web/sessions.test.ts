@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
-import { CODE_MS, consolePrincipal, createConsoleSessions } from './sessions.ts'
+import { SIGN_IN_CODE_LIFE_MS, consolePrincipal, createConsoleSessions } from './sessions.ts'
 
 const BROWSER = 'Firefox'
 const IDLE_MS = 12 * 3_600_000
@@ -27,7 +27,7 @@ describe('sessions', () => {
     const clock = manualClock()
     const sessions = createConsoleSessions(clock, LIMITS)
     const { code } = sessions.issueCode('admin')
-    clock.advance(CODE_MS)
+    clock.advance(SIGN_IN_CODE_LIFE_MS)
     expect(sessions.redeem(code, BROWSER)).toBeUndefined()
   })
 

@@ -23,7 +23,7 @@ import type { SessionView } from './views.ts'
 export type ConsolePrincipal = Caller & { readonly kind: 'principal' }
 
 /** What a browser shows with every request. */
-export interface SessionHalves {
+export interface SessionCredentials {
   readonly cookie: string | undefined
   readonly key: string | undefined
 }
@@ -45,7 +45,7 @@ export interface ConsoleSessions {
   readonly open: (principal: ConsolePrincipal, browser: string, alive: () => ConsolePrincipal | undefined) => NewSession
   /** Counts as a sign of life, unless `quietly`: a page that is merely open does not keep its session. */
   readonly find: (
-    halves: SessionHalves,
+    halves: SessionCredentials,
     quietly?: 'quietly',
   ) => { readonly id: string; readonly principal: ConsolePrincipal } | undefined
   readonly list: () => readonly SessionView[]
@@ -63,7 +63,7 @@ interface Session {
   seenAtMs: number
 }
 
-export const CODE_MS = 15 * 60_000
+export const SIGN_IN_CODE_LIFE_MS = 15 * 60_000
 const MAX_SESSIONS = 64
 const MAX_CODES = 16
 const SECRET_BYTES = 32
@@ -111,7 +111,7 @@ export function createConsoleSessions(clock: Pick<Clock, 'now'>, { idleMs, lifeM
       const oldest = codes.keys().next()
       if (codes.size >= MAX_CODES && oldest.done !== true) codes.delete(oldest.value)
       const code = secret()
-      const expiresAtMs = clock.now() + CODE_MS
+      const expiresAtMs = clock.now() + SIGN_IN_CODE_LIFE_MS
       codes.set(codeHash(code), { role, expiresAtMs })
       return { code, expiresAtMs }
     },

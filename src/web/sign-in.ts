@@ -11,14 +11,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../bus/call.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { Authenticate } from '../guard/authenticate.ts'
-import type { SessionHalves, ConsolePrincipal, ConsoleSessions } from './sessions.ts'
+import type { Authenticator } from '../guard/authenticate.ts'
+import type { SessionCredentials, ConsolePrincipal, ConsoleSessions } from './sessions.ts'
 
-export const KEY_HEADER = 'x-hearthbus-key'
+export const SESSION_KEY_HEADER = 'x-hearthbus-key'
 /** Shown by a page that reads by itself, with nobody's hand behind it. */
 const QUIET_HEADER = 'x-hearthbus-quiet'
 
-export interface SignedIn {
+export interface SignedInCaller {
   readonly caller: Caller
   /** `undefined` for whoever did not sign in at the console. */
   readonly session: string | undefined
@@ -30,7 +30,10 @@ export interface SignInRefusal {
 }
 
 export interface SignIn {
-  readonly know: (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => Result<SignedIn, SignInRefusal>
+  readonly know: (
+    headers: IncomingHttpHeaders,
+    remoteAddress: string | undefined,
+  ) => Result<SignedInCaller, SignInRefusal>
   /** The same question without counting as a sign of life. */
   readonly isStillKnown: (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => boolean
   /** Who holds this token, as long as they do. */
@@ -43,7 +46,7 @@ export interface SignIn {
 
 export interface SignInOptions {
   readonly sessions: ConsoleSessions
-  readonly authenticate: Authenticate
+  readonly authenticate: Authenticator
   /** Tells the cookies of several nodes on one machine apart: cookies do not know ports. */
   readonly nodeId: string
   readonly url: () => string
@@ -56,7 +59,7 @@ export function createSignIn({ sessions, authenticate, nodeId, url }: SignInOpti
     headers: IncomingHttpHeaders,
     remoteAddress: string | undefined,
     quietly?: 'quietly',
-  ): Result<SignedIn, SignInRefusal> {
+  ): Result<SignedInCaller, SignInRefusal> {
     const halves = halvesOf(headers, cookieName)
     if (headers.authorization !== undefined || (halves.cookie === undefined && halves.key === undefined)) {
       const known = authenticate(headers, remoteAddress)
@@ -65,7 +68,7 @@ export function createSignIn({ sessions, authenticate, nodeId, url }: SignInOpti
     // A page says when it reads by itself; whoever says so untruly only signs themselves out sooner.
     const found = sessions.find(halves, quietly ?? (headers[QUIET_HEADER] === undefined ? undefined : 'quietly'))
     if (found === undefined) return fail({ status: 401, message: 'You are not, or no longer, signed in.' })
-    if (!isOurOwnPage(headers))
+    if (!isSameOriginRequest(headers))
       return fail({ status: 403, message: 'Only the console’s own page may use its session.' })
     return ok({ caller: found.principal, session: found.id })
   }
@@ -84,7 +87,7 @@ export function createSignIn({ sessions, authenticate, nodeId, url }: SignInOpti
 }
 
 /** The owner may allow other origins to talk to us; none of them may act for a person who signed in here. */
-export function isOurOwnPage(headers: IncomingHttpHeaders): boolean {
+export function isSameOriginRequest(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') return false
   const { origin, host } = headers
@@ -92,17 +95,17 @@ export function isOurOwnPage(headers: IncomingHttpHeaders): boolean {
 }
 
 /** Whether a browser sends this because of somebody else's page. Programs do not send the header. */
-export function isFromElsewhere(headers: IncomingHttpHeaders): boolean {
+export function isCrossSiteRequest(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site']
   return site === 'cross-site' || site === 'same-site'
 }
 
-export function setCookie(name: string, value: string, maxAgeSeconds: number): string {
+export function formatSetCookie(name: string, value: string, maxAgeSeconds: number): string {
   return `${name}=${value}; Path=/api; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`
 }
 
-function halvesOf(headers: IncomingHttpHeaders, cookieName: string): SessionHalves {
-  const key = headers[KEY_HEADER]
+function halvesOf(headers: IncomingHttpHeaders, cookieName: string): SessionCredentials {
+  const key = headers[SESSION_KEY_HEADER]
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
   const cookie = pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1)
   return { cookie, key: typeof key === 'string' ? key : undefined }

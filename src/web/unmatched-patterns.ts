@@ -2,7 +2,7 @@
  * Unmatched: names in the owner's rules and profiles that no capability has. A rule with a slip of the pen in it is a
  * valid rule, and holds for nothing.
  */
-import { findClosest, suggestNames } from '../core/closest-name.ts'
+import { findClosest, formatNameSuggestion } from '../core/closest-name.ts'
 import { matchesPattern } from '../guard/pattern.ts'
 
 export interface OwnerPatterns {
@@ -13,7 +13,10 @@ export interface OwnerPatterns {
 }
 
 /** A sentence for each. Devices that are away take their tools with them, so these are warnings. */
-export function unmatchedSentences({ guard, profiles }: OwnerPatterns, offered: readonly string[]): readonly string[] {
+export function explainUnmatchedPatterns(
+  { guard, profiles }: OwnerPatterns,
+  offered: readonly string[],
+): readonly string[] {
   const written = [
     ...guard.rules.flatMap(({ tool, says }) =>
       tool === undefined ? [] : [{ pattern: tool, what: `the rule that says ${says}` }],
@@ -26,6 +29,6 @@ export function unmatchedSentences({ guard, profiles }: OwnerPatterns, offered: 
     .filter(({ pattern }) => !offered.some((name) => matchesPattern(pattern, name)))
     .map(
       ({ pattern, what }) =>
-        `${what} names ${pattern}, which nothing here is called.${suggestNames(findClosest(pattern, offered))}`,
+        `${what} names ${pattern}, which nothing here is called.${formatNameSuggestion(findClosest(pattern, offered))}`,
     )
 }

@@ -4,14 +4,14 @@
  * Pure: it reads what it is given.
  */
 import type { Offer } from '../bus/capability.ts'
-import { versionText } from '../bus/capability.ts'
+import { formatCapabilityVersion } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { ToolView } from './api.ts'
 import { apiRefusal } from './api-context.ts'
 import type { Api, ApiOptions } from './api-context.ts'
 import type { ToolSummaryView } from './views.ts'
 
-export function addViews(api: Api, options: ApiOptions): void {
+export function addViewRoutes(api: Api, options: ApiOptions): void {
   const { bus, guard, status, settings, history, profiles } = options
   api.get('/status', (context) => context.json(status()))
   api.get('/topology', (context) => context.json(bus.topologySnapshot()))
@@ -67,7 +67,7 @@ function toolView(offer: Offer, profiles: readonly string[]): ToolView {
     description: offer.description,
     effect: offer.effect,
     family: offer.family.name,
-    version: versionText(offer.version),
+    version: formatCapabilityVersion(offer.version),
     timeoutSeconds: offer.timeoutSeconds,
     idempotent: offer.idempotent,
     params: offer.params,

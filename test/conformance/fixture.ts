@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Call, ContentBlock, Outcome } from '../../src/bus/call.ts'
-import type { Capability, CapabilityFace, Family } from '../../src/bus/capability.ts'
+import type { Capability, McpExposure, Family } from '../../src/bus/capability.ts'
 import { defineTool } from '../../src/bus/capability-definition.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { isJsonObject } from '../../src/core/json.ts'
@@ -27,7 +27,7 @@ type Handle = (call: Call) => Promise<Outcome> | Outcome
 
 interface Told {
   readonly input?: z.ZodType<JsonObject, unknown>
-  readonly face?: CapabilityFace
+  readonly face?: McpExposure
 }
 
 export function fixture(name: string, handle: Handle, { input = z.strictObject({}), face }: Told = {}): Capability {

@@ -4,14 +4,14 @@
  * Pure.
  */
 import { z } from 'zod'
-import type { Capability, CapabilityFace, PromptArgument } from '../../src/bus/capability.ts'
+import type { Capability, McpExposure, PromptArgument } from '../../src/bus/capability.ts'
 import type { Json } from '../../src/core/json.ts'
 import { ok } from '../../src/core/result.ts'
 import { acceptedForm, askFor, content, elicitation, fixture, PNG, spoken } from './fixture.ts'
 
 const anyText = z.record(z.string(), z.string())
 
-function resource(uri: string, mimeType: string): CapabilityFace {
+function resource(uri: string, mimeType: string): McpExposure {
   return { kind: 'resource', uri, mimeType }
 }
 
@@ -34,7 +34,7 @@ export const resources: readonly Capability[] = [
   ),
 ]
 
-function prompt(...args: readonly PromptArgument[]): CapabilityFace {
+function prompt(...args: readonly PromptArgument[]): McpExposure {
   return { kind: 'prompt', arguments: args }
 }
 

@@ -8,8 +8,8 @@ import { BUS_DEFAULTS } from '../../src/bus/bus-config.ts'
 import type { CallOptions } from '../../src/bus/call-options.ts'
 import { callerKey } from '../../src/bus/caller.ts'
 import type { Capability } from '../../src/bus/capability.ts'
-import { openSpine } from '../../src/call/spine.ts'
-import type { Spine } from '../../src/call/spine.ts'
+import { openGuardedBus } from '../../src/call/guarded-bus.ts'
+import type { GuardedBus } from '../../src/call/guarded-bus.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { Database } from '../../src/core/database-store.ts'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -34,7 +34,7 @@ const keyedValve = offerOf('writes', {
 const folder = mkdtempSync(join(tmpdir(), 'hearthbus-guard-flow-'))
 const databases: Database[] = []
 
-async function open(name: string): Promise<{ readonly spine: Spine; readonly database: Database }> {
+async function open(name: string): Promise<{ readonly spine: GuardedBus; readonly database: Database }> {
   const database = new Database({ path: join(folder, name), migrations: [ledgerMigrations, guardMigrations] })
   databases.push(database)
   const lastSignedPath = join(folder, `${name}.signed`)
@@ -42,7 +42,7 @@ async function open(name: string): Promise<{ readonly spine: Spine; readonly dat
   const directory = join(folder, `${name}.log`)
   const parts = { signer, clock: systemClock, origin: ORIGIN, lastSignedPath, projections, directory }
   const ledger = await Ledger.open({ database, ...parts })
-  const spine = await openSpine({
+  const spine = await openGuardedBus({
     database,
     ledger,
     clock: systemClock,
@@ -58,19 +58,19 @@ async function open(name: string): Promise<{ readonly spine: Spine; readonly dat
 }
 
 /** What the disk holds when the power goes out now. */
-async function openCopy(from: string, to: string): Promise<Spine> {
+async function openCopy(from: string, to: string): Promise<GuardedBus> {
   for (const suffix of ['', '-wal', '.signed', '.log'])
     if (existsSync(join(folder, from + suffix)))
       cpSync(join(folder, from + suffix), join(folder, to + suffix), { recursive: true })
   return (await open(to)).spine
 }
 
-function register(spine: Spine, capability: Capability): void {
+function register(spine: GuardedBus, capability: Capability): void {
   const registered = spine.bus.registerCapability(capability, { name: 'test', prefixes: ['test.'] })
   if (!registered.ok) throw new Error(registered.fault.message)
 }
 
-function story({ ledger }: Spine): readonly string[] {
+function story({ ledger }: GuardedBus): readonly string[] {
   return ledger
     .entries(0, ledger.size())
     .map(({ entry: { kind, outcome, error_code: code } }) => [kind, outcome, code].filter(isText).join(' '))
@@ -81,7 +81,7 @@ function isText(word: unknown): word is string {
   return typeof word === 'string'
 }
 
-async function findings({ ledger }: Spine): Promise<readonly unknown[]> {
+async function findings({ ledger }: GuardedBus): Promise<readonly unknown[]> {
   return (await ledger.verify()).findings
 }
 
@@ -204,7 +204,7 @@ describe('guard behind the bus', () => {
 
   it('after the power went out in the middle of a change, never makes it again', async () => {
     const { spine } = await open('before.db')
-    let found: Spine | undefined
+    let found: GuardedBus | undefined
     let acts = 0
     const capability: Capability = {
       offer: keyedValve,

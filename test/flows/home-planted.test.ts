@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isJsonObject } from '../../src/core/json.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { hardCases } from '../../src/sim/homeseer/home.ts'
-import { BINARY_SWITCH, createPart } from '../../src/sim/homeseer/simulated-part.ts'
+import { createHardCaseParts } from '../../src/sim/homeseer/home.ts'
+import { BINARY_SWITCH_CONTROLS, createPart } from '../../src/sim/homeseer/simulated-part.ts'
 import { AGENT, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { House, World } from '../homeseer-rig.ts'
 
@@ -20,13 +20,19 @@ let world: World
 let house: House
 beforeAll(async () => {
   const planted = [
-    createPart({ ref: 9_001, name: `${PLANTED} lamp`, location: PLANTED, location2: PLANTED, pairs: BINARY_SWITCH }),
+    createPart({
+      ref: 9_001,
+      name: `${PLANTED} lamp`,
+      location: PLANTED,
+      location2: PLANTED,
+      pairs: BINARY_SWITCH_CONTROLS,
+    }),
     createPart({
       ref: 9_002,
       name: SHORT,
       location: SHORT,
       location2: SHORT,
-      pairs: BINARY_SWITCH,
+      pairs: BINARY_SWITCH_CONTROLS,
       value: 255,
       voiceCommand: PLANTED,
     }),
@@ -40,10 +46,16 @@ beforeAll(async () => {
       ],
       value: 1,
     }),
-    createPart({ ref: 9_005, name: 'Owner approved lamp', location: 'Hall', pairs: BINARY_SWITCH, value: 255 }),
+    createPart({
+      ref: 9_005,
+      name: 'Owner approved lamp',
+      location: 'Hall',
+      pairs: BINARY_SWITCH_CONTROLS,
+      value: 255,
+    }),
     createPart({ ref: 9_004, name: 'Note', location: 'Hall', text: PLANTED, userNote: PLANTED }),
   ]
-  world = await openWorld({ parts: [...hardCases(), ...planted] })
+  world = await openWorld({ parts: [...createHardCaseParts(), ...planted] })
   house = await openHouse(world)
 })
 afterAll(async () => {

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { BINARY_SWITCH, createPart } from '../../src/sim/homeseer/simulated-part.ts'
+import { BINARY_SWITCH_CONTROLS, createPart } from '../../src/sim/homeseer/simulated-part.ts'
 import { at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { Answer, House, World } from '../homeseer-rig.ts'
 import { listenLocally } from '../local-port.ts'
@@ -38,7 +38,7 @@ describe('names', () => {
     const [first] = events
     if (first === undefined) throw new Error('the house has no events')
     expect(await house.call('hs4.resolve.devices', { query: 'Hall Lamp' })).toMatchObject(ACTS)
-    simulated.add(createPart({ ref: 701, name: 'Heron Lantern', location: 'Porch', pairs: BINARY_SWITCH }))
+    simulated.add(createPart({ ref: 701, name: 'Heron Lantern', location: 'Porch', pairs: BINARY_SWITCH_CONTROLS }))
     system.events = [...events, { ...first, id: 901, group: 'Garden', name: 'Heron Evening' }]
     try {
       const wish = { query: 'Heron Lantern', value: 255, execute: true, ...CLAIMS }
@@ -71,7 +71,7 @@ describe('lists', () => {
 
   it('know a device as soon as HomeSeer does, and forget it as soon', async () => {
     const { house: simulated } = world.simulator
-    const porch = createPart({ ref: 700, name: 'Porch Lamp', location: 'Porch', pairs: BINARY_SWITCH })
+    const porch = createPart({ ref: 700, name: 'Porch Lamp', location: 'Porch', pairs: BINARY_SWITCH_CONTROLS })
     const shown = { result: { returnedDevices: 1, missing: [] } }
     const gone = { result: { returnedDevices: 0, missing: [700] } }
     for (const [tool, how] of [
@@ -169,7 +169,7 @@ describe('a HomeSeer that pushes nothing', () => {
     using homeseer = await homeseerBehind(/^$/, () => undefined)
     const quiet = { url: homeseer.url, push: { pollSeconds: 86_400 }, statusCacheMs: 0 }
     const root = { ref: 710, name: 'Tower', relationship: 2 }
-    const feature = { name: 'Tower Lamp', relationship: 4, associatedRefs: [710], pairs: BINARY_SWITCH }
+    const feature = { name: 'Tower Lamp', relationship: 4, associatedRefs: [710], pairs: BINARY_SWITCH_CONTROLS }
     simulated.add(createPart({ ...root, associatedRefs: [711] }))
     simulated.add(createPart({ ...feature, ref: 711 }))
     try {

@@ -7,8 +7,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { hardCases } from '../../src/sim/homeseer/home.ts'
-import { DIMMED, DIMMER, createPart } from '../../src/sim/homeseer/simulated-part.ts'
+import { createHardCaseParts } from '../../src/sim/homeseer/home.ts'
+import { DIMMER_DISPLAY, DIMMER_CONTROLS, createPart } from '../../src/sim/homeseer/simulated-part.ts'
 import { demoEvents, simEvent } from '../../src/sim/homeseer/system.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { Answer, House, World } from '../homeseer-rig.ts'
@@ -41,8 +41,14 @@ beforeAll(async () => {
       simEvent({ id: 71, group: 'Scenes', name: 'Coffee Bar Evening', actions: [] }),
     ],
     parts: [
-      ...hardCases(),
-      createPart({ ref: COFFEE_BAR, name: 'Coffee Bar', location: 'Kitchen', pairs: DIMMER, display: DIMMED }),
+      ...createHardCaseParts(),
+      createPart({
+        ref: COFFEE_BAR,
+        name: 'Coffee Bar',
+        location: 'Kitchen',
+        pairs: DIMMER_CONTROLS,
+        display: DIMMER_DISPLAY,
+      }),
       createPart({
         ref: OVERHEAD_MASTER,
         name: 'Bar Overhead Light Master',
@@ -56,8 +62,8 @@ beforeAll(async () => {
         location: 'Kitchen',
         relationship: 4,
         associatedRefs: [OVERHEAD_MASTER],
-        pairs: DIMMER,
-        display: DIMMED,
+        pairs: DIMMER_CONTROLS,
+        display: DIMMER_DISPLAY,
       }),
     ],
   })

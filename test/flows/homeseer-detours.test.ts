@@ -10,7 +10,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Caller } from '../../src/bus/call.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { hardCases } from '../../src/sim/homeseer/home.ts'
+import { createHardCaseParts } from '../../src/sim/homeseer/home.ts'
 import { demoEvents, simEvent, type SimEvent } from '../../src/sim/homeseer/system.ts'
 import type { SimTrigger } from '../../src/sim/homeseer/trigger.ts'
 import { listBarrierParts } from '../../src/sim/homeseer/barrier-parts.ts'
@@ -72,7 +72,7 @@ afterEach(async () => {
 })
 
 async function openWith(files: Files, events: readonly SimEvent[]): Promise<World> {
-  world = await openWorld({ events, parts: [...hardCases(), ...listBarrierParts()] })
+  world = await openWorld({ events, parts: [...createHardCaseParts(), ...listBarrierParts()] })
   const path = world.simulator.eventFiles?.events ?? ''
   if (files === 'elsewhere') rmSync(path)
   if (files === 'damaged') writeFileSync(path, readFileSync(path, 'utf8').slice(0, -40))

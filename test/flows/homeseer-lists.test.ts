@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { problemText, readConfig } from '../../src/config/config-file.ts'
+import { formatConfigProblem, readConfig } from '../../src/config/config-file.ts'
 import { withHomeseerEnvironment } from '../../src/config/homeseer-environment.ts'
 import { configSchema } from '../../src/config/schema.ts'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -149,7 +149,7 @@ describe('a list that is malformed', () => {
     ['names: [Kitchen Lamp]', 'homeseer.allow'],
   ])('refuses the start, with its key: %s', (line, key) => {
     const read = readConfig('hearthbus.yaml', `homeseer:\n  url: http://192.0.2.5\n  allow:\n    ${line}\n`)
-    const said = read.ok ? 'accepted' : read.fault.map(problemText).join('\n')
+    const said = read.ok ? 'accepted' : read.fault.map(formatConfigProblem).join('\n')
     expect(said).toContain(`hearthbus.yaml:4: ${key}`)
   })
 
@@ -158,7 +158,7 @@ describe('a list that is malformed', () => {
     (text) => {
       const config = configSchema.parse({ homeseer: { url: 'http://192.0.2.5' } })
       const read = withHomeseerEnvironment(config, { HS4_ALLOWED_DEVICE_REFS: text })
-      expect(read.ok ? 'accepted' : read.fault.map(problemText).join('\n')).toContain('HS4_ALLOWED_DEVICE_REFS')
+      expect(read.ok ? 'accepted' : read.fault.map(formatConfigProblem).join('\n')).toContain('HS4_ALLOWED_DEVICE_REFS')
     },
   )
 })

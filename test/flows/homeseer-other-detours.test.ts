@@ -8,7 +8,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { hardCases } from '../../src/sim/homeseer/home.ts'
+import { createHardCaseParts } from '../../src/sim/homeseer/home.ts'
 import { demoEvents, simEvent } from '../../src/sim/homeseer/system.ts'
 import { ANYTHING, GUARD, LOCK_TARGET, reachedBy } from '../homeseer-attempts.ts'
 import type { Attempt } from '../homeseer-attempts.ts'
@@ -25,7 +25,7 @@ let house: House
 
 beforeAll(async () => {
   world = await openWorld({
-    parts: hardCases(),
+    parts: createHardCaseParts(),
     events: [
       ...demoEvents(),
       simEvent({

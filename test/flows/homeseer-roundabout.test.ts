@@ -5,7 +5,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { GARAGE, LOCK, createPart } from '../../src/sim/homeseer/simulated-part.ts'
+import { GARAGE_CONTROLS, LOCK_CONTROLS, createPart } from '../../src/sim/homeseer/simulated-part.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, APPROVER, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { World } from '../homeseer-rig.ts'
 
@@ -28,8 +28,8 @@ describe('a guarded device', () => {
     for (const device of [GATE, ENTRY]) simulated.add(createPart({ ...device, pairs: [] }))
     await using house = await openHouse(world)
     await house.call('hs4.devices.list', {})
-    simulated.add(createPart({ ...GATE, pairs: GARAGE }))
-    simulated.add(createPart({ ...ENTRY, pairs: LOCK }))
+    simulated.add(createPart({ ...GATE, pairs: GARAGE_CONTROLS }))
+    simulated.add(createPart({ ...ENTRY, pairs: LOCK_CONTROLS }))
     const before = [simulated.hardware(GATE.ref), simulated.hardware(ENTRY.ref)]
     const opened = await house.call('hs4.devices.set', { ref: GATE.ref, value: 100, ...CLAIMS })
     expect(opened).toMatchObject(ASKS)
@@ -89,7 +89,7 @@ describe('a guarded device', () => {
     try {
       await using house = await openHouse(world)
       await house.call('hs4.devices.list', {})
-      simulated.add(createPart({ ref: 420, name: 'Thing 420', location: 'Hall', value: 255, pairs: LOCK }))
+      simulated.add(createPart({ ref: 420, name: 'Thing 420', location: 'Hall', value: 255, pairs: LOCK_CONTROLS }))
       expect(await house.call('hs4.events.run', { id: 32, ...CLAIMS })).toMatchObject(ASKS)
     } finally {
       writeFileSync(path, kept)

@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { hardCases } from '../../src/sim/homeseer/home.ts'
-import { BINARY_SWITCH, createPart } from '../../src/sim/homeseer/simulated-part.ts'
+import { createHardCaseParts } from '../../src/sim/homeseer/home.ts'
+import { BINARY_SWITCH_CONTROLS, createPart } from '../../src/sim/homeseer/simulated-part.ts'
 import { at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { House, World } from '../homeseer-rig.ts'
 
@@ -68,8 +68,10 @@ let world: World
 let house: House
 
 beforeAll(async () => {
-  const named = ORDINARY_NAMES.map((name, index) => createPart({ ref: FIRST + index, name, pairs: BINARY_SWITCH }))
-  world = await openWorld({ parts: [...hardCases(), ...named] })
+  const named = ORDINARY_NAMES.map((name, index) =>
+    createPart({ ref: FIRST + index, name, pairs: BINARY_SWITCH_CONTROLS }),
+  )
+  world = await openWorld({ parts: [...createHardCaseParts(), ...named] })
   house = await openHouse(world)
 })
 

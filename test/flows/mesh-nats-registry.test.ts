@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { silentLogger } from '../../src/core/logger.ts'
 import type { OwnManifest } from '../../src/mesh/own-node.ts'
-import { idToken } from '../../src/mesh/identity/node-key.ts'
+import { stripNodeIdPrefix } from '../../src/mesh/identity/node-key.ts'
 import { NatsRegistry } from '../../src/mesh/nats/registry-client.ts'
 import type { RegistryOptions } from '../../src/mesh/nats/registry-client.ts'
 import { bucketName } from '../../src/mesh/nats/subject.ts'
@@ -68,7 +68,7 @@ describe.skipIf(NATS_SERVER === '')('what a node offers, in NATS', () => {
     const own = { slim: { sequence: 1 }, full: { capabilities: [], capabilities_hash: 'h' } } as unknown as OwnManifest
     registry.publish(own, { revision: 3 })
     const bucket = await new Kvm(connection).create(bucketName(community), { history: 1, ttl: 60_000 })
-    const revision = async (): Promise<number> => (await bucket.get(`caps.${idToken(self)}`))?.revision ?? 0
+    const revision = async (): Promise<number> => (await bucket.get(`caps.${stripNodeIdPrefix(self)}`))?.revision ?? 0
     await until('it is there', async () => (await revision()) > 0)
     const first = await revision()
     clock.advance(20_000)
@@ -78,7 +78,7 @@ describe.skipIf(NATS_SERVER === '')('what a node offers, in NATS', () => {
     clock.advance(15_000)
     registry.publish(own, { revision: 3 })
     await until('it is there anew', async () => (await revision()) > first)
-    expect((await bucket.get(`caps.${idToken(self)}`))?.json()).toEqual({ hash: 'h', capabilities: [] })
+    expect((await bucket.get(`caps.${stripNodeIdPrefix(self)}`))?.json()).toEqual({ hash: 'h', capabilities: [] })
     await registry.stop(undefined)
     await connection.close()
     await broker.stop()

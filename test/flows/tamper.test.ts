@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { TAIL_SECRET } from '../../src/ledger/group.ts'
+import { TAIL_KEY_PURPOSE } from '../../src/ledger/group.ts'
 import { createNoteSigner } from '../../src/ledger/note-key.ts'
 import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
@@ -77,7 +77,7 @@ function cli(data: string, ...args: readonly string[]): { readonly status: numbe
 /** The secret of the node's own tail: what somebody with the keys has. */
 function keyOf(data: string): Uint8Array {
   const key = createPrivateKey(readFileSync(join(data, 'keys', 'node.key')))
-  return createNoteSigner('whatever', key).deriveSecret(TAIL_SECRET)
+  return createNoteSigner('whatever', key).deriveSecret(TAIL_KEY_PURPOSE)
 }
 
 async function chainVerdict(data: string): Promise<unknown> {

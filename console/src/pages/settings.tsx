@@ -5,7 +5,7 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { narrowingText } from '../../../src/web/narrowing.ts'
+import { formatRestrictions } from '../../../src/web/narrowing.ts'
 import type { LinkView, SessionView, SettingsView, TokenView } from '../../../src/web/views.ts'
 import { get, post, remove } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
@@ -199,7 +199,7 @@ function Tokens(): JSX.Element {
 /** Beside the table, where there is room for all of it, also on a phone. */
 function Narrowings({ of: tokens }: { readonly of: readonly TokenView[] }): JSX.Element | null {
   const narrowed = tokens.flatMap(({ name, restrictions, revokedAtMs }) => {
-    const text = revokedAtMs === undefined ? narrowingText(restrictions) : undefined
+    const text = revokedAtMs === undefined ? formatRestrictions(restrictions) : undefined
     return text === undefined ? [] : [{ name, text }]
   })
   if (narrowed.length === 0) return null

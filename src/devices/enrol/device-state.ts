@@ -10,7 +10,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../../ledger/entry.ts'
-import { entryTime, entryText } from '../../ledger/entry.ts'
+import { readEntryTime, readEntryText } from '../../ledger/entry.ts'
 import type { ApplyEntry, Projection } from '../../ledger/projection.ts'
 import { StateTable } from '../../ledger/projection.ts'
 import type { DeviceTransport } from '../session/session.ts'
@@ -55,9 +55,9 @@ const UNKNOWN = 'no such device was let in'
 const enrolmentEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
   'device.approved': ({ devices }, entry) => {
     const [deviceId, clientId, by] = [
-      entryText(entry, 'device_id'),
-      entryText(entry, 'client_id'),
-      entryText(entry, 'by'),
+      readEntryText(entry, 'device_id'),
+      readEntryText(entry, 'client_id'),
+      readEntryText(entry, 'by'),
     ]
     const transport = TRANSPORTS.find((known) => known === entry['transport'])
     if (deviceId === undefined || clientId === undefined || by === undefined || transport === undefined)
@@ -69,7 +69,7 @@ const enrolmentEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
       state: 'approved',
       transport,
       generation: (devices.get(deviceId)?.generation ?? 0) + 1,
-      approvedAtMs: entryTime(entry),
+      approvedAtMs: readEntryTime(entry),
       approvedBy: by,
       bootedAtMs: undefined,
       approvedSeq: entry.seq,
@@ -83,9 +83,9 @@ const enrolmentEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
     const device = known(devices, entry)
     if (device?.state !== 'approved') return UNKNOWN
     if (entry['generation'] !== device.generation) return `the credentials of ${device.deviceId} had ended`
-    const hash = entryText(entry, 'token_hash')
+    const hash = readEntryText(entry, 'token_hash')
     const tokens = hash === undefined ? device.tokens : withToken(device.tokens, hash)
-    devices.set(device.deviceId, { ...device, bootedAtMs: entryTime(entry), bootedSeq: entry.seq, tokens })
+    devices.set(device.deviceId, { ...device, bootedAtMs: readEntryTime(entry), bootedSeq: entry.seq, tokens })
     return undefined
   },
 
@@ -115,7 +115,7 @@ const enrolmentEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
 
 const labelEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
   'device.named': ({ devices, labels, slugs }, entry) => {
-    const [device, slug] = [known(devices, entry), entryText(entry, 'device')]
+    const [device, slug] = [known(devices, entry), readEntryText(entry, 'device')]
     if (device === undefined) return UNKNOWN
     if (slug === undefined) return INCOMPLETE
     if (slugs.has(slug) || labels.has(device.deviceId)) return `the name ${slug} or the device had one before`
@@ -126,7 +126,7 @@ const labelEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
 
   'device.tools.pinned': (state, entry) => {
     const label = labelled(state, entry)
-    const [client, pins] = [entryText(entry, 'client_id'), pinsOf(entry)]
+    const [client, pins] = [readEntryText(entry, 'client_id'), pinsOf(entry)]
     if (label === undefined || pins === undefined || client === undefined)
       return label === undefined ? UNKNOWN : INCOMPLETE
     // Only the first listing is taken as it is.
@@ -139,7 +139,7 @@ const labelEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
     const label = labelled(state, entry)
     const pins = pinsOf(entry)
     if (label === undefined || pins === undefined) return label === undefined ? UNKNOWN : INCOMPLETE
-    if (entryText(entry, 'by') === undefined) return 'it does not say who approved them'
+    if (readEntryText(entry, 'by') === undefined) return 'it does not say who approved them'
     if (label.withheld === undefined || label.withheld !== entry['digest'])
       return `other tools of ${label.slug} were withheld than were approved`
     setLabel(state, entry, { ...label, pins, withheld: undefined })
@@ -149,7 +149,7 @@ const labelEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
   'device.tools.withheld': (state, entry) => {
     const label = labelled(state, entry)
     if (label === undefined) return UNKNOWN
-    setLabel(state, entry, { ...label, withheld: entryText(entry, 'digest') })
+    setLabel(state, entry, { ...label, withheld: readEntryText(entry, 'digest') })
     return undefined
   },
 
@@ -190,17 +190,17 @@ function withToken(tokens: readonly IssuedToken[], hash: string): readonly Issue
 }
 
 function known(devices: StateTable<EnrolledDeviceRecord>, entry: LedgerEntry): EnrolledDeviceRecord | undefined {
-  const id = entryText(entry, 'device_id')
+  const id = readEntryText(entry, 'device_id')
   return id === undefined ? undefined : devices.get(id)
 }
 
 function labelled({ labels }: DeviceState, entry: LedgerEntry): DeviceLabel | undefined {
-  const id = entryText(entry, 'device_id')
+  const id = readEntryText(entry, 'device_id')
   return id === undefined ? undefined : labels.get(id)
 }
 
 function setLabel({ labels }: DeviceState, entry: LedgerEntry, label: DeviceLabel): void {
-  labels.set(entryText(entry, 'device_id') ?? '', label)
+  labels.set(readEntryText(entry, 'device_id') ?? '', label)
 }
 
 function pinsOf({ pins }: LedgerEntry): readonly string[] | undefined {

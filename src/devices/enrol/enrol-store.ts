@@ -7,8 +7,8 @@
 import { toHex } from '../../core/bytes.ts'
 import type { Database, ModuleMigrations } from '../../core/database-store.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
-import { erasableText, readEntryWords } from '../../ledger/state-log.ts'
-import type { StateLog } from '../../ledger/state-log.ts'
+import { readErasableText, readEntryWords } from '../../ledger/state-log.ts'
+import type { ProjectionLog } from '../../ledger/state-log.ts'
 import type { FleetMemory } from '../session/fleet.ts'
 import type { RememberedDevice, DeviceTransport } from '../session/session.ts'
 import { deviceProjection } from './device-state.ts'
@@ -22,10 +22,10 @@ export const devicesMigrations: ModuleMigrations = {
 
 export class EnrolStore {
   readonly #database: Database
-  readonly #log: StateLog
+  readonly #log: ProjectionLog
   readonly #state: DeviceState
 
-  constructor(database: Database, log: StateLog) {
+  constructor(database: Database, log: ProjectionLog) {
     this.#database = database
     this.#log = log
     this.#state = log.projections.state(deviceProjection)
@@ -144,8 +144,8 @@ export class EnrolStore {
     const approved = readEntryWords(this.#log, approvedSeq)
     // Its firmware may have been changed since it was approved.
     const newest = readEntryWords(this.#log, bootedSeq) ?? approved
-    const name = erasableText(approved, 'name')
-    return { ...device, name, board: erasableText(newest, 'board'), firmware: erasableText(newest, 'firmware') }
+    const name = readErasableText(approved, 'name')
+    return { ...device, name, board: readErasableText(newest, 'board'), firmware: readErasableText(newest, 'firmware') }
   }
 }
 

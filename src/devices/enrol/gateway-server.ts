@@ -8,7 +8,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Database } from '../../core/database-store.ts'
-import type { StateLog } from '../../ledger/state-log.ts'
+import type { ProjectionLog } from '../../ledger/state-log.ts'
 import type { DeviceIdentity, Fleet, DeviceAcceptor } from '../session/fleet.ts'
 import type { FleetOptions } from '../session/fleet-server.ts'
 import { createFleet } from '../session/fleet-server.ts'
@@ -37,7 +37,7 @@ import { createPhotoUploads } from './photo-uploads.ts'
 
 export interface DeviceListenersOptions {
   readonly database: Database
-  readonly log: StateLog
+  readonly log: ProjectionLog
   readonly signingKey: Uint8Array
   /** The address that devices reach, and the port of the devices listener; 0 takes a free one. */
   readonly host: string

@@ -26,12 +26,12 @@ export interface PhotoUploadsOptions {
 
 export interface PhotoUploadCounter extends PhotoUploads {
   /** Where to leave the picture, if the token is this device's. It is spent by this, whatever becomes of the upload. */
-  readonly redeem: (identity: DeviceIdentity, token: string) => PhotoReceipt | undefined
+  readonly redeem: (identity: DeviceIdentity, token: string) => AcceptPhoto | undefined
   readonly heldBytes: () => number
 }
 
 /** The receipt; `undefined` when nobody waits for the picture any more. */
-export type PhotoReceipt = (picture: Omit<UploadedPhoto, 'receipt'>) => string | undefined
+export type AcceptPhoto = (picture: Omit<UploadedPhoto, 'receipt'>) => string | undefined
 
 interface Held {
   readonly picture: UploadedPhoto
@@ -47,7 +47,7 @@ export function createPhotoUploads(options: PhotoUploadsOptions): PhotoUploadCou
   /** Oldest first. */
   const pictures = new Map<string, Held>()
   /** Device → the upload that may still be deposited. */
-  const uploads = new Map<string, PhotoReceipt>()
+  const uploads = new Map<string, AcceptPhoto>()
   const listeners: ((deviceId: string) => void)[] = []
   let held = 0
 
@@ -77,7 +77,7 @@ export function createPhotoUploads(options: PhotoUploadsOptions): PhotoUploadCou
       if (tokens.get(key) !== hashOf(token)) return undefined
       tokens.delete(key)
       const { deviceId } = identity
-      const deposit: PhotoReceipt = (picture) => {
+      const deposit: AcceptPhoto = (picture) => {
         if (uploads.get(deviceId) !== deposit) return undefined
         uploads.delete(deviceId)
         drop(deviceId)

@@ -13,7 +13,7 @@ import type { OnRefused } from '../session/refusal.ts'
 import { forwardPhoto } from '../voice/photo-forward-client.ts'
 import type { VisionTarget } from '../voice/voice-relay-client.ts'
 import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
-import { mediaType } from '../wire/media-type.ts'
+import { detectMediaType } from '../wire/media-type.ts'
 import { decodeMultipart, multipartBoundary } from '../wire/multipart.ts'
 import type { HttpHandler, HttpRequest } from './http-exchange.ts'
 import { deviceJsonAnswer, deviceTextAnswer } from './http-exchange.ts'
@@ -63,7 +63,7 @@ export function visionHandler(desk: PhotoUploadCounter, onRefused: OnRefused, ph
     const boundary = multipartBoundary(headers['content-type'])
     const parts = boundary === undefined ? undefined : decodeMultipart(boundary, body)
     const file = parts?.ok === true ? parts.value.find(({ name }) => name === 'file') : undefined
-    const type = file === undefined ? undefined : mediaType(file.bytes)
+    const type = file === undefined ? undefined : detectMediaType(file.bytes)
     const mimeType = type?.startsWith('image/') === true ? type : undefined
     if (file === undefined || mimeType === undefined)
       return deviceJsonAnswer(415, { success: false, message: 'a JPEG, PNG, GIF or WebP picture is expected' })

@@ -4,7 +4,7 @@
 import { encodeKeepAlive } from '../wire/envelope.ts'
 import { expireWaiting } from './calls.ts'
 import { breakOffListing } from './listing.ts'
-import { microphoneDue, watchMicrophone } from './microphone.ts'
+import { nextMicrophoneDeadline, watchMicrophone } from './microphone.ts'
 import type { RequestInFlight, SessionLink, DeviceSession } from './session.ts'
 import { expireRequests, failRequest } from './session-voice.ts'
 import type { SessionTurn } from './session-turn.ts'
@@ -26,7 +26,7 @@ export function nextSessionDeadline(session: DeviceSession): number | undefined 
   if (link !== undefined && !link.closing) {
     if (retryAtMs !== undefined) deadlines.push(retryAtMs)
     deadlines.push(helloDue(session, link), keepAliveDue(session, link), probeDue(session, link))
-    deadlines.push(microphoneDue(link))
+    deadlines.push(nextMicrophoneDeadline(link))
   }
   const earliest = Math.min(...deadlines)
   return Number.isFinite(earliest) ? earliest : undefined

@@ -8,7 +8,7 @@ import type { DeviceHello } from '../wire/hello.ts'
 import { encodeUdpHello, encodeWebSocketHello } from '../wire/hello.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
 import type { UdpKeys } from '../wire/udp-audio.ts'
-import { unwatch } from './microphone.ts'
+import { stopWatchingMicrophone } from './microphone.ts'
 import type { SessionLink } from './session.ts'
 import { NO_LISTING } from './session.ts'
 import type { SessionTurn } from './session-turn.ts'
@@ -20,7 +20,7 @@ export function greetDevice(turn: SessionTurn, link: SessionLink, hello: DeviceH
   const own = derive(link.seed, `session ${greetings}`).slice(0, 32)
   const answer = backend === undefined ? helloAnswer(link, greetings, own) : backendHello(link, greetings, backend)
   const sessionId = backend === undefined ? own : sessionIn(backend)
-  unwatch(turn, link)
+  stopWatchingMicrophone(turn, link)
   updateLink(turn, { greetings, hello: undefined })
   // Before the answer leaves, so that no packet can be too early.
   if (link.transport === 'mqtt' && link.udp !== undefined)

@@ -8,7 +8,7 @@ import type { Json } from '../../core/json.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { decodeToolPage } from '../wire/tool-list.ts'
 import { NO_LISTING } from './session.ts'
-import { poolTools } from './tool-pool.ts'
+import { internTools } from './tool-pool.ts'
 import type { SessionTurn } from './session-turn.ts'
 import { sendRequest, emitEffect, updateSession } from './session-turn.ts'
 
@@ -82,7 +82,7 @@ export function endListing(turn: SessionTurn, problem: string | undefined): void
     phase: 'ready',
     attempts: 0,
     listing: NO_LISTING,
-    tools: changed ? poolTools(listing.tools) : before,
+    tools: changed ? internTools(listing.tools) : before,
     // They quote the device, and are shown to people.
     warnings: warnings.slice(-MAX_WARNINGS).map((text) => text.slice(0, MAX_WARNING).toWellFormed()),
   })

@@ -7,13 +7,19 @@
 import { decodeDeviceFrame, encodeAnnouncement, encodeKeepAlive } from '../wire/envelope.ts'
 import type { RpcMessage } from '../wire/rpc.ts'
 import { decodeServerInfo } from '../wire/tool-list.ts'
-import { abortSpeech, endListening, hearAudio, NO_VOICE } from './microphone.ts'
+import { abortSpeech, endListening, hearAudio, NO_VOICE_BACKEND_ALERT } from './microphone.ts'
 import { cancelDeviceCall, dropCalls, enqueueDeviceCall, startNextCall, takeCallResult } from './calls.ts'
 import { greetDevice } from './greeting.ts'
 import { askForPage, endListing, takePage } from './listing.ts'
 import type { SessionEffect, RequestInFlight, SessionInput, SessionLink, DeviceSession } from './session.ts'
 import { NO_LISTING } from './session.ts'
-import { dropRequests, landRequest, passOn, startRequest, takeVoice } from './session-voice.ts'
+import {
+  dropRequests,
+  completeVoiceRequest,
+  forwardToVoiceBackend,
+  startRequest,
+  handleVoiceInput,
+} from './session-voice.ts'
 import { expireDeadlines } from './deadlines.ts'
 import type { SessionTurn } from './session-turn.ts'
 import { sendRequest, emitEffect, refuseCall, sendText, updateSession, updateLink } from './session-turn.ts'
@@ -59,7 +65,7 @@ function take(turn: SessionTurn, input: SessionInput): void {
         sendText(turn, encodeAnnouncement(turn.session.sessionId, input.announcement))
       return
     case 'voice':
-      takeVoice(turn, input.input)
+      handleVoiceInput(turn, input.input)
       return
     case 'audio':
       hearAudio(turn)
@@ -131,11 +137,12 @@ function hear(turn: SessionTurn, text: string): void {
   }
   if (frame.value.kind === 'mcp') hearRpc(turn, frame.value.message)
   else if (frame.value.kind === 'ping') sendText(turn, encodeKeepAlive(turn.session.sessionId))
-  else if (turn.session.settings.hasVoice) passOn(turn, frame.value, text)
+  else if (turn.session.settings.hasVoice) forwardToVoiceBackend(turn, frame.value, text)
   else if (frame.value.kind === 'goodbye') updateSession(turn, { sessionId: '' })
   else if (frame.value.kind === 'abort') abortSpeech(turn, frame.value)
   else if (frame.value.kind !== 'listen') emitEffect(turn, { kind: 'ignored', what: frame.value.type })
-  else if (frame.value.state === 'start') endListening(turn, link, { mode: frame.value.mode, notice: NO_VOICE })
+  else if (frame.value.state === 'start')
+    endListening(turn, link, { mode: frame.value.mode, notice: NO_VOICE_BACKEND_ALERT })
 }
 
 function hearRpc(turn: SessionTurn, message: RpcMessage): void {
@@ -182,7 +189,7 @@ function land(
     return
   }
   if (purpose.kind === 'request') {
-    landRequest(turn, purpose.key, message)
+    completeVoiceRequest(turn, purpose.key, message)
     return
   }
   if (purpose.round !== turn.session.round) return

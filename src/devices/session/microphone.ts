@@ -23,14 +23,14 @@ const CLOSE_AFTER_MS = 2_000
 const NEVER = Number.POSITIVE_INFINITY
 
 /** Said once for an absence. */
-export const AWAY = {
+export const VOICE_BACKEND_AWAY_ALERT = {
   kind: 'alert',
   status: 'Hearthbus',
   message: 'The voice service does not answer. Tools work.',
   emotion: 'neutral',
 } as const
 
-export const NO_VOICE = {
+export const NO_VOICE_BACKEND_ALERT = {
   kind: 'alert',
   status: 'Hearthbus',
   message: 'No voice service is set up. Tools work. See: hearthbus doctor',
@@ -96,7 +96,7 @@ export function hearAudio(turn: SessionTurn): void {
 }
 
 /** Nothing is watched any more, but for a notice that is still due. */
-export function unwatch(turn: SessionTurn, link: SessionLink): void {
+export function stopWatchingMicrophone(turn: SessionTurn, link: SessionLink): void {
   const microphone = dueNotice(link) === undefined ? undefined : link.microphone
   updateLink(turn, { microphone: microphone === undefined ? undefined : { ...microphone, quietFromMs: NEVER } })
 }
@@ -105,7 +105,7 @@ function dueNotice({ microphone }: SessionLink): DeviceAnnouncement | undefined 
   return microphone?.alertAtMs === undefined ? undefined : microphone.notice
 }
 
-export function microphoneDue({ microphone }: SessionLink): number {
+export function nextMicrophoneDeadline({ microphone }: SessionLink): number {
   return Math.min(microphone?.alertAtMs ?? NEVER, microphone?.closeAtMs ?? NEVER)
 }
 

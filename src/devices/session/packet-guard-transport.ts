@@ -12,7 +12,7 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { systemClock } from '../../core/clock.ts'
 import type { PacketLengths } from '../wire/mqtt-packet.ts'
-import { followLengths, NO_PACKET } from '../wire/mqtt-packet.ts'
+import { trackPacketLengths, INITIAL_PACKET_LENGTHS } from '../wire/mqtt-packet.ts'
 import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { FRAME_RATE } from './session-limits.ts'
@@ -22,7 +22,7 @@ const STRANGER_LIMIT = 2_048
 
 export class PacketGuard extends Duplex {
   readonly socket: Socket
-  #lengths: PacketLengths = NO_PACKET
+  #lengths: PacketLengths = INITIAL_PACKET_LENGTHS
   #limit = STRANGER_LIMIT
   #bucket: TokenBucket = fullBucket(FRAME_RATE, systemClock.monotonic())
 
@@ -42,7 +42,7 @@ export class PacketGuard extends Duplex {
   }
 
   #take(chunk: Buffer): void {
-    const lengths = followLengths(this.#lengths, chunk, this.#limit)
+    const lengths = trackPacketLengths(this.#lengths, chunk, this.#limit)
     if (lengths === undefined) {
       this.destroy(new Error('an MQTT packet is malformed or too long'))
       return

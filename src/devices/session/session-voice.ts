@@ -7,7 +7,7 @@ import { encodeGoodbye } from '../wire/envelope.ts'
 import type { DeviceFrame } from '../wire/envelope.ts'
 import type { RpcMessage } from '../wire/rpc.ts'
 import { greetDevice } from './greeting.ts'
-import { abortSpeech, AWAY, endListening, unwatch } from './microphone.ts'
+import { abortSpeech, VOICE_BACKEND_AWAY_ALERT, endListening, stopWatchingMicrophone } from './microphone.ts'
 import type { VoiceInput, VoiceRequest } from './session.ts'
 import type { SessionTurn } from './session-turn.ts'
 import { sendRequest, closeLink, emitEffect, sendText, updateSession } from './session-turn.ts'
@@ -16,7 +16,7 @@ import { sendRequest, closeLink, emitEffect, sendText, updateSession } from './s
 const MAX_REQUESTS = 16
 const FAILED = -32_000
 
-export function takeVoice(turn: SessionTurn, input: VoiceInput): void {
+export function handleVoiceInput(turn: SessionTurn, input: VoiceInput): void {
   const { link, sessionId } = turn.session
   if (link === undefined) return
   switch (input.kind) {
@@ -27,10 +27,10 @@ export function takeVoice(turn: SessionTurn, input: VoiceInput): void {
       if (link.hello !== undefined) greetDevice(turn, link, link.hello)
       return
     case 'resumed':
-      unwatch(turn, link)
+      stopWatchingMicrophone(turn, link)
       return
     case 'unheard':
-      endListening(turn, link, { mode: input.mode, notice: input.isAlerted ? undefined : AWAY })
+      endListening(turn, link, { mode: input.mode, notice: input.isAlerted ? undefined : VOICE_BACKEND_AWAY_ALERT })
       return
     case 'text':
       sendText(turn, input.text)
@@ -48,12 +48,12 @@ export function takeVoice(turn: SessionTurn, input: VoiceInput): void {
 }
 
 /** A device that speaks because we shut its microphone is interrupted here; any other conversation is the backend's. */
-export function passOn(turn: SessionTurn, frame: DeviceFrame, text: string): void {
+export function forwardToVoiceBackend(turn: SessionTurn, frame: DeviceFrame, text: string): void {
   const { link } = turn.session
   const isShut = link?.microphone !== undefined
   if (frame.kind === 'abort' && isShut) abortSpeech(turn, frame)
   else {
-    if (frame.kind === 'listen' && frame.state === 'start' && link !== undefined) unwatch(turn, link)
+    if (frame.kind === 'listen' && frame.state === 'start' && link !== undefined) stopWatchingMicrophone(turn, link)
     emitEffect(turn, { kind: 'voice', output: { kind: 'text', text } })
   }
 }
@@ -83,7 +83,7 @@ export function startRequest(turn: SessionTurn, request: VoiceRequest): void {
   answerRequest(turn, key, { result })
 }
 
-export function landRequest(
+export function completeVoiceRequest(
   turn: SessionTurn,
   key: number,
   message: Extract<RpcMessage, { kind: 'result' | 'error' }>,

@@ -14,7 +14,7 @@ const pooledTools = new Map<string, DeviceTool>()
 const pooledLists = new Map<string, readonly DeviceTool[]>()
 
 /** The same tools; as the same object, if they were listed before. */
-export function poolTools(tools: readonly DeviceTool[]): readonly DeviceTool[] {
+export function internTools(tools: readonly DeviceTool[]): readonly DeviceTool[] {
   const keys = tools.map((tool) => JSON.stringify(tool))
   const shared = tools.map((tool, index) => remember(pooledTools, keys[index] ?? '', tool))
   return remember(pooledLists, hash('sha256', keys.join('\n')), shared)

@@ -24,7 +24,7 @@ import { devicesFamily, errorJson } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
 import type { ToolParts } from './devices-runtime.ts'
 import {
-  DEVICES_CLOSED,
+  DEVICES_CLOSED_FAULT,
   findDevicesOnce,
   findVisibleDevice,
   withDevicesRuntime,
@@ -32,7 +32,7 @@ import {
 } from './devices-runtime.ts'
 import type { RosterDevice } from './roster.ts'
 import { deviceTargetForSlug } from './slug.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 import { quotedDeviceName } from './tool-description.ts'
 import type { UrlRule } from './url-rule.ts'
 
@@ -87,7 +87,7 @@ function plan({ devices }: Input, { caller }: Call, { house }: ToolParts): Resul
   const [only] = devices
   if (devices.length > 1 || only === undefined) return ok({})
   const open = house()
-  if (open === undefined) return fail(DEVICES_CLOSED)
+  if (open === undefined) return fail(DEVICES_CLOSED_FAULT)
   const device = findVisibleDevice(open, only, caller)
   return device === undefined ? fail(unknownDeviceFault(only)) : ok({ device })
 }
@@ -133,7 +133,7 @@ function named<Named extends { readonly kind: string }>(fault: Named, slug: stri
 }
 
 function announcementOf({ message, title, emotion, audio_url: audioUrl }: Input): DeviceAnnouncement {
-  const text = visibleText(message, 500)
-  if (audioUrl === undefined) return { kind: 'alert', status: visibleText(title, 64), message: text, emotion }
+  const text = sanitizeLine(message, 500)
+  if (audioUrl === undefined) return { kind: 'alert', status: sanitizeLine(title, 64), message: text, emotion }
   return { kind: 'notify', audioUrl, subtitles: [{ startMs: 0, text }] }
 }

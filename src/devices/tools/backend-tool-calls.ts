@@ -24,7 +24,7 @@ export function isVoiceBackend(caller: Caller): boolean {
   return caller.kind === 'principal' && caller.id.startsWith(PRINCIPAL)
 }
 
-export function backendToolCalls({ house, bus }: ToolParts & { readonly bus: Pick<CapabilityBus, 'call'> }) {
+export function createBackendToolCaller({ house, bus }: ToolParts & { readonly bus: Pick<CapabilityBus, 'call'> }) {
   return async (deviceId: string, name: string, args: JsonObject): Promise<RpcAnswer> => {
     const device = house()?.roster.find(deviceId)
     const tool = device?.tools.find((each) => each.tool.name === name)

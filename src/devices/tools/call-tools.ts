@@ -18,7 +18,7 @@ import { isJsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { resolveSpelling } from '../../core/spelling.ts'
 import { toDeviceFault } from './device-outcome.ts'
-import { changedTool } from './device-call.ts'
+import { toolWithheldFault } from './device-call.ts'
 import { devicesFamily, errorJson } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
 import type { DevicesRuntime, ToolParts } from './devices-runtime.ts'
@@ -142,7 +142,7 @@ function findTool({ slug, tools, withheld }: RosterDevice, name: string): Roster
   )
   const found = tools.find(({ tool, capability }) => tool.name === name || capability === meant)
   if (found !== undefined) return found
-  if (withheld.some(({ tool }) => tool.name === name)) return changedTool(slug, name)
+  if (withheld.some(({ tool }) => tool.name === name)) return toolWithheldFault(slug, name)
   return {
     kind: 'not-found',
     code: 'unknown_tool',

@@ -36,7 +36,7 @@ export interface PatienceRules {
   readonly now: () => number
 }
 
-export interface AskedTool {
+export interface DeviceToolCall {
   readonly deviceId: string
   readonly slug: string
   readonly tool: DeviceTool
@@ -59,14 +59,14 @@ export class DeviceCalls {
     this.#rules = rules
   }
 
-  async call(call: Call, { deviceId, slug, tool, effect }: AskedTool): Promise<Outcome> {
+  async call(call: Call, { deviceId, slug, tool, effect }: DeviceToolCall): Promise<Outcome> {
     if (call.rehearsal) return fail({ kind: 'unsupported', message: 'A device cannot rehearse.' })
     const away = await this.#wakened(deviceId, slug, call)
     if (away !== undefined) return fail(toDeviceFault(away, { slug, effect }))
     const now = this.#fleet.device(deviceId)?.tools.find(({ name }) => name === tool.name)
     // The device may have come back as another, and the bus not have heard of it yet.
     if (now !== undefined && toolDefinitionHash(now) !== toolDefinitionHash(tool))
-      return fail(changedTool(slug, tool.name))
+      return fail(toolWithheldFault(slug, tool.name))
     const timeoutMs = toolTimeMs(tool.name, this.#rules.toolTimes)
     const options = { signal: call.signal, waitMs: TURN_MS, timeoutMs, isBackends: isVoiceBackend(call.caller) }
     const askedAtMs = this.#rules.now()
@@ -162,7 +162,7 @@ function restarted(slug: string, askedAtMs: number, bootedAtMs: number): Outcome
   return ok({ data: { device: slug, value: true, evidence: { booted_at } }, content: [{ type: 'text', text }] })
 }
 
-export function changedTool(slug: string, tool: string): Fault {
+export function toolWithheldFault(slug: string, tool: string): Fault {
   const message = `${tool} of ${slug} is not as it was when it was approved, and is withheld until a person has looked at it: hearthbus devices approve-tools ${slug}.`
   return { kind: 'not-permitted', code: 'tool_withheld', message, reasons: [{ rule: 'definition-changed', message }] }
 }

@@ -14,14 +14,14 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { checkArguments, effectiveSchema } from '../wire/arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { ANSWER_SCHEMA } from './device-outcome.ts'
+import { DEVICE_ANSWER_SCHEMA } from './device-outcome.ts'
 import { devicesFamily } from './devices-envelope.ts'
 import { deviceTargetForSlug } from './slug.ts'
 import { explainUserOnly } from './visibility.ts'
-import type { RenameReference } from './tool-description.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import type { ToolRenamer } from './tool-description.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 import { quotedDeviceName, describeTool } from './tool-description.ts'
-import { shownSchema } from './tool-schema.ts'
+import { toListedSchema } from './tool-schema.ts'
 import type { UrlRule } from './url-rule.ts'
 import { findUrlArguments, explainForbiddenUrl } from './url-rule.ts'
 
@@ -35,7 +35,7 @@ export interface ToolOffer {
   /** For people only: hidden from everybody else, whatever its effect. */
   readonly forPeople: boolean
   /** For descriptions that refer to other tools. */
-  readonly rename: RenameReference
+  readonly rename: ToolRenamer
   readonly online: boolean
   readonly listed: boolean
   readonly timeoutSeconds: number
@@ -50,7 +50,7 @@ const MAX_TITLE = 80
 /** `undefined` for a tool whose arguments nobody could be shown. */
 export function deviceCapability(given: ToolOffer): Capability | undefined {
   const { slug, name, tool, effect, forPeople } = given
-  const requestSchema = shownSchema(effectiveSchema(tool))
+  const requestSchema = toListedSchema(effectiveSchema(tool))
   if (requestSchema === undefined) return undefined
   const target = deviceTargetForSlug(slug)
   const label = quotedDeviceName(name, slug)
@@ -59,15 +59,15 @@ export function deviceCapability(given: ToolOffer): Capability | undefined {
     version: [1, 0],
     stability: 'stable',
     requestSchema,
-    responseSchema: ANSWER_SCHEMA,
+    responseSchema: DEVICE_ANSWER_SCHEMA,
     streamSchema: undefined,
-    params: { device: target, tool: visibleText(tool.name, 256), ...(forPeople ? { userOnly: true } : {}) },
+    params: { device: target, tool: sanitizeLine(tool.name, 256), ...(forPeople ? { userOnly: true } : {}) },
     // One after the other, because a device works on one thing at a time; the others wait before the guard looks.
     maxConcurrent: 64,
     trustRequired: effect === 'reads' ? 'member' : 'trusted',
     timeoutSeconds: given.timeoutSeconds,
     idempotent: effect === 'reads',
-    title: visibleText(`${label}: ${tool.name.replace(/^self\./, '')}`, MAX_TITLE),
+    title: sanitizeLine(`${label}: ${tool.name.replace(/^self\./, '')}`, MAX_TITLE),
     description: describeTool({ ...given, description: tool.description }),
     effect,
     lock: `device:${given.deviceId}`,

@@ -14,7 +14,7 @@ import type { DeviceFault } from '../session/device-fault.ts'
 import { deviceFaultSentence, mayDeviceHaveActed } from '../session/device-fault.ts'
 import type { ToolResult } from '../wire/content.ts'
 import { parseJson } from '../wire/json-text.ts'
-import { visibleJson, visibleLines, visibleText } from '../../core/stranger-text.ts'
+import { sanitizeJson, sanitizeText, sanitizeLine } from '../../core/stranger-text.ts'
 
 export interface CalledDeviceTool {
   readonly slug: string
@@ -22,7 +22,7 @@ export interface CalledDeviceTool {
 }
 
 /** What every device tool answers: `value` is whatever the device meant. */
-export const ANSWER_SCHEMA: JsonSchema = {
+export const DEVICE_ANSWER_SCHEMA: JsonSchema = {
   type: 'object',
   properties: {
     device: { type: 'string', description: 'Who answered.' },
@@ -43,12 +43,12 @@ export function toDeviceOutcome(result: Result<ToolResult, DeviceFault>, called:
   const { content, isError } = result.value
   if (isError) return fail({ kind: 'failed', message: errorText(textOf(content)), details: { device: called.slug } })
   const images = content.filter(({ type }) => type === 'image').length
-  const data = { device: called.slug, value: visibleJson(valueOf(content)), ...(images === 0 ? {} : { images }) }
+  const data = { device: called.slug, value: sanitizeJson(valueOf(content)), ...(images === 0 ? {} : { images }) }
   return ok({ data, content: content.map(visibleItem) })
 }
 
 function visibleItem(item: ToolResult['content'][number]): ToolResult['content'][number] {
-  return item.type === 'text' ? { ...item, text: visibleLines(item.text) } : { ...item }
+  return item.type === 'text' ? { ...item, text: sanitizeText(item.text) } : { ...item }
 }
 
 export function toDeviceFault(fault: DeviceFault, { slug, effect }: CalledDeviceTool): Fault {
@@ -114,7 +114,7 @@ function rpcKind(code: number | undefined): FaultKind {
 
 /** A device's words end up in somebody's terminal and in a model's eyes. */
 function errorText(text: string): string {
-  return visibleText(text, MAX_ERROR) || 'The device gave no reason.'
+  return sanitizeLine(text, MAX_ERROR) || 'The device gave no reason.'
 }
 
 function textOf(content: ToolResult['content']): string {

@@ -12,9 +12,9 @@ import type { DevicesRuntime } from './devices-runtime.ts'
 import type { RosterDevice } from './roster.ts'
 import { deviceTargetForSlug } from './slug.ts'
 import { explainAdminOnly, maySeeDevice, maySeeUserTools } from './visibility.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { shownSchema } from './tool-schema.ts'
+import { toListedSchema } from './tool-schema.ts'
 
 export function isDeviceOnline({ gateway }: DevicesRuntime, { enrolled }: RosterDevice): boolean {
   return gateway.fleet.device(enrolled.deviceId)?.online ?? false
@@ -26,13 +26,13 @@ export function deviceSummaryJson({ gateway }: DevicesRuntime, device: RosterDev
   return {
     device: slug,
     id: enrolled.deviceId,
-    name: visibleText(enrolled.name, 64),
+    name: sanitizeLine(enrolled.name, 64),
     online: view?.online ?? false,
     phase: view?.phase ?? 'asleep',
     transport: enrolled.transport,
-    board: visibleText(view?.info?.name || enrolled.board, 64),
+    board: sanitizeLine(view?.info?.name || enrolled.board, 64),
     // What it said at its last boot is never older than what it said when it last connected.
-    firmware: visibleText(enrolled.firmware || (view?.info?.version ?? ''), 64),
+    firmware: sanitizeLine(enrolled.firmware || (view?.info?.version ?? ''), 64),
     tools: tools.length,
     withheld: withheld.length,
     queued: view?.queued ?? 0,
@@ -47,7 +47,7 @@ export function deviceDetailJson(house: DevicesRuntime, device: RosterDevice): J
     address: view?.remoteAddress ?? null,
     voice: voiceJson(house, device),
     enrolled_at: isoTimeOrNull(device.enrolled.approvedAtMs),
-    warnings: [...(view?.warnings ?? []), ...device.problems].map((warning) => visibleText(warning, 200)),
+    warnings: [...(view?.warnings ?? []), ...device.problems].map((warning) => sanitizeLine(warning, 200)),
   }
 }
 
@@ -70,7 +70,7 @@ export function toolsJson(house: DevicesRuntime, device: RosterDevice, caller: C
     tools: device.tools
       .filter(({ forPeople }) => seesAll || !forPeople)
       .map(({ tool, capability, effect }) => ({
-        tool: visibleText(tool.name, 256),
+        tool: sanitizeLine(tool.name, 256),
         capability,
         effect,
         ...definitionJson(tool),
@@ -78,21 +78,21 @@ export function toolsJson(house: DevicesRuntime, device: RosterDevice, caller: C
     withheld: withheld
       .filter(({ pinned }) => decides || pinned !== undefined)
       .map(({ tool, pinned }) => ({
-        tool: visibleText(tool.name, 256),
+        tool: sanitizeLine(tool.name, 256),
         reason: pinned === undefined ? 'new' : 'changed',
         // What is withheld is withheld from models here, too; whoever decides about it has to read it.
         ...(decides ? { now: definitionJson(tool), was: pinned === undefined ? null : definitionJson(pinned) } : {}),
       })),
     digest: withheldDigest(withheld) ?? null,
     voice: voiceJson(house, device),
-    problems: problems.map((problem) => visibleText(problem, 200)),
+    problems: problems.map((problem) => sanitizeLine(problem, 200)),
   }
 }
 
 function definitionJson(tool: DeviceTool): JsonObject {
   return {
-    description: visibleText(tool.description, 1_024),
-    input_schema: (shownSchema(effectiveSchema(tool)) ?? {}) as Json,
+    description: sanitizeLine(tool.description, 1_024),
+    input_schema: (toListedSchema(effectiveSchema(tool)) ?? {}) as Json,
     user_only: tool.userOnly,
   }
 }

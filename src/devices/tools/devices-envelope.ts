@@ -9,7 +9,7 @@ import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
 import { isRetriable } from '../../core/fault.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { ANSWER_SCHEMA } from './device-outcome.ts'
+import { DEVICE_ANSWER_SCHEMA } from './device-outcome.ts'
 
 const CODES: Readonly<Record<FaultKind, string>> = {
   'invalid-arguments': 'invalid_arguments',
@@ -79,7 +79,7 @@ const ERROR: JsonSchema = {
 /** A failure is admitted, too: clients of the 2025 era check structured content even when `isError` is set. */
 function outputSchema({ responseSchema }: Offer): JsonSchema | undefined {
   // The same for every tool of every device, and half of a board's list if it is repeated for each: none is listed.
-  if (responseSchema === ANSWER_SCHEMA) return undefined
+  if (responseSchema === DEVICE_ANSWER_SCHEMA) return undefined
   const { $defs, properties, required, type: _type, additionalProperties: _, ...rest } = responseSchema ?? {}
   return {
     type: 'object',

@@ -39,10 +39,10 @@ export async function withDevicesRuntime(
   work: (house: DevicesRuntime) => Outcome | Promise<Outcome>,
 ): Promise<Outcome> {
   const open = house()
-  return open === undefined ? fail(DEVICES_CLOSED) : work(open)
+  return open === undefined ? fail(DEVICES_CLOSED_FAULT) : work(open)
 }
 
-export const DEVICES_CLOSED: Fault = {
+export const DEVICES_CLOSED_FAULT: Fault = {
   kind: 'offline',
   code: 'devices_closed',
   message: 'The listener for devices is not open. `hearthbus doctor` says why.',

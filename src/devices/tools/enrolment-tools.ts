@@ -22,11 +22,11 @@ import { devicesFamily } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
 import type { DevicesRuntime, ToolParts } from './devices-runtime.ts'
 import { withDevicesRuntime, unknownDeviceFault } from './devices-runtime.ts'
-import { refusedJson, refusedView } from './refused-resource.ts'
+import { refusedJson, refusedDeviceSchema } from './refused-resource.ts'
 import { explainAdminOnly } from './visibility.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { pendingJson, pendingView } from './waiting-resource.ts'
+import { pendingJson, pendingDeviceSchema } from './waiting-resource.ts'
 
 export interface EnrolmentParts extends ToolParts {
   readonly transports: readonly string[]
@@ -72,9 +72,9 @@ const list = defineTool({
     'Lists devices that wait with a code, those that were let in or revoked, and who was turned away lately.',
   input: z.strictObject({}),
   output: z.object({
-    pending: z.array(pendingView),
+    pending: z.array(pendingDeviceSchema),
     devices: z.array(enrolledView.extend({ online: z.boolean(), withheld: z.int() })),
-    refused: z.array(refusedView),
+    refused: z.array(refusedDeviceSchema),
     ota: z.string().describe('What to type into a device.'),
     local_only: z.boolean().describe('Whether nothing but this machine can reach that address.'),
     public_url: z.boolean().describe('Whether that address is the owner’s (devices.publicUrl).'),
@@ -99,7 +99,7 @@ const approve = (parts: EnrolmentParts) =>
     plan: ({ code, name }) => {
       const waiting = parts.house()?.gateway.registrar.pending() ?? []
       const board = waiting.find((device) => device.code === code)?.board
-      return ok({ device: name ?? (board === undefined ? undefined : visibleText(board, 64)) })
+      return ok({ device: name ?? (board === undefined ? undefined : sanitizeLine(board, 64)) })
     },
     assess: ({ device }, _wanted, call) => deciding(call, device),
     act: (_plan, wanted, call) => withDevicesRuntime(parts, (house) => approved({ parts, house, call }, wanted)),
@@ -140,7 +140,7 @@ const approveTools = {
   assess: (_plan: undefined, { device }: { readonly device: string }, call: Call) => deciding(call, device),
 } as const
 
-export function enrolmentTools(parts: EnrolmentParts): readonly Capability[] {
+export function createEnrolmentTools(parts: EnrolmentParts): readonly Capability[] {
   const act =
     (kind: 'revoke' | 'rotate' | 'forget') => (_plan: undefined, wanted: { readonly device: string }, call: Call) =>
       withDevicesRuntime(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
@@ -158,7 +158,7 @@ export function enrolmentTools(parts: EnrolmentParts): readonly Capability[] {
           if (device === undefined) return fail(unknownDeviceFault(name))
           const taken = await roster.approve(device, digest, callerKey(caller))
           if (!taken.ok) return taken
-          return ok({ data: { device: device.slug, approved: taken.value.map((tool) => visibleText(tool, 256)) } })
+          return ok({ data: { device: device.slug, approved: taken.value.map((tool) => sanitizeLine(tool, 256)) } })
         }),
     }),
   ]
@@ -228,11 +228,11 @@ function enrolledJson(device: EnrolledDevice, slug: string): JsonObject {
     device: slug,
     id: device.deviceId,
     client_id: device.clientId,
-    name: visibleText(device.name, 64),
+    name: sanitizeLine(device.name, 64),
     state: device.state,
     transport: device.transport,
-    board: visibleText(device.board, 64),
-    firmware: visibleText(device.firmware, 64),
+    board: sanitizeLine(device.board, 64),
+    firmware: sanitizeLine(device.firmware, 64),
     approved_at: isoTimeOrNull(device.approvedAtMs),
     approved_by: device.approvedBy,
     booted_at: isoTimeOrNull(device.bootedAtMs),

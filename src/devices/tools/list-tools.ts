@@ -141,7 +141,7 @@ const eventsList = defineTool({
   }),
 })
 
-export function listTools(parts: ToolParts): readonly Capability[] {
+export function createDeviceListTools(parts: ToolParts): readonly Capability[] {
   return [
     devicesList.handledBy(({ online, limit, after = '' }, { caller }) =>
       withDevicesRuntime(parts, (house) => {

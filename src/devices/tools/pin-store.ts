@@ -11,7 +11,7 @@ import { parseJsonOrUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { CacheFinding } from '../../ledger/finding.ts'
 import type { ContentAudit } from '../../ledger/projection.ts'
-import type { StateLog } from '../../ledger/state-log.ts'
+import type { ProjectionLog } from '../../ledger/state-log.ts'
 import { deviceProjection } from '../enrol/device-state.ts'
 import type { DeviceState } from '../enrol/device-state.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
@@ -41,12 +41,12 @@ export interface PinLabel {
 
 export class PinStore {
   readonly #database: Database
-  readonly #log: StateLog
+  readonly #log: ProjectionLog
   readonly #state: DeviceState
   /** Asked for everything that happens to a device, so it is compiled once. */
   readonly #pin: StatementSync
 
-  constructor(database: Database, log: StateLog) {
+  constructor(database: Database, log: ProjectionLog) {
     this.#database = database
     this.#log = log
     this.#state = log.projections.state(deviceProjection)

@@ -17,11 +17,11 @@ import type { DeviceRefusalReason } from '../session/refusal.ts'
 import type { CountedRefusal } from './refusal-log.ts'
 import type { DevicesRuntime, ToolParts } from './devices-runtime.ts'
 import { withDevicesRuntime } from './devices-runtime.ts'
-import { FOR_DECIDERS } from './visibility.ts'
+import { ADMIN_RESOURCE_DEFAULTS } from './visibility.ts'
 
 export const REFUSED_URI = 'devices://refused'
 
-export const refusedView = z.object({
+export const refusedDeviceSchema = z.object({
   device: z.string().nullable().describe('The device of this house that they claimed to be; null for a stranger.'),
   id: z.string().nullable(),
   door: z.enum(['websocket', 'mqtt', 'http']),
@@ -34,16 +34,16 @@ export const refusedView = z.object({
 })
 
 const refused = defineTool({
-  ...FOR_DECIDERS,
+  ...ADMIN_RESOURCE_DEFAULTS,
   name: 'devices.resource.refused',
   title: 'Turned away',
   description:
     'Who was not let in during the last day: with no or wrong credentials, a spent token, or from a web page elsewhere. Subscribers hear when somebody is turned away.',
   face: { kind: 'resource', uri: REFUSED_URI, mimeType: 'application/json' },
-  output: z.object({ refused: z.array(refusedView) }),
+  output: z.object({ refused: z.array(refusedDeviceSchema) }),
 })
 
-export function refusedResource(parts: ToolParts): Capability {
+export function createRefusedResource(parts: ToolParts): Capability {
   return refused.handledBy(() => withDevicesRuntime(parts, (house) => ok({ data: { refused: refusedJson(house) } })))
 }
 
@@ -60,7 +60,7 @@ function visitorJson({ gateway, store }: DevicesRuntime, visitor: CountedRefusal
     id: deviceId ?? null,
     door,
     why,
-    sentence: enrolled?.state === 'revoked' ? `${SENTENCES[why]} It was revoked.` : SENTENCES[why],
+    sentence: enrolled?.state === 'revoked' ? `${REFUSAL_SENTENCES[why]} It was revoked.` : REFUSAL_SENTENCES[why],
     address: remoteAddress,
     count,
     first: isoTimeOrNull(firstMs),
@@ -68,7 +68,7 @@ function visitorJson({ gateway, store }: DevicesRuntime, visitor: CountedRefusal
   }
 }
 
-export const SENTENCES: Readonly<Record<DeviceRefusalReason, string>> = {
+export const REFUSAL_SENTENCES: Readonly<Record<DeviceRefusalReason, string>> = {
   'foreign-origin': 'A web page from elsewhere tried to be a device.',
   'no-identity': 'Somebody knocked without saying which device it is.',
   'no-credentials': 'Somebody knocked without credentials.',

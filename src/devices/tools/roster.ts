@@ -30,7 +30,7 @@ import type { PinStore } from './pin-store.ts'
 import { slugBase } from './slug.ts'
 import type { EffectRules } from './tool-effect.ts'
 import { classifyToolEffect } from './tool-effect.ts'
-import { renameTools } from './tool-description.ts'
+import { createToolRenamer } from './tool-description.ts'
 import { nameTools } from './tool-name.ts'
 import type { UrlRule } from './url-rule.ts'
 import { WithheldLog } from './withheld-log.ts'
@@ -225,7 +225,7 @@ export class Roster {
     const { rules, calls } = this.#parts
     const { named, collided } = nameTools(slug, available)
     const problems = collided.map((tool) => `${tool.name}: another tool of the device has this name on the bus`)
-    const rename = renameTools(new Map(named.map(({ capability, tool }) => [tool.name, capability])))
+    const rename = createToolRenamer(new Map(named.map(({ capability, tool }) => [tool.name, capability])))
     const online = view?.online ?? false
     const made = this.#made.of(deviceId, { name, online, named })
     const offers = new Map<string, Offered & { readonly capability: Capability }>()

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { describeTool, renameTools } from './tool-description.ts'
+import { describeTool, createToolRenamer } from './tool-description.ts'
 
 describe('a device’s description of its tool', () => {
   it('says whose it is, and calls other tools by the names they have here', () => {
-    const rename = renameTools(
+    const rename = createToolRenamer(
       new Map([
         ['self.lamp.on', 'device.den.self.lamp.on'],
         ['self.lamp.on_for', 'device.den.self.lamp.on_for'],

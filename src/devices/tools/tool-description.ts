@@ -1,31 +1,31 @@
 /**
  * Tool description: a device's words about one of its tools, with whose words they are.
  */
-import { visibleText } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 
 const MAX_DESCRIPTION = 1_024
 const MAX_READ = 2 * MAX_DESCRIPTION
 const MAX_NAME = 64
 
 export function quotedDeviceName(name: string, slug: string): string {
-  return visibleText(name, MAX_NAME) || slug
+  return sanitizeLine(name, MAX_NAME) || slug
 }
 
-export type RenameReference = (text: string) => string
+export type ToolRenamer = (text: string) => string
 
 export interface DescribedTool {
   readonly slug: string
   readonly name: string
   readonly description: string
   /** Other tools of the device by the names they have here: descriptions refer to each other. */
-  readonly rename: RenameReference
+  readonly rename: ToolRenamer
   readonly online: boolean
 }
 
 /** Whose words these are comes first, so that no description can claim to be something else. */
 export function describeTool({ slug, name, description, rename, online }: DescribedTool): string {
   const state = online ? '' : ' Offline now.'
-  const words = visibleText(rename(beginning(description)), MAX_DESCRIPTION)
+  const words = sanitizeLine(rename(beginning(description)), MAX_DESCRIPTION)
   const said = words === '' ? 'The device says nothing about it.' : `The device says: ${words}`
   return `On the device ${JSON.stringify(quotedDeviceName(name, slug))} (${slug}).${state} ${said}`
 }
@@ -39,7 +39,7 @@ function beginning(text: string): string {
  * Tool name → capability, of all tools of a device; made once for all their descriptions. Longest names first, or
  * `self.lamp.on` would be rewritten inside `self.lamp.on_for`.
  */
-export function renameTools(capabilities: ReadonlyMap<string, string>): RenameReference {
+export function createToolRenamer(capabilities: ReadonlyMap<string, string>): ToolRenamer {
   const names = [...capabilities.keys()]
     .filter((name) => name.includes('.') || name.includes('_'))
     .toSorted((left, right) => right.length - left.length)

@@ -7,7 +7,7 @@
 import type { JsonSchema } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 
 const TYPES: ReadonlySet<string> = new Set(['boolean', 'integer', 'number', 'string', 'array', 'object'])
 const BOUNDS = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'] as const
@@ -18,7 +18,7 @@ const MAX_TEXT = 200
 const PROPERTY = /^[^\p{C}\p{Z}]{1,64}$/u
 
 /** `undefined` when an argument has a name that a model should not be asked to spell. */
-export function shownSchema(schema: JsonObject): JsonSchema | undefined {
+export function toListedSchema(schema: JsonObject): JsonSchema | undefined {
   return objectSchema(schema, 0)
 }
 
@@ -46,7 +46,7 @@ function valueSchema(schema: JsonObject, depth: number): JsonObject | undefined 
   const { type, description } = schema
   if (typeof type !== 'string' || !TYPES.has(type) || depth > MAX_DEPTH) return {}
   if (type === 'object') return isJsonObject(schema['properties']) ? objectSchema(schema, depth) : { type }
-  const words = typeof description === 'string' ? visibleText(description, MAX_TEXT) : ''
+  const words = typeof description === 'string' ? sanitizeLine(description, MAX_TEXT) : ''
   const items = type === 'array' && isJsonObject(schema['items']) ? valueSchema(schema['items'], depth + 1) : undefined
   const choices = choicesOf(schema['enum'])
   return {
@@ -68,7 +68,7 @@ function choicesOf(value: Json | undefined): readonly Json[] | undefined {
   const choices = value as readonly Json[]
   // A choice that would have to be cleaned could not be sent back.
   const isPlain = (choice: Json): boolean =>
-    typeof choice === 'number' || (typeof choice === 'string' && visibleText(choice, MAX_TEXT) === choice)
+    typeof choice === 'number' || (typeof choice === 'string' && sanitizeLine(choice, MAX_TEXT) === choice)
   return choices.every(isPlain) ? [...new Set(choices)] : undefined
 }
 
@@ -77,5 +77,5 @@ function isDefault(value: Json | undefined, type: string): value is boolean | nu
 }
 
 function shownDefault(value: boolean | number | string): Json {
-  return typeof value === 'string' ? visibleText(value, MAX_TEXT) : value
+  return typeof value === 'string' ? sanitizeLine(value, MAX_TEXT) : value
 }

@@ -39,7 +39,7 @@ export function explainAdminOnly(caller: Caller): readonly Reason[] {
 }
 
 /** A resource for the people who decide who belongs to this house, and for nobody's model. */
-export const FOR_DECIDERS = {
+export const ADMIN_RESOURCE_DEFAULTS = {
   family: devicesFamily,
   effect: 'reads',
   params: { userOnly: true },

@@ -15,7 +15,7 @@ import { Throttle } from '../../toolbox/throttle.ts'
 const MAX_WAIT_MS = 3_600_000
 
 /** Strangers cause these changes, and each costs everybody who listens a look. */
-export const NOTICE_REST_MS = 200
+export const NOTICE_THROTTLE_MS = 200
 
 export interface WaitingNoticeParts {
   readonly announce: () => void
@@ -34,7 +34,7 @@ export class WaitingNotice {
     this.#throttle = new Throttle(() => {
       parts.announce()
       this.#watch()
-    }, NOTICE_REST_MS)
+    }, NOTICE_THROTTLE_MS)
   }
 
   readonly changed = (): void => this.#throttle.trigger()

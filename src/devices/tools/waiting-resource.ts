@@ -16,13 +16,13 @@ import { ok } from '../../core/result.ts'
 import type { PendingDevice } from '../enrol/enrolment.ts'
 import type { ToolParts } from './devices-runtime.ts'
 import { withDevicesRuntime } from './devices-runtime.ts'
-import { FOR_DECIDERS } from './visibility.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import { ADMIN_RESOURCE_DEFAULTS } from './visibility.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 
 export const WAITING_URI = 'devices://waiting'
 
-export const pendingView = z.object({
+export const pendingDeviceSchema = z.object({
   code: z.string(),
   id: z.string(),
   client_id: z.string(),
@@ -35,16 +35,16 @@ export const pendingView = z.object({
 })
 
 const waiting = defineTool({
-  ...FOR_DECIDERS,
+  ...ADMIN_RESOURCE_DEFAULTS,
   name: 'devices.resource.waiting',
   title: 'Devices at the door',
   description:
     'Devices that ask to be let in, with the code that each shows. Subscribers hear when one comes, is let in or gives up.',
   face: { kind: 'resource', uri: WAITING_URI, mimeType: 'application/json' },
-  output: z.object({ waiting: z.array(pendingView), ota: z.string().describe('What to type into a device.') }),
+  output: z.object({ waiting: z.array(pendingDeviceSchema), ota: z.string().describe('What to type into a device.') }),
 })
 
-export function waitingResource(parts: ToolParts): Capability {
+export function createWaitingResource(parts: ToolParts): Capability {
   return waiting.handledBy(() =>
     withDevicesRuntime(parts, ({ gateway, otaUrl }) =>
       ok({ data: { waiting: gateway.registrar.pending().map(pendingJson), ota: otaUrl } }),
@@ -57,8 +57,8 @@ export function pendingJson(device: PendingDevice): JsonObject {
     code: device.code,
     id: device.deviceId,
     client_id: device.clientId,
-    board: visibleText(device.board, 64),
-    firmware: visibleText(device.firmware, 64),
+    board: sanitizeLine(device.board, 64),
+    firmware: sanitizeLine(device.firmware, 64),
     address: device.remoteAddress,
     since: isoTimeOrNull(device.sinceMs),
     expires: isoTimeOrNull(device.expiresAtMs),

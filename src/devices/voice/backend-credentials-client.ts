@@ -10,7 +10,7 @@
  */
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
 import type { ActivationSettings, OtaHeaders } from '../wire/ota.ts'
@@ -127,9 +127,9 @@ function addressIn({ mqtt, websocket }: JsonObject): BackendAddress | undefined 
 function activationIn({ activation }: JsonObject): ActivationSettings | undefined {
   if (!isJsonObject(activation) || text(activation, 'code') === '') return undefined
   return {
-    code: visibleText(text(activation, 'code'), 16),
+    code: sanitizeLine(text(activation, 'code'), 16),
     challenge: text(activation, 'challenge').slice(0, 256),
-    message: visibleText(text(activation, 'message'), 200),
+    message: sanitizeLine(text(activation, 'message'), 200),
   }
 }
 

@@ -7,7 +7,7 @@
  * `false` as text means that the tool ran and refused; stock firmware has no error flag and none is invented here.
  */
 import { fromBase64 } from '../../core/bytes.ts'
-import { mediaType } from './media-type.ts'
+import { detectMediaType } from './media-type.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
@@ -58,7 +58,7 @@ function media(entry: JsonObject, type: 'image' | 'audio'): ContentItem | undefi
   if (typeof data !== 'string') return undefined
   if (data.length > (MAX_MEDIA_BYTES * 4) / 3 + 4) return leftOut(type, 'too large')
   const bytes = fromBase64(data)
-  const mimeType = bytes === undefined ? undefined : mediaType(bytes)
+  const mimeType = bytes === undefined ? undefined : detectMediaType(bytes)
   if (mimeType?.startsWith(type) !== true) return leftOut(type, 'of a kind that is not shown')
   return { type, data, mimeType }
 }

@@ -15,7 +15,7 @@ const SIGNATURES: readonly (readonly [start: string, offset: number, type: strin
 ]
 
 /** `undefined` for everything that is not on the list, SVG and HTML among them. */
-export function mediaType(bytes: Uint8Array): string | undefined {
+export function detectMediaType(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1')
   return SIGNATURES.find(
     ([start, offset]) => head.startsWith(start, offset) && (offset === 0 || head.startsWith('RIFF')),

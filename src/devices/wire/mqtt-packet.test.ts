@@ -6,8 +6,8 @@ import {
   encodeConnect,
   encodePublish,
   encodeSubscribe,
-  followLengths,
-  NO_PACKET,
+  trackPacketLengths,
+  INITIAL_PACKET_LENGTHS,
 } from './mqtt-packet.ts'
 
 describe('MQTT packet', () => {
@@ -51,17 +51,17 @@ describe('MQTT packet', () => {
     )
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: stream.length }), { maxLength: 9 }), (cuts) => {
-        let state = followLengths(NO_PACKET, new Uint8Array(0), 1_000)
+        let state = trackPacketLengths(INITIAL_PACKET_LENGTHS, new Uint8Array(0), 1_000)
         const edges = [...cuts.toSorted((left, right) => left - right), stream.length]
         let from = 0
         for (const to of edges) {
-          if (state !== undefined) state = followLengths(state, stream.subarray(from, to), 1_000)
+          if (state !== undefined) state = trackPacketLengths(state, stream.subarray(from, to), 1_000)
           from = to
         }
-        expect(state).toEqual({ ...NO_PACKET, signals: 1 })
+        expect(state).toEqual({ ...INITIAL_PACKET_LENGTHS, signals: 1 })
       }),
     )
-    expect(followLengths(NO_PACKET, stream, 100)).toBeUndefined()
-    expect(followLengths(NO_PACKET, fromHex('30 ff ff ff ff'), 1_000)).toBeUndefined()
+    expect(trackPacketLengths(INITIAL_PACKET_LENGTHS, stream, 100)).toBeUndefined()
+    expect(trackPacketLengths(INITIAL_PACKET_LENGTHS, fromHex('30 ff ff ff ff'), 1_000)).toBeUndefined()
   })
 })

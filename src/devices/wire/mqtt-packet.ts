@@ -111,10 +111,10 @@ export interface PacketLengths {
   readonly signals: number
 }
 
-export const NO_PACKET: PacketLengths = { left: 0, header: new Uint8Array(0), signals: 0 }
+export const INITIAL_PACKET_LENGTHS: PacketLengths = { left: 0, header: new Uint8Array(0), signals: 0 }
 
 /** Follows the packets in `chunk`; `undefined` as soon as one is malformed or longer than `limit` bytes. */
-export function followLengths(state: PacketLengths, chunk: Uint8Array, limit: number): PacketLengths | undefined {
+export function trackPacketLengths(state: PacketLengths, chunk: Uint8Array, limit: number): PacketLengths | undefined {
   let { left, signals } = state
   let header: Uint8Array = state.header
   let at = 0
@@ -131,7 +131,7 @@ export function followLengths(state: PacketLengths, chunk: Uint8Array, limit: nu
     if (head === undefined) continue
     if (head === 'malformed' || head.remaining > limit) return undefined
     left = head.remaining
-    header = NO_PACKET.header
+    header = INITIAL_PACKET_LENGTHS.header
     if (head.type !== PUBLISH) signals++
   }
   return { left, header, signals }

@@ -19,9 +19,9 @@ import {
   listInitiators,
   removeBusClient,
   newBusAccess,
-  takeFailed,
-  takeStarted,
-  takeSymbol,
+  handleArbitrationLost,
+  handleArbitrationWon,
+  handleReceivedSymbol,
   noteTelegramFrom,
   sendSymbol,
   addBusClient,
@@ -243,13 +243,13 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     switch (event.kind) {
       case 'symbol':
         this.#isUnanswered = false
-        this.#hear(event.symbol, () => takeSymbol(this.#access, event.symbol))
+        this.#hear(event.symbol, () => handleReceivedSymbol(this.#access, event.symbol))
         break
       case 'started':
-        this.#hear(event.address, () => takeStarted(this.#access, event.address))
+        this.#hear(event.address, () => handleArbitrationWon(this.#access, event.address))
         break
       case 'failed':
-        this.#hear(event.winner, () => takeFailed(this.#access, event.winner))
+        this.#hear(event.winner, () => handleArbitrationLost(this.#access, event.winner))
         break
       case 'ready':
         this.#ready = true

@@ -7,9 +7,9 @@ import {
   resetBusAccess,
   removeBusClient,
   newBusAccess,
-  takeFailed,
-  takeStarted,
-  takeSymbol,
+  handleArbitrationLost,
+  handleArbitrationWon,
+  handleReceivedSymbol,
   noteTelegramFrom,
   sendSymbol,
   addBusClient,
@@ -40,7 +40,7 @@ const toSeat = (seat: number, effects: readonly AccessEffect[]): string[] =>
   })
 
 const hear = (access: BusAccess, symbols: string): AccessEffect[] =>
-  [...fromHex(symbols)].flatMap((symbol) => takeSymbol(access, symbol))
+  [...fromHex(symbols)].flatMap((symbol) => handleReceivedSymbol(access, symbol))
 
 describe('access', () => {
   it('asks the adapter for one seat at a time', () => {
@@ -52,7 +52,7 @@ describe('access', () => {
   it('tells the winner that it started and the others an ordinary symbol', () => {
     const access = seated(0, 1)
     requestBus(access, 0, 0x31)
-    const effects = takeStarted(access, 0x31)
+    const effects = handleArbitrationWon(access, 0x31)
     expect(toSeat(0, effects)).toEqual(['started 31'])
     expect(toSeat(1, effects)).toEqual(['31'])
   })
@@ -60,7 +60,7 @@ describe('access', () => {
   it('tells the loser who won and the others an ordinary symbol', () => {
     const access = seated(0, 1)
     requestBus(access, 0, 0x31)
-    const effects = takeFailed(access, 0x10)
+    const effects = handleArbitrationLost(access, 0x10)
     expect(toSeat(0, effects)).toEqual(['failed 10'])
     expect(toSeat(1, effects)).toEqual(['10'])
   })
@@ -68,7 +68,7 @@ describe('access', () => {
   it('lets only the owner speak, and gives every seat the echo', () => {
     const access = seated(0, 1)
     requestBus(access, 0, 0x31)
-    takeStarted(access, 0x31)
+    handleArbitrationWon(access, 0x31)
     expect(upwards(sendSymbol(access, 0, 0x15))).toEqual(['send 15'])
     expect(upwards(sendSymbol(access, 1, 0x55))).toEqual([])
     const echo = hear(access, '15')
@@ -87,7 +87,7 @@ describe('access', () => {
     const access = seated(0, 1)
     requestBus(access, 0, 0x31)
     requestBus(access, 1, 0x37)
-    takeStarted(access, 0x31)
+    handleArbitrationWon(access, 0x31)
     expect(upwards(hear(access, '15 07'))).toEqual([])
     requestBus(access, 0, 0x31)
     expect(upwards(hear(access, 'aa'))).toEqual([])
@@ -97,18 +97,18 @@ describe('access', () => {
   it('asks for the next seat while the first one is still speaking: a START waits for its SYN anyway', () => {
     const access = seated(0, 1)
     requestBus(access, 0, 0x31)
-    takeStarted(access, 0x31)
+    handleArbitrationWon(access, 0x31)
     expect(upwards(requestBus(access, 1, 0x37))).toEqual(['start 37'])
   })
 
   it('lets one SYN pass after a seat has spoken, and more after it has lost', () => {
     const access = seated(0)
     requestBus(access, 0, 0x31)
-    takeStarted(access, 0x31)
+    handleArbitrationWon(access, 0x31)
     requestBus(access, 0, 0x31)
     // Out at the closing SYN, so that it acts on the one after.
     expect(upwards(hear(access, '15 07 aa'))).toEqual(['start 31'])
-    takeFailed(access, 0x10)
+    handleArbitrationLost(access, 0x10)
     requestBus(access, 0, 0x31)
     expect(upwards(hear(access, '08 b5 aa'))).toEqual([])
     expect(upwards(hear(access, 'aa'))).toEqual(['start 31'])
@@ -120,7 +120,7 @@ describe('access', () => {
       // Whatever it had to wait for is over.
       hear(access, 'aaaaaaaaaaaa')
       requestBus(access, 0, 0x31)
-      takeFailed(access, winner)
+      handleArbitrationLost(access, winner)
       return access.seats.get(0)?.lock
     }
     const access = seated(0)
@@ -129,7 +129,7 @@ describe('access', () => {
     expect(lockAfter(access, 0xb5)).toBe(1)
     for (const source of [0x10, 0x03, 0xf1, 0x70, 0xb5, 0x26]) noteTelegramFrom(access, source)
     expect(lockAfter(access, 0x10)).toBe(4)
-    for (let syn = 0; syn < 30_001; syn++) takeSymbol(access, 0xaa)
+    for (let syn = 0; syn < 30_001; syn++) handleReceivedSymbol(access, 0xaa)
     expect(lockAfter(access, 0x10)).toBe(3)
     for (const source of [0x10, 0x03, 0xf1, 0x70]) noteTelegramFrom(access, source)
     resetBusAccess(access)
@@ -139,7 +139,7 @@ describe('access', () => {
   it('does not count a SYN behind a lone address', () => {
     const access = seated(0)
     requestBus(access, 0, 0x31)
-    takeFailed(access, 0x10)
+    handleArbitrationLost(access, 0x10)
     requestBus(access, 0, 0x31)
     expect(upwards(hear(access, 'aa'))).toEqual([])
     expect(access.seats.get(0)?.lock).toBe(3)
@@ -156,7 +156,7 @@ describe('access', () => {
     const access = seated(0, 1)
     requestBus(access, 0, 0x31)
     expect(upwards(cancelBusRequest(access, 0))).toEqual(['cancel'])
-    const effects = takeStarted(access, 0x31)
+    const effects = handleArbitrationWon(access, 0x31)
     expect(upwards(effects)).toEqual(['send aa'])
     expect(toSeat(0, effects)).toEqual(['31'])
     expect(upwards(sendSymbol(access, 1, 0x55))).toEqual([])
@@ -165,13 +165,13 @@ describe('access', () => {
   it('goes on when the owner leaves in the middle of its telegram', () => {
     const access = seated(0, 1)
     requestBus(access, 1, 0x37)
-    takeStarted(access, 0x37)
+    handleArbitrationWon(access, 0x37)
     requestBus(access, 0, 0x31)
     expect(upwards(removeBusClient(access, 1))).toEqual([])
     expect(access.owner).toBe('nobody')
     hear(access, 'aa')
     expect(access.owner).toBeUndefined()
-    expect(toSeat(0, takeStarted(access, 0x31))).toEqual(['started 31'])
+    expect(toSeat(0, handleArbitrationWon(access, 0x31))).toEqual(['started 31'])
   })
 
   it('serves a greedy seat and a modest one in turns', () => {
@@ -182,7 +182,7 @@ describe('access', () => {
       const { asked } = access
       if (asked !== undefined) {
         turns.push(asked.seat)
-        takeStarted(access, asked.address)
+        handleArbitrationWon(access, asked.address)
       }
       requestBus(access, 0, 0x31)
       requestBus(access, 1, 0x37)

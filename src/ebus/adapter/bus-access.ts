@@ -101,7 +101,7 @@ export function listInitiators({ initiatorsHeard, syns }: BusAccess): readonly n
   return [...initiatorsHeard].filter(([, heardAt]) => syns - heardAt <= FORGOTTEN_SYNS).map(([address]) => address)
 }
 
-export function takeSymbol(access: BusAccess, symbol: number): AccessEffect[] {
+export function handleReceivedSymbol(access: BusAccess, symbol: number): AccessEffect[] {
   const loneAddress = access.position === 1
   access.position = symbol === SYN ? 0 : access.position + 1
   const effects = tellAll(access, { kind: 'symbol', symbol })
@@ -118,7 +118,7 @@ export function takeSymbol(access: BusAccess, symbol: number): AccessEffect[] {
   return [...effects, ...askNext(access)]
 }
 
-export function takeStarted(access: BusAccess, address: number): AccessEffect[] {
+export function handleArbitrationWon(access: BusAccess, address: number): AccessEffect[] {
   const { asked } = access
   access.position = 1
   access.asked = undefined
@@ -132,7 +132,7 @@ export function takeStarted(access: BusAccess, address: number): AccessEffect[] 
   return tellAll(access, { kind: 'symbol', symbol: address }, { seat: asked.seat, event: { kind: 'started', address } })
 }
 
-export function takeFailed(access: BusAccess, winner: number): AccessEffect[] {
+export function handleArbitrationLost(access: BusAccess, winner: number): AccessEffect[] {
   const { asked } = access
   access.position = 1
   access.asked = undefined

@@ -6,7 +6,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { BoundedQueue } from './bounded-queue.ts'
 import type { BusEvent, BusNotice } from './bus.ts'
-import { isForeignDialect, newDialect, noteDialect } from './dialect.ts'
+import { isForeignDialect, newDialectEvidence, noteDialectEvidence } from './dialect.ts'
 
 /** A minute of the busiest bus there is. */
 const CAPACITY = 1_024
@@ -14,7 +14,7 @@ const CAPACITY = 1_024
 export class BusEvents {
   readonly #clock: Clock
   readonly #subscribers = new Set<BoundedQueue<BusEvent>>()
-  readonly #dialect = newDialect()
+  readonly #dialect = newDialectEvidence()
   #ended = false
 
   constructor(clock: Clock) {
@@ -34,7 +34,7 @@ export class BusEvents {
   }
 
   emit(happening: BusNotice): void {
-    noteDialect(this.#dialect, happening)
+    noteDialectEvidence(this.#dialect, happening)
     if (this.#subscribers.size === 0) return
     const event: BusEvent = { ...happening, atMs: this.#clock.now() }
     for (const queue of this.#subscribers) {

@@ -11,7 +11,7 @@
  */
 import type { BusNotice } from './bus.ts'
 
-export interface AdapterDialect {
+export interface DialectEvidence {
   /** Since the connection was made. */
   strange: number
   understood: boolean
@@ -22,14 +22,14 @@ const SYN_PAIR = 0xc6
 /** A second of an idle bus. Noise has this much of it, too, but then telegrams in between that are whole. */
 const STRANGE_ENOUGH = 25
 
-export function newDialect(): AdapterDialect {
+export function newDialectEvidence(): DialectEvidence {
   return { strange: 0, understood: false }
 }
 
-export function noteDialect(dialect: AdapterDialect, happening: BusNotice): void {
+export function noteDialectEvidence(dialect: DialectEvidence, happening: BusNotice): void {
   switch (happening.kind) {
     case 'connected':
-      Object.assign(dialect, newDialect())
+      Object.assign(dialect, newDialectEvidence())
       break
     case 'exchange':
       dialect.understood = true
@@ -44,6 +44,6 @@ export function noteDialect(dialect: AdapterDialect, happening: BusNotice): void
   }
 }
 
-export function isForeignDialect({ strange, understood }: AdapterDialect): boolean {
+export function isForeignDialect({ strange, understood }: DialectEvidence): boolean {
   return strange >= STRANGE_ENOUGH && !understood
 }

@@ -26,7 +26,7 @@ import type {
   SendOptions,
   SendPhase,
 } from './bus.ts'
-import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, readState } from './ebusd-text.ts'
+import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, hasEbusdSignal } from './ebusd-text.ts'
 import { tcpTransport } from './tcp-transport.ts'
 import { TextClient } from './text-client.ts'
 
@@ -238,7 +238,7 @@ export class EbusdBus implements EbusConnection {
         // Not asked, so nothing is known that was not known before.
         if (!lines.ok && lines.fault.kind === 'queue-full') return
         this.#hasAnswered ||= lines.ok
-        this.#setSignal(lines.ok && readState(lines.value))
+        this.#setSignal(lines.ok && hasEbusdSignal(lines.value))
       },
     })
     this.#pump()

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
 import { mayTargetHaveActed } from './bus.ts'
-import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, readState } from './ebusd-text.ts'
+import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, hasEbusdSignal } from './ebusd-text.ts'
 import { parseAdapterEndpoint } from './endpoint.ts'
 
 describe('ebusd text', () => {
@@ -74,8 +74,8 @@ describe('ebusd text', () => {
   })
 
   it('knows whether ebusd has a signal', () => {
-    expect(readState(['signal acquired, 23 symbols/sec (78 max), 2 masters'])).toBe(true)
-    expect(readState(['ERR: no signal'])).toBe(false)
+    expect(hasEbusdSignal(['signal acquired, 23 symbols/sec (78 max), 2 masters'])).toBe(true)
+    expect(hasEbusdSignal(['ERR: no signal'])).toBe(false)
   })
 
   it('never throws on any line', () => {

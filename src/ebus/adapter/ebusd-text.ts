@@ -66,7 +66,7 @@ export function readGrabLine(
 }
 
 /** `signal acquired, 23 symbols/sec (78 max), 2 masters` */
-export function readState(lines: readonly string[]): boolean {
+export function hasEbusdSignal(lines: readonly string[]): boolean {
   return lines.some((line) => line.startsWith('signal acquired'))
 }
 

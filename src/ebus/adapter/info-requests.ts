@@ -6,7 +6,7 @@
  * Pure, but for the desk it is given.
  */
 import type { AdapterInfo, InfoId } from './info.ts'
-import { IDENTITY_IDS, NO_INFO, applyInfoAnswer } from './info.ts'
+import { IDENTITY_IDS, EMPTY_ADAPTER_INFO, applyInfoAnswer } from './info.ts'
 
 export type InfoRequester = (data: Uint8Array | undefined) => void
 
@@ -24,7 +24,7 @@ const TIMEOUT_MS = 1_000
 const MAX_WAITING = 32
 
 export function newInfoRequests(): InfoRequests {
-  return { info: NO_INFO, cache: new Map(), waiting: [], askedMs: undefined }
+  return { info: EMPTY_ADAPTER_INFO, cache: new Map(), waiting: [], askedMs: undefined }
 }
 
 /** Same questions share an answer. */
@@ -55,7 +55,11 @@ export function takeInfoAnswer(desk: InfoRequests, id: InfoId, data: Uint8Array,
 /** The adapter is new to us: after connecting, and after it restarted. */
 export function resetInfoRequests(desk: InfoRequests, features: number | undefined): void {
   desk.cache.clear()
-  desk.info = { ...NO_INFO, infoSupported: features === undefined ? undefined : (features & 0x01) !== 0, features }
+  desk.info = {
+    ...EMPTY_ADAPTER_INFO,
+    infoSupported: features === undefined ? undefined : (features & 0x01) !== 0,
+    features,
+  }
   while (desk.waiting.length > 0) settle(desk, undefined)
 }
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { requestInfo, resetInfoRequests, newInfoRequests, nextInfoRequest, takeInfoAnswer } from './info-requests.ts'
 import type { InfoId } from './info.ts'
-import { NO_INFO, telemetryIds, applyInfoAnswer } from './info.ts'
+import { EMPTY_ADAPTER_INFO, telemetryIds, applyInfoAnswer } from './info.ts'
 
-const told = (id: InfoId, data: string) => applyInfoAnswer(NO_INFO, id, fromHex(data), 1_000)
+const told = (id: InfoId, data: string) => applyInfoAnswer(EMPTY_ADAPTER_INFO, id, fromHex(data), 1_000)
 
 describe('adapter info', () => {
   it('reads the version in all three lengths', () => {

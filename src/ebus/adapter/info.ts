@@ -48,7 +48,7 @@ export interface AdapterInfo {
   readonly telemetryAtMs: number | undefined
 }
 
-export const NO_INFO: AdapterInfo = {
+export const EMPTY_ADAPTER_INFO: AdapterInfo = {
   infoSupported: undefined,
   versionLength: undefined,
   firmwareVersion: undefined,

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { InfoId } from './info.ts'
-import { LastingConnection } from './lasting-connection-client.ts'
+import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { PortEvent, PortOutput, PortProtocol } from './port.ts'
 import type { ByteConnection, ByteTransport } from './transport.ts'
 
@@ -25,12 +25,12 @@ const SLICE_BYTES = 1_024
 
 export class PortClient {
   readonly #options: PortClientOptions
-  readonly #connection: LastingConnection
+  readonly #connection: ReconnectingConnection
   #protocol: PortProtocol | undefined
 
   constructor(options: PortClientOptions) {
     this.#options = options
-    this.#connection = new LastingConnection({ ...options, serve: (connection) => this.#serve(connection) })
+    this.#connection = new ReconnectingConnection({ ...options, serve: (connection) => this.#serve(connection) })
   }
 
   get connected(): boolean {

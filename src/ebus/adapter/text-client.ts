@@ -2,11 +2,11 @@
  * Text client: a lasting connection that carries lines, cut at their ends and kept to a sane length.
  */
 import { toUtf8 } from '../../core/bytes.ts'
-import type { LastingConnectionOptions } from './lasting-connection-client.ts'
-import { LastingConnection } from './lasting-connection-client.ts'
+import type { ReconnectingConnectionOptions } from './reconnecting-connection-client.ts'
+import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { ByteConnection } from './transport.ts'
 
-export interface TextClientOptions extends Omit<LastingConnectionOptions, 'serve'> {
+export interface TextClientOptions extends Omit<ReconnectingConnectionOptions, 'serve'> {
   readonly onUp: () => void
   readonly onLine: (line: string) => void
 }
@@ -15,11 +15,11 @@ const MAX_LINE = 65_536
 
 export class TextClient {
   readonly #options: TextClientOptions
-  readonly #connection: LastingConnection
+  readonly #connection: ReconnectingConnection
 
   constructor(options: TextClientOptions) {
     this.#options = options
-    this.#connection = new LastingConnection({ ...options, serve: (connection) => this.#serve(connection) })
+    this.#connection = new ReconnectingConnection({ ...options, serve: (connection) => this.#serve(connection) })
   }
 
   get connected(): boolean {

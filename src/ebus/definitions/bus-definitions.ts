@@ -8,7 +8,7 @@
  * Pure, but for what it remembers: files come through the catalog.
  */
 import { toHex } from '../../core/bytes.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 import type { BusDeviceIdentity } from '../registry/identity.ts'
 import type { DecodedTelegram } from '../semantic/decoded-field.ts'
 import type { MappedValue } from '../semantic/mapped-plane.ts'
@@ -479,7 +479,7 @@ function valueFrom(
   const value = read?.ok === true ? read.value.value : null
   if (value === null) return undefined
   if (isTrueFor !== undefined) return isTrueFor.test(String(value))
-  if (as === 'text') return visibleText(String(value), MAX_WORD)
+  if (as === 'text') return sanitizeLine(String(value), MAX_WORD)
   if (as === 'flag') return typeof value === 'number' ? value > 0 : TRUE_WORDS.test(value)
   if (typeof value !== 'number') return undefined
   const added = plus === undefined ? undefined : decodeField(message, plus.field, last)

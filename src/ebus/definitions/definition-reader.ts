@@ -16,7 +16,7 @@ import type { FileDefaults } from './file-defaults.ts'
 import type { MessageDefinition, RowDefaults } from './message-definition.ts'
 import { createMessages } from './message-definition.ts'
 import type { FieldTemplates } from './templates.ts'
-import { NO_COLUMNS } from './templates.ts'
+import { MISSING_COLUMNS_FAULT } from './templates.ts'
 
 /** A file to be read after this one. */
 export interface LoadInstruction {
@@ -40,14 +40,14 @@ export interface ReaderContext {
   readonly accept: (message: MessageDefinition) => DefinitionLineFault | undefined
 }
 
-export interface ReadFile {
+export interface DefinitionFileContent {
   readonly instructions: readonly LoadInstruction[]
   /** Also those that a use derived with values of its own. */
   readonly conditions: readonly MessageCondition[]
   readonly fault: DefinitionFileFault | undefined
 }
 
-export function readDefinitionFile(text: string, context: ReaderContext): ReadFile {
+export function readDefinitionFile(text: string, context: ReaderContext): DefinitionFileContent {
   const reader = new DefinitionReader(context)
   let fault: DefinitionFileFault | undefined
   for (const { line, cells } of splitCsvLines(text)) {
@@ -79,7 +79,7 @@ class DefinitionReader {
     }
     const [first] = cells
     if (first === undefined) return undefined
-    if (this.#layout === undefined) return NO_COLUMNS
+    if (this.#layout === undefined) return MISSING_COLUMNS_FAULT
     const isDefault = first.startsWith('*')
     const row = mapRow(this.#layout, isDefault ? [first.slice(1), ...cells.slice(1)] : cells)
     if (!row.ok) return row.fault

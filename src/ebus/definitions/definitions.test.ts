@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { listDataTypes } from './data-type.ts'
 import { fileFaultText } from './definition-error.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { TelegramRows } from './telegram-row.ts'
+import { TelegramRowTranslator } from './telegram-row.ts'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
 
 interface VectorCase {
@@ -37,7 +37,7 @@ describe('definitions', () => {
     const fault = new DefinitionSet({ source, mode: 'all', language: 'en' }).load(main)
     expect(fault === undefined ? undefined : fileFaultText(fault)).toBe(error)
     expect(source.templateFaults.map(fileFaultText)).toEqual(templateError === undefined ? [] : [templateError])
-    const telegrams = new TelegramRows(source, 'en')
+    const telegrams = new TelegramRowTranslator(source, 'en')
     for (const [who = '', first = '', ...rest] of rows) {
       const [circuit, name, type] = who.split(' ')
       const isEncode = rest.length === 1
@@ -67,7 +67,7 @@ describe('definitions', () => {
         '',
       ].join('\n'),
     }
-    const rows = new TelegramRows(new MemoryDefinitions(files, 'en'), 'en')
+    const rows = new TelegramRowTranslator(new MemoryDefinitions(files, 'en'), 'en')
     const ask = (row: Readonly<Record<string, unknown>>): unknown =>
       JSON.parse(rows.answer(JSON.stringify({ file: '08.oven.csv', circuit: 'oven', ...row }), 'encode'))
 

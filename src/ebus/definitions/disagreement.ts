@@ -132,7 +132,7 @@ function compareReadings(
     const readings = answers.map((sample) => ({
       sample,
       builtIn: decode(sample),
-      defined: definedNumber(message, telegram.data, sample),
+      defined: decodeFirstNumber(message, telegram.data, sample),
     }))
     const isAlike = readings.some(
       ({ builtIn, defined }) => defined !== undefined && builtIn !== undefined && isNear(Number(builtIn), defined),
@@ -144,7 +144,7 @@ function compareReadings(
 }
 
 /** The first number that the definition reads; `undefined` when the answer does not fit it. */
-export function definedNumber(
+export function decodeFirstNumber(
   message: MessageDefinition,
   command: Uint8Array,
   response: Uint8Array,

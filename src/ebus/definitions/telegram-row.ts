@@ -37,7 +37,7 @@ interface LoadedFile {
   readonly index: DefinitionIndex
 }
 
-export class TelegramRows {
+export class TelegramRowTranslator {
   readonly #source: NamedSource
   readonly #language: string
   readonly #loaded = new Map<string, LoadedFile>()

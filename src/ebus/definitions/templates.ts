@@ -38,13 +38,13 @@ export function readTemplates(
       continue
     }
     if (cells.length === 0) continue
-    const fault = layout === undefined ? NO_COLUMNS : addTemplate(layout, cells, templates)
+    const fault = layout === undefined ? MISSING_COLUMNS_FAULT : addTemplate(layout, cells, templates)
     if (fault !== undefined) return { templates, fault: { ...fault, file, line } }
   }
   return { templates, fault: undefined }
 }
 
-export const NO_COLUMNS: DefinitionLineFault = { code: 'invalid-argument', detail: 'missing field map' }
+export const MISSING_COLUMNS_FAULT: DefinitionLineFault = { code: 'invalid-argument', detail: 'missing field map' }
 
 function addTemplate(
   layout: ColumnLayout,

@@ -13,8 +13,8 @@ import type { BusEvent } from '../adapter/bus.ts'
 /** `active` is what this gateway said, `passive` is what others said. */
 export type TrafficScope = 'active' | 'passive'
 
-export const FAMILIES = ['B509', 'B516', 'B524', 'B555', 'other'] as const
-export type TrafficFamily = (typeof FAMILIES)[number]
+export const TRAFFIC_FAMILIES = ['B509', 'B516', 'B524', 'B555', 'other'] as const
+export type TrafficFamily = (typeof TRAFFIC_FAMILIES)[number]
 
 export const FRAME_TYPES = [
   'broadcast',
@@ -25,7 +25,7 @@ export const FRAME_TYPES = [
 ] as const
 export type FrameType = (typeof FRAME_TYPES)[number]
 
-export const OUTCOMES = [
+export const TRAFFIC_OUTCOMES = [
   'success',
   // Of our own telegrams.
   'timeout',
@@ -46,7 +46,7 @@ export const OUTCOMES = [
   'scan_collision',
   'arbitration_fragment',
 ] as const
-export type TrafficOutcome = (typeof OUTCOMES)[number]
+export type TrafficOutcome = (typeof TRAFFIC_OUTCOMES)[number]
 
 export interface BusObservation {
   readonly scope: TrafficScope

@@ -9,7 +9,7 @@ import { BusObservatory } from './observatory.ts'
 import type { ObservationState } from './observatory.ts'
 import { messagesJson, periodicityJson, summaryJson } from './report.ts'
 import { statusJson } from './status.ts'
-import { WARM_UP } from './warm-up.ts'
+import { DEFAULT_WARM_UP_THRESHOLDS } from './warm-up.ts'
 
 const START = Date.UTC(2026, 0, 5, 12)
 const OURS = 0x31
@@ -50,7 +50,7 @@ const at = (nowMs: number, parts: Partial<ObservationState> = {}): ObservationSt
 })
 
 function observatory(events: readonly BusEvent[] = [], listens = true): BusObservatory {
-  const observed = new BusObservatory({ nowMs: 0, listens, thresholds: WARM_UP })
+  const observed = new BusObservatory({ nowMs: 0, listens, thresholds: DEFAULT_WARM_UP_THRESHOLDS })
   for (const event of events) observed.hear(event, at(event.atMs - START))
   return observed
 }

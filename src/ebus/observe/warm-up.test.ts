@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WarmUpMoment, WarmUp, WarmUpInput } from './warm-up.ts'
-import { WARM_UP, findBlocker, newWarmUp, stepWarmUp } from './warm-up.ts'
+import { DEFAULT_WARM_UP_THRESHOLDS, findBlocker, newWarmUp, stepWarmUp } from './warm-up.ts'
 
 const SECOND = 1_000
 const MINUTE = 60_000
@@ -192,7 +192,7 @@ describe('warm-up', () => {
           warmUp = stepWarmUp(warmUp, each, moment)
           expect(warmUp.reason === undefined).toBe(warmUp.state !== 'unavailable')
           expect(warmUp.state === 'unavailable' && warmUp.session !== undefined).toBe(false)
-          expect(warmUp.failures.length).toBeLessThanOrEqual(WARM_UP.transactions)
+          expect(warmUp.failures.length).toBeLessThanOrEqual(DEFAULT_WARM_UP_THRESHOLDS.transactions)
           expect(warmUp.state === 'warming_up' && findBlocker(warmUp, moment.nowMs) === undefined).toBe(false)
         }
       }),

@@ -44,7 +44,7 @@ export interface WarmUpThresholds {
   readonly fallbackSymbols: number
 }
 
-export const WARM_UP: WarmUpThresholds = {
+export const DEFAULT_WARM_UP_THRESHOLDS: WarmUpThresholds = {
   windowMs: 30_000,
   transactions: 20,
   settlingMs: 5_000,
@@ -102,7 +102,7 @@ const FLAP_FAILURES = 3
 const FLAP_TIMES = 3
 const UNSUPPORTED_MS = 1_800_000
 
-export function newWarmUp(nowMs: number, thresholds: WarmUpThresholds = WARM_UP): WarmUp {
+export function newWarmUp(nowMs: number, thresholds: WarmUpThresholds = DEFAULT_WARM_UP_THRESHOLDS): WarmUp {
   return {
     thresholds,
     startedMs: nowMs,

@@ -1,7 +1,7 @@
 /** Recordings, and what nobody has described in them. */
 import { describe, expect, it } from 'vitest'
 import { fromHex, toUtf8 } from '../../core/bytes.ts'
-import { Grab } from './grab.ts'
+import { TelegramGrabber } from './grab.ts'
 import { readRecording, recordingHeader, recordingLine } from './recording.ts'
 
 describe('recording', () => {
@@ -33,7 +33,7 @@ describe('recording', () => {
 
 describe('grab', () => {
   it('counts what stays the same and marks what changes', () => {
-    const grab = new Grab()
+    const grab = new TelegramGrabber()
     // The first two differ in the answer, the third asks something else.
     for (const [command, response] of [
       ['01', '4a4b'],

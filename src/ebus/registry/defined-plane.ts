@@ -3,7 +3,7 @@
  * a circuit; `get_Name` reads a message and `set_Name` writes it.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
 import { fieldKeys } from '../definitions/decode.ts'
 import type { DefinedField } from '../definitions/field.ts'
@@ -60,7 +60,7 @@ function definedMethod(message: MessageDefinition): DefinedMethod {
     danger: writes ? 'dangerous' : 'safe',
     routable: true,
     level,
-    ...(comment === undefined ? {} : { comment: visibleText(comment, MAX_COMMENT) }),
+    ...(comment === undefined ? {} : { comment: sanitizeLine(comment, MAX_COMMENT) }),
     paramsSchema: () => paramsSchema(message),
     message,
   }
@@ -86,9 +86,9 @@ function paramsSchema({ fields, isWrite, isPassive }: MessageDefinition): JsonOb
 function fieldSchema(field: DefinedField): JsonObject {
   const { type, values, attributes } = field
   const words = [attributes['comment'], attributes['unit']].filter((word) => word !== undefined && word !== '')
-  const description = words.length === 0 ? {} : { description: visibleText(words.join(', '), MAX_COMMENT) }
+  const description = words.length === 0 ? {} : { description: sanitizeLine(words.join(', '), MAX_COMMENT) }
   if (values !== undefined)
-    return { enum: [...new Set(values.values())].map((name) => visibleText(name, 64)), ...description }
+    return { enum: [...new Set(values.values())].map((name) => sanitizeLine(name, 64)), ...description }
   if (type.kind !== 'number') return { type: 'string', ...description }
   const limits = fieldLimits(type)
   return {

@@ -13,7 +13,7 @@ import type { TelegramExchange } from '../wire/telegram.ts'
 import type { BusDeviceIdentity } from './identity.ts'
 import {
   SERIAL_CHUNKS,
-  VAILLANT,
+  VAILLANT_MANUFACTURER,
   decodeIdentity,
   decodeSerialChunk,
   readSerialChunkIndex,
@@ -90,7 +90,8 @@ export class BusDeviceRegistry {
       // An answer has a checksum of its own, so one is as good as several sightings.
       this.#sight(target, atMs, true)
       if (primary === 0x07 && secondary === 0x04) this.#identify(target, response, own)
-      else if (primary === VAILLANT && secondary === 0x09 && data.length === 1) this.#hearSerial(target, data, response)
+      else if (primary === VAILLANT_MANUFACTURER && secondary === 0x09 && data.length === 1)
+        this.#hearSerial(target, data, response)
       return
     }
     // A device that introduces itself to everybody says the same ten bytes about its target face.

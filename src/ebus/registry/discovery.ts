@@ -9,7 +9,7 @@
  */
 import { addressKind, companionTarget, isInitiator } from '../wire/address.ts'
 import type { BusDeviceRegistry, AddressSlot } from './device-registry.ts'
-import { SERIAL_CHUNKS, VAILLANT } from './identity.ts'
+import { SERIAL_CHUNKS, VAILLANT_MANUFACTURER } from './identity.ts'
 
 /** `heard`: who was heard and where devices usually are; `full`: every address there is. */
 export type DiscoveryMode = 'off' | 'heard' | 'full'
@@ -102,7 +102,7 @@ function keyOf(probe: DiscoveryProbe): string {
 
 function missingChunk({ identity, serialChunks }: AddressSlot): number | undefined {
   // Only Vaillant keeps its serial number behind B509 24…27.
-  if (identity?.manufacturerCode !== VAILLANT) return undefined
+  if (identity?.manufacturerCode !== VAILLANT_MANUFACTURER) return undefined
   const chunk = Array.from({ length: SERIAL_CHUNKS }, (_, index) => serialChunks[index]).indexOf(undefined)
   return chunk < 0 ? undefined : chunk
 }

@@ -4,12 +4,12 @@
 import { z } from 'zod'
 import type { Effect, ArgumentIssue } from '../../bus/capability.ts'
 import { equalBytes, toHex } from '../../core/bytes.ts'
-import { decodeRegisterValue, encodeNumber, holdsWritten, writtenNumber } from '../semantic/register.ts'
+import { decodeRegisterValue, encodeNumber, isWriteConfirmed, decodeWrittenNumber } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
 import { nameRegister } from '../semantic/register-name.ts'
 import type { DeviceMethod, NamedValues, PreparedMethodCall } from './method.ts'
 import {
-  CONFIG_MS,
+  CONFIG_MAX_AGE_MS,
   INVALID_VALUE,
   byteSchema,
   byteListSchema,
@@ -18,7 +18,7 @@ import {
   defineMethod,
   missingParamIssue,
   numberValue,
-  registerNumber,
+  registerNumberSchema,
   validValue,
 } from './method.ts'
 
@@ -36,7 +36,7 @@ const extended = z.strictObject({
   ...commonParams,
   group: byteSchema.describe('0 system, 1 hot water, 2 circuits, 3 zones, 4 solar, 5 cylinders.'),
   instance: byteSchema.describe('Which circuit or zone, the first one is 0; 0 for what there is once.'),
-  addr: registerNumber.describe('The register: a number, four hex digits, or its two bytes, high byte first.'),
+  addr: registerNumberSchema.describe('The register: a number, four hex digits, or its two bytes, high byte first.'),
   // Two names for one parameter: the contract says `opcode`, older callers `op`.
   opcode: z.literal([2, 6]).optional().describe('2, the default, is the regulator itself; 6 what is paired with it.'),
   op: z.literal([2, 6]).optional().describe('The older name of opcode.'),
@@ -138,7 +138,7 @@ const setExtRegister = defineMethod({
 
 function isKept({ group, addr, opcode, op }: Extended, written: Uint8Array, found: Uint8Array): boolean {
   const register = findRegister(opcode ?? op ?? 2, group, addr)
-  return register === undefined ? equalBytes(found, written) : holdsWritten(register, written, found)
+  return register === undefined ? equalBytes(found, written) : isWriteConfirmed(register, written, found)
 }
 
 function valueBytes({ group, addr, opcode, op }: Extended, value: number): Uint8Array | ArgumentIssue {
@@ -156,7 +156,7 @@ function judgeWrite({ group, addr, opcode, op }: Extended, bytes: Uint8Array): E
   const register = findRegister(opcode ?? op ?? 2, group, addr)
   if (register?.user === undefined) return 'sensitive'
   const [min, max] = register.user
-  const value = writtenNumber(register.type, bytes)
+  const value = decodeWrittenNumber(register.type, bytes)
   if (value !== undefined && value >= min && value <= max) return 'writes'
   return {
     message: `this register takes ${min} to ${max}, as ${register.type}`,
@@ -170,7 +170,7 @@ const readTimer = defineMethod({
   name: 'read_timer',
   secondary: 0x24,
   readOnly: true,
-  maxAgeMs: CONFIG_MS,
+  maxAgeMs: CONFIG_MAX_AGE_MS,
   params: z.strictObject({
     ...commonParams,
     sel1: byteSchema,

@@ -25,7 +25,7 @@ export interface IdentityFault {
 }
 
 /** Manufacturer byte and service: Vaillant's own telegrams have the same number as PB. */
-export const VAILLANT = 0xb5
+export const VAILLANT_MANUFACTURER = 0xb5
 const IDENTITY_LENGTH = 10
 
 /** As registered with the eBUS user group; a code that is not here is shown as its number. */
@@ -51,7 +51,7 @@ const MANUFACTURERS: ReadonlyMap<number, string> = new Map([
   [0x95, 'SIG'],
   [0xa5, 'Theben'],
   [0xa7, 'Thermowatt'],
-  [VAILLANT, 'Vaillant'],
+  [VAILLANT_MANUFACTURER, 'Vaillant'],
   [0xc0, 'Toby'],
   [0xc5, 'Weishaupt'],
   [0xfd, 'ebusd'],

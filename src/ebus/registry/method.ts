@@ -12,7 +12,7 @@ import { toHex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { VAILLANT } from './identity.ts'
+import { VAILLANT_MANUFACTURER } from './identity.ts'
 
 /** `system` and `timer` can be called; the others are the contract's class planes, listed only. */
 export type MethodPlaneName = 'system' | 'timer' | 'heating' | 'dhw' | 'solar'
@@ -65,8 +65,8 @@ export interface DeviceMethod extends MethodSummary {
 }
 
 /** The older gateway's two classes: what moves may be a minute old, what somebody has set five. */
-export const STATE_MS = 60_000
-export const CONFIG_MS = 300_000
+export const STATE_MAX_AGE_MS = 60_000
+export const CONFIG_MAX_AGE_MS = 300_000
 
 interface Definition<Params> {
   readonly plane: MethodPlaneName
@@ -84,13 +84,13 @@ export function defineMethod<Params>(definition: Definition<Params>): DeviceMeth
   return {
     plane,
     name,
-    primary: VAILLANT,
+    primary: VAILLANT_MANUFACTURER,
     secondary,
     readOnly,
     mutability: readOnly ? 'read_only' : 'mutating',
     danger: readOnly ? 'safe' : 'dangerous',
     routable: true,
-    maxAgeMs: readOnly ? (definition.maxAgeMs ?? STATE_MS) : undefined,
+    maxAgeMs: readOnly ? (definition.maxAgeMs ?? STATE_MAX_AGE_MS) : undefined,
     paramsSchema: () => schemaOf(params),
     prepare: (given) => {
       const parsed = params.safeParse(given)
@@ -116,7 +116,7 @@ export function defineListedMethod(
   const { readOnly } = method
   return {
     ...method,
-    primary: VAILLANT,
+    primary: VAILLANT_MANUFACTURER,
     mutability: readOnly ? 'read_only' : 'mutating',
     danger: readOnly ? 'safe' : 'dangerous',
     routable: false,
@@ -142,7 +142,7 @@ export const commonParams = {
 }
 
 /** 6144, "1800" or [24, 0]: all are register 18 00. */
-export const registerNumber = z.union(
+export const registerNumberSchema = z.union(
   [
     z.int().min(0).max(0xffff),
     z

@@ -2,7 +2,7 @@
  * Plane: what can be asked of a device, in groups, chosen by what product it is.
  */
 import type { BusDeviceIdentity } from './identity.ts'
-import { VAILLANT } from './identity.ts'
+import { VAILLANT_MANUFACTURER } from './identity.ts'
 import type { DeviceMethod, MethodSummary, MethodPlaneName } from './method.ts'
 import { defineListedMethod } from './method.ts'
 import { findProduct } from './product.ts'
@@ -48,7 +48,7 @@ function classMethods(plane: 'heating' | 'dhw'): readonly DeviceMethod[] {
 
 /** By name. Nothing is offered on a device of which nobody knows what it understands. */
 export function listDevicePlanes(identity: BusDeviceIdentity | undefined): readonly BuiltInPlane[] {
-  if (identity?.manufacturerCode !== VAILLANT) return []
+  if (identity?.manufacturerCode !== VAILLANT_MANUFACTURER) return []
   const product = findProduct(identity)
   const counts = Number.parseInt(identity.hardware, 16) >= COUNTS_ENERGY
   // A regulator controls heating and hot water; the boiler makes them. Both list the planes.

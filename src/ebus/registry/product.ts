@@ -3,7 +3,7 @@
  * the same number means different things at 08 depending on which boiler answers there.
  */
 import type { BusDeviceIdentity } from './identity.ts'
-import { VAILLANT } from './identity.ts'
+import { VAILLANT_MANUFACTURER } from './identity.ts'
 
 export type ProductKind =
   | 'boiler'
@@ -69,7 +69,7 @@ const UNKNOWN: Product = { kind: 'other', name: 'device', extended: false, timer
 
 /** `other` for every maker but Vaillant: their ids mean nothing to this table. */
 export function findProduct(identity: BusDeviceIdentity | undefined): Product {
-  if (identity?.manufacturerCode !== VAILLANT) return UNKNOWN
+  if (identity?.manufacturerCode !== VAILLANT_MANUFACTURER) return UNKNOWN
   const row = VAILLANT_PRODUCTS.find(({ ids }) => ids.test(identity.deviceId))
   if (row === undefined) return UNKNOWN
   const { ids: _, ...product } = row

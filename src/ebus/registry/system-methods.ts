@@ -18,7 +18,7 @@ import {
   defineMethod,
   missingParamIssue,
   numberValue,
-  registerNumber,
+  registerNumberSchema,
   validValue,
 } from './method.ts'
 
@@ -102,7 +102,7 @@ const getRegister = defineMethod({
   name: 'get_register',
   secondary: 0x09,
   readOnly: true,
-  params: z.strictObject({ ...commonParams, addr: registerNumber }),
+  params: z.strictObject({ ...commonParams, addr: registerNumberSchema }),
   prepare: ({ addr }) => ({
     data: Uint8Array.of(0x0d, addr >> 8, addr & 0xff),
     effect: 'reads',
@@ -118,7 +118,7 @@ const setRegister = defineMethod({
   readOnly: false,
   params: z.strictObject({
     ...commonParams,
-    addr: registerNumber,
+    addr: registerNumberSchema,
     // Three bytes say what to write where.
     data: byteListSchema(1, 252).optional(),
     payload: byteListSchema(1, 252).optional(),

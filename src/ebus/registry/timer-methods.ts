@@ -13,7 +13,15 @@ import {
   refusalText,
 } from '../semantic/schedule.ts'
 import type { DeviceMethod, NamedValues } from './method.ts'
-import { CONFIG_MS, INVALID_VALUE, byteSchema, commonParams, defineMethod, numberValue, validValue } from './method.ts'
+import {
+  CONFIG_MAX_AGE_MS,
+  INVALID_VALUE,
+  byteSchema,
+  commonParams,
+  defineMethod,
+  numberValue,
+  validValue,
+} from './method.ts'
 
 /**
  *   A3 Z H                                       config    status, slots, minutes …, °C from and to
@@ -35,7 +43,7 @@ const readTimerConfig = defineMethod({
   name: 'read_timer_config',
   secondary: 0x55,
   readOnly: true,
-  maxAgeMs: CONFIG_MS,
+  maxAgeMs: CONFIG_MAX_AGE_MS,
   params: program,
   prepare: ({ zone, hc }) => ({
     data: Uint8Array.of(0xa3, zone, hc),
@@ -63,7 +71,7 @@ const readTimerSlots = defineMethod({
   name: 'read_timer_slots',
   secondary: 0x55,
   readOnly: true,
-  maxAgeMs: CONFIG_MS,
+  maxAgeMs: CONFIG_MAX_AGE_MS,
   params: program,
   prepare: ({ zone, hc }) => ({
     data: Uint8Array.of(0xa4, zone, hc),
@@ -84,7 +92,7 @@ const readTimer = defineMethod({
   name: 'read_timer',
   secondary: 0x55,
   readOnly: true,
-  maxAgeMs: CONFIG_MS,
+  maxAgeMs: CONFIG_MAX_AGE_MS,
   params: place,
   prepare: ({ zone, hc, weekday, slot }) => ({
     data: Uint8Array.of(0xa5, zone, hc, weekday, slot),

@@ -10,7 +10,7 @@ import type { BoilerRegister } from './boiler-map.ts'
 import type { ReadKey } from './read-key.ts'
 import { boilerKey, registerKey } from './read-key.ts'
 import type { RegulatorRegister, RegulatorValue } from './register.ts'
-import { decodeRegisterValue, encodeDate, encodeNumber, holdsWritten } from './register.ts'
+import { decodeRegisterValue, encodeDate, encodeNumber, isWriteConfirmed } from './register.ts'
 import { SYSTEM_REGISTERS } from './register-map.ts'
 
 /** One setting of one device: what to send, what to ask afterwards, and whether that is it. */
@@ -41,7 +41,7 @@ function regulatorField(register: RegulatorRegister, limits: ConfigField['limits
     command: (bytes) => Uint8Array.of(opcode, 0x01, group, 0x00, number & 0xff, number >> 8, ...bytes),
     key: (address) => registerKey(address, register),
     decode: (payload) => decodeRegisterValue(type, found(payload)),
-    holds: (written, payload) => holdsWritten(register, written, found(payload)),
+    holds: (written, payload) => isWriteConfirmed(register, written, found(payload)),
   }
 }
 

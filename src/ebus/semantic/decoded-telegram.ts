@@ -20,7 +20,7 @@ import type { RegulatorValue } from './register.ts'
 import { SECRET_TEXT, decodeRegisterValue } from './register.ts'
 import { decodeProgramDay, decodeTimer } from './schedule-telegram.ts'
 import type { ServiceField } from './service-table.ts'
-import { findBlock } from './service-table.ts'
+import { findServiceBlock } from './service-table.ts'
 
 /** What is known about the device that was asked. */
 export interface TelegramContext {
@@ -43,7 +43,7 @@ export function isKnownTelegram(exchange: TelegramExchange, asked: TelegramConte
   const { primary, secondary, data } = exchange.telegram
   if (primary === VAILLANT && secondary === 0x24 && asked.extended && data.length === 6 && data[1] === 0x00)
     return nameRegister(data[0] ?? 0, data[2] ?? 0, (data[5] ?? 0) * 256 + (data[4] ?? 0)) !== undefined
-  if (findBlock(exchange.telegram) !== undefined) return true
+  if (findServiceBlock(exchange.telegram) !== undefined) return true
   return primary === VAILLANT && decodeVaillant(exchange, asked) !== undefined
 }
 
@@ -130,7 +130,7 @@ function wordFor(words: Readonly<Record<string, number>>, number: number): Regul
 
 function decodeBlock(telegram: Telegram, response: Uint8Array | undefined): DecodedTelegram | undefined {
   const { target, data } = telegram
-  const found = findBlock(telegram)
+  const found = findServiceBlock(telegram)
   if (found === undefined) return undefined
   const { block, chosenBy } = found
   const broadcast = target === BROADCAST

@@ -9,7 +9,7 @@ import type { ReadKey } from './read-key.ts'
 import { registerKey } from './read-key.ts'
 import { decodeRegisterValue } from './register.ts'
 import type { RegulatorRegister } from './register.ts'
-import { INSTANCE_COUNTS, MODULE_GROUP, SYSTEM_REGISTERS, remoteRegisters } from './register-map.ts'
+import { MAX_INSTANCES, MODULE_GROUP, SYSTEM_REGISTERS, remoteRegisters } from './register-map.ts'
 import type { RegisterShadow } from './shadow.ts'
 import type { HeatingTopology } from './topology.ts'
 
@@ -45,7 +45,7 @@ function modulePresent(topology: HeatingTopology, shadow: RegisterShadow, regula
   if (topology.module !== undefined) return true
   const { classAddress } = remoteRegisters(MODULE_GROUP)
   let looked = false
-  for (let instance = 0; instance < INSTANCE_COUNTS; instance++) {
+  for (let instance = 0; instance < MAX_INSTANCES; instance++) {
     const connected = topology.slotConnected(MODULE_GROUP, instance)
     looked ||= connected !== undefined
     if (

@@ -56,7 +56,7 @@ export const STATE_BLOCK = 0x07
 
 const KWH_TENTHS = 'UIN,10'
 
-export const HEAT_PUMP = {
+export const HEAT_PUMP_REGISTERS = {
   ...group(0x32, {
     heatingYieldToday: [0x00, KWH_TENTHS, 'config'],
     coolingYieldToday: [0x01, KWH_TENTHS, 'config'],

@@ -2,7 +2,7 @@
  * Heat pump: what the compressor does, how warm source and sink are, what it takes and what it yields.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { HEAT_PUMP, STATE_BLOCK } from './heat-pump-map.ts'
+import { HEAT_PUMP_REGISTERS, STATE_BLOCK } from './heat-pump-map.ts'
 import type { HeatPumpRegister } from './heat-pump-map.ts'
 import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
 import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
@@ -18,24 +18,24 @@ export function heatPumpPlane(parts: PlaneParts): SemanticPlane {
   if (pump === undefined) return reader.plane(null)
   const number = (path: string, register: HeatPumpRegister): number | undefined =>
     reader.take(path, reader.readingOf(heatPumpKey(pump.address, register), register.freshness, register.read))
-  const environment = number('state.environment_power_kw', HEAT_PUMP.environmentPower)
-  const electric = number('state.electric_power_kw', HEAT_PUMP.electricPower)
-  const compressor = number('state.compressor_utilisation_pct', HEAT_PUMP.compressorUse)
+  const environment = number('state.environment_power_kw', HEAT_PUMP_REGISTERS.environmentPower)
+  const electric = number('state.electric_power_kw', HEAT_PUMP_REGISTERS.electricPower)
+  const compressor = number('state.compressor_utilisation_pct', HEAT_PUMP_REGISTERS.compressorUse)
   const plane = {
     device_id: pump.deviceId,
     state: withoutUnknowns({
       activity: activityOf(reader, pump.address),
       compressor_active: compressor === undefined ? undefined : compressor > 0,
       compressor_utilisation_pct: compressor,
-      flow_temperature_c: number('state.flow_temperature_c', HEAT_PUMP.flow),
-      flow_target_c: number('state.flow_target_c', HEAT_PUMP.flowTarget),
-      heating_target_c: number('state.heating_target_c', HEAT_PUMP.heatingTarget),
-      source_inlet_temperature_c: number('state.source_inlet_temperature_c', HEAT_PUMP.airIntake),
-      source_outlet_temperature_c: number('state.source_outlet_temperature_c', HEAT_PUMP.sourceOutlet),
-      circuit_flow_lph: number('state.circuit_flow_lph', HEAT_PUMP.circuitFlow),
-      flow_pressure_bar: number('state.flow_pressure_bar', HEAT_PUMP.flowPressure),
-      source_pressure_bar: number('state.source_pressure_bar', HEAT_PUMP.sourcePressure),
-      energy_integral_kmin: number('state.energy_integral_kmin', HEAT_PUMP.energyIntegral),
+      flow_temperature_c: number('state.flow_temperature_c', HEAT_PUMP_REGISTERS.flow),
+      flow_target_c: number('state.flow_target_c', HEAT_PUMP_REGISTERS.flowTarget),
+      heating_target_c: number('state.heating_target_c', HEAT_PUMP_REGISTERS.heatingTarget),
+      source_inlet_temperature_c: number('state.source_inlet_temperature_c', HEAT_PUMP_REGISTERS.airIntake),
+      source_outlet_temperature_c: number('state.source_outlet_temperature_c', HEAT_PUMP_REGISTERS.sourceOutlet),
+      circuit_flow_lph: number('state.circuit_flow_lph', HEAT_PUMP_REGISTERS.circuitFlow),
+      flow_pressure_bar: number('state.flow_pressure_bar', HEAT_PUMP_REGISTERS.flowPressure),
+      source_pressure_bar: number('state.source_pressure_bar', HEAT_PUMP_REGISTERS.sourcePressure),
+      energy_integral_kmin: number('state.energy_integral_kmin', HEAT_PUMP_REGISTERS.energyIntegral),
       environment_power_kw: environment,
       electric_power_kw: electric,
       cop_now: copOf(environment, electric),
@@ -44,45 +44,45 @@ export function heatPumpPlane(parts: PlaneParts): SemanticPlane {
       unit: 'kWh',
       environment_yield: {
         heating: withoutUnknowns({
-          today: number('energy.environment_yield.heating.today', HEAT_PUMP.heatingYieldToday),
-          this_month: number('energy.environment_yield.heating.this_month', HEAT_PUMP.heatingYieldMonth),
-          all_time: number('energy.environment_yield.heating.all_time', HEAT_PUMP.heatingYieldTotal),
+          today: number('energy.environment_yield.heating.today', HEAT_PUMP_REGISTERS.heatingYieldToday),
+          this_month: number('energy.environment_yield.heating.this_month', HEAT_PUMP_REGISTERS.heatingYieldMonth),
+          all_time: number('energy.environment_yield.heating.all_time', HEAT_PUMP_REGISTERS.heatingYieldTotal),
         }),
         hot_water: withoutUnknowns({
-          today: number('energy.environment_yield.hot_water.today', HEAT_PUMP.dhwYieldToday),
-          this_month: number('energy.environment_yield.hot_water.this_month', HEAT_PUMP.dhwYieldMonth),
-          all_time: number('energy.environment_yield.hot_water.all_time', HEAT_PUMP.dhwYieldTotal),
+          today: number('energy.environment_yield.hot_water.today', HEAT_PUMP_REGISTERS.dhwYieldToday),
+          this_month: number('energy.environment_yield.hot_water.this_month', HEAT_PUMP_REGISTERS.dhwYieldMonth),
+          all_time: number('energy.environment_yield.hot_water.all_time', HEAT_PUMP_REGISTERS.dhwYieldTotal),
         }),
         cooling: withoutUnknowns({
-          today: number('energy.environment_yield.cooling.today', HEAT_PUMP.coolingYieldToday),
+          today: number('energy.environment_yield.cooling.today', HEAT_PUMP_REGISTERS.coolingYieldToday),
         }),
-        ...withoutUnknowns({ all_time: number('energy.environment_yield.all_time', HEAT_PUMP.yieldTotal) }),
+        ...withoutUnknowns({ all_time: number('energy.environment_yield.all_time', HEAT_PUMP_REGISTERS.yieldTotal) }),
       },
       electricity: withoutUnknowns({
         all_time:
-          number('energy.electricity.all_time', HEAT_PUMP.consumptionTotal) ??
-          number('energy.electricity.all_time', HEAT_PUMP.electricTotal),
+          number('energy.electricity.all_time', HEAT_PUMP_REGISTERS.consumptionTotal) ??
+          number('energy.electricity.all_time', HEAT_PUMP_REGISTERS.electricTotal),
       }),
     },
     cop: {
       heating: withoutUnknowns({
-        this_month: number('cop.heating.this_month', HEAT_PUMP.heatingCopMonth),
-        all_time: number('cop.heating.all_time', HEAT_PUMP.heatingCopTotal),
+        this_month: number('cop.heating.this_month', HEAT_PUMP_REGISTERS.heatingCopMonth),
+        all_time: number('cop.heating.all_time', HEAT_PUMP_REGISTERS.heatingCopTotal),
       }),
       hot_water: withoutUnknowns({
-        this_month: number('cop.hot_water.this_month', HEAT_PUMP.dhwCopMonth),
-        all_time: number('cop.hot_water.all_time', HEAT_PUMP.dhwCopTotal),
+        this_month: number('cop.hot_water.this_month', HEAT_PUMP_REGISTERS.dhwCopMonth),
+        all_time: number('cop.hot_water.all_time', HEAT_PUMP_REGISTERS.dhwCopTotal),
       }),
     },
     diagnostics: withoutUnknowns({
-      operating_hours: number('diagnostics.operating_hours', HEAT_PUMP.hours),
-      heating_hours: number('diagnostics.heating_hours', HEAT_PUMP.heatingHours),
-      cooling_hours: number('diagnostics.cooling_hours', HEAT_PUMP.coolingHours),
-      hot_water_hours: number('diagnostics.hot_water_hours', HEAT_PUMP.dhwHours),
-      compressor_hours: number('diagnostics.compressor_hours', HEAT_PUMP.compressorHours),
-      compressor_starts: number('diagnostics.compressor_starts', HEAT_PUMP.compressorStarts),
-      building_pump_hours: number('diagnostics.building_pump_hours', HEAT_PUMP.buildingPumpHours),
-      four_way_valve_switches: number('diagnostics.four_way_valve_switches', HEAT_PUMP.valveSwitches),
+      operating_hours: number('diagnostics.operating_hours', HEAT_PUMP_REGISTERS.hours),
+      heating_hours: number('diagnostics.heating_hours', HEAT_PUMP_REGISTERS.heatingHours),
+      cooling_hours: number('diagnostics.cooling_hours', HEAT_PUMP_REGISTERS.coolingHours),
+      hot_water_hours: number('diagnostics.hot_water_hours', HEAT_PUMP_REGISTERS.dhwHours),
+      compressor_hours: number('diagnostics.compressor_hours', HEAT_PUMP_REGISTERS.compressorHours),
+      compressor_starts: number('diagnostics.compressor_starts', HEAT_PUMP_REGISTERS.compressorStarts),
+      building_pump_hours: number('diagnostics.building_pump_hours', HEAT_PUMP_REGISTERS.buildingPumpHours),
+      four_way_valve_switches: number('diagnostics.four_way_valve_switches', HEAT_PUMP_REGISTERS.valveSwitches),
     }),
   } satisfies JsonObject
   const shown = reader.plane(plane)

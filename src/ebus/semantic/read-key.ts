@@ -76,7 +76,7 @@ export function timerKey(address: number, bytes: readonly number[]): ReadKey {
   return keyOf(READ_KEY_KIND.timer, address, bytes)
 }
 
-export function shortTimerKey(address: number, bytes: readonly number[]): ReadKey {
+export function timerKey700(address: number, bytes: readonly number[]): ReadKey {
   return keyOf(READ_KEY_KIND.shortTimer, address, bytes)
 }
 
@@ -227,9 +227,9 @@ function extendedMeaning({ target, data }: Telegram, response: Uint8Array): Tele
     if (response.length >= 4 && (response[1] !== group || response[2] !== low || response[3] !== high)) return undefined
     return value(key, response)
   }
-  if (opcode === 0x03 && data.length === 5) return value(shortTimerKey(target, [...data.subarray(1)]), response)
+  if (opcode === 0x03 && data.length === 5) return value(timerKey700(target, [...data.subarray(1)]), response)
   if (opcode === 0x04 && data.length > 5)
-    return { kind: 'write', keys: [shortTimerKey(target, [...data.subarray(1, 5)])] }
+    return { kind: 'write', keys: [timerKey700(target, [...data.subarray(1, 5)])] }
   return undefined
 }
 

@@ -11,7 +11,7 @@ import type { BoilerRegister } from './boiler-map.ts'
 import { busTime } from './bus-clock.ts'
 import { listEnergySelectors } from './energy-selector.ts'
 import { fm5Interpretable } from './fm5.ts'
-import { HEAT_PUMP, STATE_BLOCK } from './heat-pump-map.ts'
+import { HEAT_PUMP_REGISTERS, STATE_BLOCK } from './heat-pump-map.ts'
 import type { HeatPumpRegister } from './heat-pump-map.ts'
 import type { ReadKey } from './read-key.ts'
 import {
@@ -33,7 +33,7 @@ import {
   CIRCUIT_REGISTERS,
   CYLINDER_REGISTERS,
   HOT_WATER_REGISTERS,
-  INSTANCE_COUNTS,
+  MAX_INSTANCES,
   REMOTE_GROUPS,
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
@@ -120,7 +120,7 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
     const date = busTime(shadow, nowMs)
     if (date !== undefined)
       for (const selector of listEnergySelectors(date)) plan.push({ key: energyKey(selector), freshness: 'config' })
-    for (let instance = 3; instance < INSTANCE_COUNTS; instance++)
+    for (let instance = 3; instance < MAX_INSTANCES; instance++)
       add([ZONE_REGISTERS.index, CIRCUIT_REGISTERS.type], instance)
   }
   if (boiler?.registers === 'bai') {
@@ -138,7 +138,7 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
   const { heatPump } = topology
   if (heatPump?.registers === 'hmu') {
     plan.push({ key: statusKey(heatPump.address, STATE_BLOCK), freshness: 'state_fast', essential: true })
-    for (const register of Object.values<HeatPumpRegister>(HEAT_PUMP))
+    for (const register of Object.values<HeatPumpRegister>(HEAT_PUMP_REGISTERS))
       plan.push({
         key: heatPumpKey(heatPump.address, register),
         freshness: register.freshness,
@@ -183,10 +183,10 @@ const ESSENTIAL: ReadonlySet<RegulatorRegister | BoilerRegister> = new Set<Regul
 ])
 
 const HEAT_PUMP_ESSENTIAL: ReadonlySet<HeatPumpRegister> = new Set([
-  HEAT_PUMP.flow,
-  HEAT_PUMP.environmentPower,
-  HEAT_PUMP.electricPower,
-  HEAT_PUMP.compressorUse,
+  HEAT_PUMP_REGISTERS.flow,
+  HEAT_PUMP_REGISTERS.environmentPower,
+  HEAT_PUMP_REGISTERS.electricPower,
+  HEAT_PUMP_REGISTERS.compressorUse,
 ])
 
 /**

@@ -184,7 +184,7 @@ export function remoteRegisters(number: number): RemoteRegisters {
 }
 
 /** Slots, circuits and zones are numbered from 0. */
-export const INSTANCE_COUNTS = 11
+export const MAX_INSTANCES = 11
 
 const ALL: ReadonlyMap<number, RegulatorRegister> = new Map(
   [

@@ -30,9 +30,13 @@ export interface RegulatorRegister {
 const RUN_DOWN_HOURS = 0.1
 
 /** Whether a register that was read back holds what was written to it. */
-export function holdsWritten({ type, runsDown }: RegulatorRegister, written: Uint8Array, found: Uint8Array): boolean {
+export function isWriteConfirmed(
+  { type, runsDown }: RegulatorRegister,
+  written: Uint8Array,
+  found: Uint8Array,
+): boolean {
   if (equalBytes(found, written)) return true
-  const [sent, kept] = [writtenNumber(type, written), writtenNumber(type, found)]
+  const [sent, kept] = [decodeWrittenNumber(type, written), decodeWrittenNumber(type, found)]
   if (runsDown !== true || sent === undefined || kept === undefined) return false
   return kept <= sent && sent - kept <= RUN_DOWN_HOURS
 }
@@ -98,8 +102,8 @@ export function decodeRegisterValue(type: RegisterType, bytes: Uint8Array): Regu
  * The number that a write carries, for a look at its limits. `undefined` where a byte is missing or left over: the
  * whole payload goes out, so the whole payload has to be the number.
  */
-export function writtenNumber(type: RegisterType, bytes: Uint8Array): number | undefined {
-  const value = isWholeNumberType(type, bytes) ? decodeRegisterValue(type, bytes) : undefined
+export function decodeWrittenNumber(type: RegisterType, bytes: Uint8Array): number | undefined {
+  const value = isCompleteValue(type, bytes) ? decodeRegisterValue(type, bytes) : undefined
   return typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : undefined
 }
 
@@ -125,7 +129,7 @@ export function encodeDate(text: string): Uint8Array | undefined {
 }
 
 /** Whether these bytes are one value and nothing else. */
-export function isWholeNumberType(type: RegisterType, bytes: Uint8Array): boolean {
+export function isCompleteValue(type: RegisterType, bytes: Uint8Array): boolean {
   if (type === 'text') return bytes.length > 0
   if (type === 'flag') return bytes.length === 1 || (bytes.length === 2 && bytes[1] === 0x00)
   return bytes.length === LENGTHS[type]

@@ -4,7 +4,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
 import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
-import { INSTANCE_COUNTS, MODULE_GROUP, REMOTE_GROUPS, remoteRegisters } from './register-map.ts'
+import { MAX_INSTANCES, MODULE_GROUP, REMOTE_GROUPS, remoteRegisters } from './register-map.ts'
 
 /** Class addresses and what they stand for. */
 const MODELS: ReadonlyMap<number, string> = new Map([
@@ -18,7 +18,7 @@ export function radioDevicesPlane(parts: PlaneParts): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (parts.topology.regulator === undefined || !parts.topology.slotsKnown) return reader.plane(null)
   const devices = REMOTE_GROUPS.flatMap((group) =>
-    Array.from({ length: INSTANCE_COUNTS }, (_, instance) => slot(reader, group, instance)).filter(
+    Array.from({ length: MAX_INSTANCES }, (_, instance) => slot(reader, group, instance)).filter(
       (device) => device !== undefined,
     ),
   )

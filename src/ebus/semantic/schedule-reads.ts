@@ -3,18 +3,18 @@
  */
 import type { PlannedRead } from './read-plan.ts'
 import type { ReadKey } from './read-key.ts'
-import { TIMER_CONFIG, TIMER_COUNTS, TIMER_SLOT, shortTimerKey, timerKey } from './read-key.ts'
+import { TIMER_CONFIG, TIMER_COUNTS, TIMER_SLOT, timerKey700, timerKey } from './read-key.ts'
 import type { ProgramChannel, DaySlot, ProgramConfig, ProgramId } from './schedule.ts'
 import {
   PROGRAM_CHANNELS,
   NO_ZONE,
-  SHORT_SLOTS,
+  SLOTS_PER_DAY_700,
   WEEKDAYS,
   decodeProgramConfig,
-  decodeShortDay,
+  decodeDay700,
   decodeSlot,
   decodeSlotCounts,
-  encodeShortSelector,
+  encodeSelector700,
 } from './schedule.ts'
 import type { RegisterShadow } from './shadow.ts'
 import type { KnownRegulator, HeatingTopology } from './topology.ts'
@@ -47,9 +47,9 @@ export function planProgramReads(topology: HeatingTopology, shadow: RegisterShad
 }
 
 /** The one key under which a 700 keeps a day; `undefined` for a program it has no place for. */
-export function shortDayKey(address: number, id: ProgramId, weekday: number): ReadKey | undefined {
-  const selector = encodeShortSelector(id)
-  return selector === undefined ? undefined : shortTimerKey(address, [...selector, weekday])
+export function programDayKey700(address: number, id: ProgramId, weekday: number): ReadKey | undefined {
+  const selector = encodeSelector700(id)
+  return selector === undefined ? undefined : timerKey700(address, [...selector, weekday])
 }
 
 export function configKey(address: number, { zone, channel }: ProgramId): ReadKey {
@@ -92,9 +92,9 @@ function longReads(address: number, id: ProgramId, shadow: RegisterShadow): read
 }
 
 function shortReads(address: number, id: ProgramId): readonly PlannedRead[] {
-  const selector = encodeShortSelector(id)
+  const selector = encodeSelector700(id)
   if (selector === undefined) return []
-  return WEEKDAYS.map((_, weekday) => ({ key: shortTimerKey(address, [...selector, weekday]), freshness: 'discovery' }))
+  return WEEKDAYS.map((_, weekday) => ({ key: timerKey700(address, [...selector, weekday]), freshness: 'discovery' }))
 }
 
 function longProgram(address: number, id: ProgramId, shadow: RegisterShadow): KnownProgram | undefined {
@@ -112,10 +112,10 @@ function longProgram(address: number, id: ProgramId, shadow: RegisterShadow): Kn
 }
 
 function shortProgram(address: number, id: ProgramId, shadow: RegisterShadow): KnownProgram | undefined {
-  const selector = encodeShortSelector(id)
+  const selector = encodeSelector700(id)
   if (selector === undefined) return undefined
-  const keys = WEEKDAYS.map((_, weekday) => shortTimerKey(address, [...selector, weekday]))
-  const days = keys.map((key) => answered(shadow, key, decodeShortDay))
+  const keys = WEEKDAYS.map((_, weekday) => timerKey700(address, [...selector, weekday]))
+  const days = keys.map((key) => answered(shadow, key, decodeDay700))
   if (days.every((day) => day === undefined)) return undefined
   return {
     ...id,
@@ -123,7 +123,7 @@ function shortProgram(address: number, id: ProgramId, shadow: RegisterShadow): K
     days,
     counts: days.some((day) => day === undefined) ? undefined : days.map((day) => day?.length ?? 0),
     config: {
-      maxSlots: SHORT_SLOTS,
+      maxSlots: SLOTS_PER_DAY_700,
       resolutionMinutes: 10,
       minMinutes: 10,
       hasTemperature: false,

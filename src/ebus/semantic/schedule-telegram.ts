@@ -8,10 +8,10 @@ import {
   PROGRAM_CHANNELS,
   WEEKDAYS,
   decodeProgramConfig,
-  decodeShortDay,
+  decodeDay700,
   decodeSlot,
   decodeSlotCounts,
-  decodeShortSelector,
+  decodeSelector700,
 } from './schedule.ts'
 
 /** B555: A3 what a program can hold, A4 slots per day, A5 read a slot, A6 write one. */
@@ -54,11 +54,11 @@ const SELECTOR_LENGTH = 5
 /** B524 03 and 04: the pairs of a day, in the answer or behind the selector. */
 export function decodeProgramDay(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [opcode, first = 0, zone = 0, last = 0, day = 0] = data
-  const program = decodeShortSelector([first, zone, last])
+  const program = decodeSelector700([first, zone, last])
   const writes = opcode === 0x04
   if (program === undefined || (writes ? data.length <= SELECTOR_LENGTH : data.length !== SELECTOR_LENGTH))
     return undefined
-  const slots = decodeShortDay(writes ? data.subarray(SELECTOR_LENGTH) : response)
+  const slots = decodeDay700(writes ? data.subarray(SELECTOR_LENGTH) : response)
   return {
     name: 'timer.day',
     act: writes ? 'write' : 'read',

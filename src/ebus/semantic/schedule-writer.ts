@@ -15,16 +15,16 @@ import type { BusRequest } from '../adapter/bus.ts'
 import type { ReadKey } from './read-key.ts'
 import type { DaySlot, ProgramId } from './schedule.ts'
 import {
-  decodeShortDay,
+  decodeDay700,
   decodeSlot,
   decodeSlotCounts,
-  encodeShortDay,
+  encodeDay700,
   encodeSlotWrite,
   isSameDay,
-  encodeShortSelector,
+  encodeSelector700,
   encodeTimerRequest,
 } from './schedule.ts'
-import { countsKey, shortDayKey, slotKeys } from './schedule-reads.ts'
+import { countsKey, programDayKey700, slotKeys } from './schedule-reads.ts'
 import type { ReadFault } from './read-scheduler.ts'
 import type { KnownRegulator } from './topology.ts'
 
@@ -106,10 +106,10 @@ export async function readDay(
   { regulator, id, weekday }: DayPlace,
 ): Promise<Result<readonly DaySlot[], ReadFault>> {
   if (regulator.timers !== 'b555') {
-    const key = shortDayKey(regulator.address, id, weekday)
+    const key = programDayKey700(regulator.address, id, weekday)
     const answer = key === undefined ? fail(NO_PROGRAM) : await talk.read(key)
     if (!answer.ok) return answer
-    const day = decodeShortDay(answer.value)
+    const day = decodeDay700(answer.value)
     return day === undefined ? fail(NO_PROGRAM) : ok(day)
   }
   const counts = await talk.read(countsKey(regulator.address, id))
@@ -160,8 +160,8 @@ function writeRequests(
 ): readonly BusRequest[] {
   const { timers, address } = regulator
   if (timers !== 'b555') {
-    const selector = encodeShortSelector(id)
-    return selector === undefined ? [] : [encodeTimerRequest('b524', address, encodeShortDay(selector, weekday, slots))]
+    const selector = encodeSelector700(id)
+    return selector === undefined ? [] : [encodeTimerRequest('b524', address, encodeDay700(selector, weekday, slots))]
   }
   const written = slots.length > 0 ? slots : [{ startMinute: 0, endMinute: 0, celsius: idleCelsius }]
   return written.map((slot, index) =>

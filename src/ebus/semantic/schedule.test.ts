@@ -7,10 +7,10 @@ import { readKeyBytes, encodeReadRequest } from './read-key.ts'
 import type { DaySlot } from './schedule.ts'
 import {
   decodeProgramConfig,
-  decodeShortDay,
+  decodeDay700,
   decodeSlot,
   decodeSlotCounts,
-  encodeShortDay,
+  encodeDay700,
   encodeSlotWrite,
   isSameDay,
 } from './schedule.ts'
@@ -65,12 +65,12 @@ describe('B555', () => {
 describe('B524 03 and 04', () => {
   it('writes and reads pairs of ten-minute steps', () => {
     const slots = [slot(6, 9), slot(17, 24)]
-    expect(toHex(encodeShortDay([3, 0, 2], 1, slots))).toBe('0403000201243666909090')
-    expect(decodeShortDay(fromHex('01 24 36 66 90 90 90'))).toEqual(slots)
-    expect(decodeShortDay(fromHex('24 36 66 90 90 90'))).toEqual(slots)
-    expect(decodeShortDay(new Uint8Array())).toBeUndefined()
-    expect(decodeShortDay(fromHex('01 24 36 66 91 90 90'))).toBeUndefined()
-    expect(() => encodeShortDay([3, 0, 2], 1, [{ startMinute: 5, endMinute: 20, celsius: undefined }])).toThrow(
+    expect(toHex(encodeDay700([3, 0, 2], 1, slots))).toBe('0403000201243666909090')
+    expect(decodeDay700(fromHex('01 24 36 66 90 90 90'))).toEqual(slots)
+    expect(decodeDay700(fromHex('24 36 66 90 90 90'))).toEqual(slots)
+    expect(decodeDay700(new Uint8Array())).toBeUndefined()
+    expect(decodeDay700(fromHex('01 24 36 66 91 90 90'))).toBeUndefined()
+    expect(() => encodeDay700([3, 0, 2], 1, [{ startMinute: 5, endMinute: 20, celsius: undefined }])).toThrow(
       RangeError,
     )
   })
@@ -88,7 +88,7 @@ describe('B524 03 and 04', () => {
       )
     fc.assert(
       fc.property(day, (slots) => {
-        expect(decodeShortDay(encodeShortDay([1, 0, 1], 0, slots).subarray(5))).toEqual(slots)
+        expect(decodeDay700(encodeDay700([1, 0, 1], 0, slots).subarray(5))).toEqual(slots)
       }),
     )
   })

@@ -109,10 +109,10 @@ export const END_OF_DAY = 1_440
 /** Ten-minute steps of the 700 family; 90 is the end of the day and also marks a pair that is not used. */
 const STEP_MINUTES = 10
 const LAST_STEP = 0x90
-export const SHORT_SLOTS = 3
+export const SLOTS_PER_DAY_700 = 3
 
 /** S1 S2 S3: group, zone, channel. */
-export function encodeShortSelector({ zone, channel }: ProgramId): readonly [number, number, number] | undefined {
+export function encodeSelector700({ zone, channel }: ProgramId): readonly [number, number, number] | undefined {
   switch (channel) {
     case 'heating':
       return [0x03, zone, 0x02]
@@ -128,17 +128,17 @@ export function encodeShortSelector({ zone, channel }: ProgramId): readonly [num
 }
 
 /** Whose program a selector of the 700 family names; `undefined` for ventilation, tariffs and what nobody knows. */
-export function decodeShortSelector(selector: readonly number[]): ProgramChannel | undefined {
+export function decodeSelector700(selector: readonly number[]): ProgramChannel | undefined {
   const [, zone = 0] = selector
   return PROGRAM_CHANNELS.find((channel) =>
-    encodeShortSelector({ zone, channel })?.every((byte, at) => byte === selector[at]),
+    encodeSelector700({ zone, channel })?.every((byte, at) => byte === selector[at]),
   )
 }
 
 /** A flag byte and three pairs, or the pairs alone. `undefined`: no such program. */
-export function decodeShortDay(payload: Uint8Array): readonly DaySlot[] | undefined {
-  const pairs = payload.length === 2 * SHORT_SLOTS + 1 ? payload.subarray(1) : payload
-  if (pairs.length !== 2 * SHORT_SLOTS || pairs.some((step) => step > LAST_STEP)) return undefined
+export function decodeDay700(payload: Uint8Array): readonly DaySlot[] | undefined {
+  const pairs = payload.length === 2 * SLOTS_PER_DAY_700 + 1 ? payload.subarray(1) : payload
+  if (pairs.length !== 2 * SLOTS_PER_DAY_700 || pairs.some((step) => step > LAST_STEP)) return undefined
   const slots: DaySlot[] = []
   for (let at = 0; at < pairs.length; at += 2) {
     const [start = LAST_STEP, end = LAST_STEP] = pairs.subarray(at)
@@ -149,13 +149,13 @@ export function decodeShortDay(payload: Uint8Array): readonly DaySlot[] | undefi
 }
 
 /** Throws for what does not fit: whoever writes checks first. */
-export function encodeShortDay(
+export function encodeDay700(
   selector: readonly [number, number, number],
   weekday: number,
   slots: readonly DaySlot[],
 ): Uint8Array {
-  if (slots.length > SHORT_SLOTS) throw new RangeError(`${slots.length} slots, ${SHORT_SLOTS} fit`)
-  const pairs = Array.from({ length: SHORT_SLOTS }, (_, index) => {
+  if (slots.length > SLOTS_PER_DAY_700) throw new RangeError(`${slots.length} slots, ${SLOTS_PER_DAY_700} fit`)
+  const pairs = Array.from({ length: SLOTS_PER_DAY_700 }, (_, index) => {
     const slot = slots[index]
     return slot === undefined
       ? [LAST_STEP, LAST_STEP]

@@ -297,7 +297,7 @@ const BLOCKS: ReadonlyMap<number, ServiceBlock> = new Map(
 )
 
 /** The block that the first two, one or no data bytes choose, and how many they were. */
-export function findBlock({
+export function findServiceBlock({
   primary,
   secondary,
   data,

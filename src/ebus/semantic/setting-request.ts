@@ -12,10 +12,10 @@ import { busTime } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
 import type { RegulatorRegister, RegulatorValue } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
-import { dayRegister, zoneName } from './zones.ts'
+import { findDaySetpointRegister, zoneName } from './zones.ts'
 
 /** What can be set, in a word; schedules are written day by day and have a tool part of their own. */
-export const SETTING_WORDS = [
+export const SETTING_NAMES = [
   'room_temperature',
   'night_temperature',
   'quick_veto',
@@ -27,7 +27,7 @@ export const SETTING_WORDS = [
   'hot_water_mode',
   'heating',
 ] as const
-export type SettingWord = (typeof SETTING_WORDS)[number]
+export type SettingName = (typeof SETTING_NAMES)[number]
 
 export interface HolidayDates {
   readonly from: string
@@ -36,7 +36,7 @@ export interface HolidayDates {
 }
 
 export interface SettingRequest {
-  readonly setting: SettingWord
+  readonly setting: SettingName
   /** From 0; of settings that belong to one. */
   readonly zone: number | undefined
   readonly value: number | string | HolidayDates
@@ -54,7 +54,7 @@ export interface SettingStep {
 }
 
 /** A call of the same tool. */
-export type SettingCall = JsonObject & { readonly setting: SettingWord }
+export type SettingCall = JsonObject & { readonly setting: SettingName }
 
 export interface SettingPlan {
   readonly steps: readonly SettingStep[]
@@ -70,7 +70,7 @@ const VETO_HOURS = { min: 0.5, max: 12, step: 0.5 } as const
 /** What a date is that nobody has set. */
 const NO_DATE = '2015-01-01'
 
-export const ZONE_SETTINGS: ReadonlySet<SettingWord> = new Set<SettingWord>([
+export const ZONE_SETTINGS: ReadonlySet<SettingName> = new Set<SettingName>([
   'room_temperature',
   'night_temperature',
   'quick_veto',
@@ -119,7 +119,7 @@ export function planSetting(
   switch (setting) {
     case 'room_temperature':
       return request.hours === undefined && request.until === undefined
-        ? plainNumber(dayRegister(reader, zone), 'day setpoint')
+        ? plainNumber(findDaySetpointRegister(reader, zone), 'day setpoint')
         : planVeto(reader, request, { zone, named, nowMs })
     case 'night_temperature':
       return plainNumber(ZONE_REGISTERS.nightSetpoint, 'night setpoint')
@@ -244,7 +244,7 @@ function checkNumber(
     : issue('value', `a number from ${min} to ${max}`)
 }
 
-function callOf(setting: SettingWord, zone: string, value: Json): SettingCall {
+function callOf(setting: SettingName, zone: string, value: Json): SettingCall {
   return ZONE_SETTINGS.has(setting) ? { setting, zone, value } : { setting, value }
 }
 

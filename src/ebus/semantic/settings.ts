@@ -11,7 +11,7 @@ import { registerKey } from './read-key.ts'
 import type { RegulatorRegister, RegulatorValue } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import { nameRegister } from './register-name.ts'
-import { dayRegister, zoneId, zoneName } from './zones.ts'
+import { findDaySetpointRegister, zoneId, zoneName } from './zones.ts'
 
 export interface ResidentSetting {
   /** Of the regulator. */
@@ -51,7 +51,7 @@ const MODES: Words = { 0: 'off', 1: 'auto, by the weekly program', 2: 'manual, w
 const ZONE_ROWS: readonly Row[] = [
   {
     register: ZONE_REGISTERS.daySetpoint,
-    place: dayRegister,
+    place: findDaySetpointRegister,
     meaning: 'Room setpoint: how warm it shall be by day. A slot of the weekly program may have its own.',
     path: 'config.target_temp_c',
   },

@@ -16,7 +16,7 @@ import { READ_KEY_KIND, readKeyAddress, readKeyBytes, readKeyKind } from './read
 import { decodeRegisterValue } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
-  INSTANCE_COUNTS,
+  MAX_INSTANCES,
   MODULE_GROUP,
   REGULATOR_GROUP,
   REMOTE_GROUPS,
@@ -135,7 +135,7 @@ export class HeatingTopology {
 
   /** Whether a remote slot has something in it; `undefined` while nobody looked. */
   slotConnected(group: number, instance: number): boolean | undefined {
-    return this.#slots.get(group * INSTANCE_COUNTS + instance)
+    return this.#slots.get(group * MAX_INSTANCES + instance)
   }
 
   /**
@@ -145,7 +145,7 @@ export class HeatingTopology {
   slotsToLookInto(group: number): readonly number[] {
     const instances: number[] = []
     const enough = PAIRED_GROUPS.has(group) ? 3 : 1
-    for (let instance = 0, empty = 0; instance < INSTANCE_COUNTS && empty < enough; instance++) {
+    for (let instance = 0, empty = 0; instance < MAX_INSTANCES && empty < enough; instance++) {
       instances.push(instance)
       empty = this.slotConnected(group, instance) === true ? 0 : empty + 1
     }
@@ -184,7 +184,7 @@ export class HeatingTopology {
     )
       this.#note(this.#circuitTypes, instance, Number(decodeRegisterValue('u16', value()) ?? 0))
     else if (opcode === 0x06 && number === 0x01 && REMOTE_GROUPS.includes(group))
-      this.#note(this.#slots, group * INSTANCE_COUNTS + instance, decodeRegisterValue('flag', value()) === true)
+      this.#note(this.#slots, group * MAX_INSTANCES + instance, decodeRegisterValue('flag', value()) === true)
   }
 
   #hearRegulator(address: number, nowMs: number): void {

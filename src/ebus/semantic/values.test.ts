@@ -16,7 +16,7 @@ import {
   encodeYearSelector,
 } from './energy-selector.ts'
 import { decodeErrorEntry } from './error-codes.ts'
-import { HEAT_PUMP } from './heat-pump-map.ts'
+import { HEAT_PUMP_REGISTERS } from './heat-pump-map.ts'
 import { stepPresence } from './presence.ts'
 import {
   CLOCK_KEY,
@@ -122,7 +122,7 @@ describe('heat pump values', () => {
   it.each(vectors.heat_pump_registers)('$message of 08.hmu.csv is $ebusd', ({ telegram, ebusd }) => {
     const [command = '', answer = ''] = telegram.split('/')
     const [, target = 0, , secondary = 0, , ...question] = fromHex(command)
-    const register = Object.values(HEAT_PUMP).find(
+    const register = Object.values(HEAT_PUMP_REGISTERS).find(
       (each) => each.secondary === secondary && each.question.join() === question.join(),
     )
     // Without the count in front.

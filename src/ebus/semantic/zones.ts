@@ -8,15 +8,15 @@ import type { SemanticPlane, PlaneParts, PlaneReading } from './plane-reader.ts'
 import type { RegulatorRegister } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
-  INSTANCE_COUNTS,
+  MAX_INSTANCES,
   REGULATOR_GROUP,
   SYSTEM_REGISTERS,
   THERMOSTAT_GROUP,
   ZONE_REGISTERS,
   remoteRegisters,
 } from './register-map.ts'
-import type { ZoneOrders } from './wanted-now.ts'
-import { isHoliday, computeWantedNow } from './wanted-now.ts'
+import type { ZoneSetpointInputs } from './current-setpoint.ts'
+import { isHoliday, computeCurrentSetpoint } from './current-setpoint.ts'
 
 /** Values of 03/0006; 700 controllers call 2 day and have a 3, night. */
 const MODE = { off: 0, auto: 1, manual: 2, night: 3 } as const
@@ -86,7 +86,7 @@ function zone(reader: PlaneReader, instance: number, nowMs: number): JsonObject 
       circuit_type: type === undefined ? undefined : circuitTypeText(type),
       associated_circuit: circuit,
       room_temperature_zone_mapping: mapping,
-      day_setpoint_c: reader.number(config('day_setpoint_c'), dayRegister(reader, instance), instance),
+      day_setpoint_c: reader.number(config('day_setpoint_c'), findDaySetpointRegister(reader, instance), instance),
       night_setpoint_c: reader.number(config('night_setpoint_c'), ZONE_REGISTERS.nightSetpoint, instance),
       quick_veto: quickVeto,
       quick_veto_setpoint_c: reader.number(config('quick_veto_setpoint_c'), ZONE_REGISTERS.quickVetoSetpoint, instance),
@@ -123,8 +123,8 @@ interface ZoneNumbers {
 
 const MODE_WORDS = ['off', 'auto', 'manual', 'night'] as const
 
-function ordersOf(reader: PlaneReader, { mode, special, quickVeto, onHoliday }: ZoneNumbers): ZoneOrders {
-  const words = new Map<number, ZoneOrders['special']>([
+function ordersOf(reader: PlaneReader, { mode, special, quickVeto, onHoliday }: ZoneNumbers): ZoneSetpointInputs {
+  const words = new Map<number, ZoneSetpointInputs['special']>([
     [SPECIAL.party, 'party'],
     [SPECIAL.dayAway, 'day_away'],
     [SPECIAL.dayAtHome, 'day_at_home'],
@@ -140,11 +140,11 @@ function ordersOf(reader: PlaneReader, { mode, special, quickVeto, onHoliday }: 
 /** The regulator's own figure where it gives one: it also knows what nobody has read. */
 function wantedFields(
   reader: PlaneReader,
-  orders: ZoneOrders,
+  orders: ZoneSetpointInputs,
   { instance, nowMs }: { readonly instance: number; readonly nowMs: number },
 ): Readonly<Record<string, Json | undefined>> {
-  const dayCelsius = reader.peek(dayRegister(reader, instance), instance)
-  const wanted = computeWantedNow(reader, orders, { instance, dayCelsius, nowMs })
+  const dayCelsius = reader.peek(findDaySetpointRegister(reader, instance), instance)
+  const wanted = computeCurrentSetpoint(reader, orders, { instance, dayCelsius, nowMs })
   const told = reader.number(`${zoneId(instance)}.state.wanted_now_c`, ZONE_REGISTERS.currentSetpoint, instance)
   return { wanted_now_c: told ?? wanted.celsius, wanted_because: wanted.reason, wanted_slot: wanted.slot }
 }
@@ -170,12 +170,12 @@ function allowedModes(type: number, canCool: boolean): readonly string[] {
 
 /** What the room shall be by day, or, where that is not known, what it shall be now. */
 function targetOf(reader: PlaneReader, path: string, instance: number): number | undefined {
-  const day = reader.number(path, dayRegister(reader, instance), instance)
+  const day = reader.number(path, findDaySetpointRegister(reader, instance), instance)
   return day ?? reader.number(path, ZONE_REGISTERS.currentSetpoint, instance)
 }
 
 /** Where this regulator keeps the setpoint by day; one of an unknown family shows it by which of the two it answers. */
-export function dayRegister(reader: PlaneReader, instance: number): RegulatorRegister {
+export function findDaySetpointRegister(reader: PlaneReader, instance: number): RegulatorRegister {
   if (reader.topology.regulator?.timers === 'b524') return ZONE_REGISTERS.earlierDaySetpoint
   const answers = (register: RegulatorRegister): boolean => reader.reading(register, instance) !== undefined
   return !answers(ZONE_REGISTERS.daySetpoint) && answers(ZONE_REGISTERS.earlierDaySetpoint)
@@ -204,7 +204,7 @@ function roomValue(
   }: { readonly path: string; readonly instance: number; readonly mapping: number | undefined },
 ): number | undefined {
   const own = reader.number(path, ZONE_REGISTERS[field], instance)
-  if (own !== undefined || mapping === undefined || mapping < 1 || mapping > INSTANCE_COUNTS) return own
+  if (own !== undefined || mapping === undefined || mapping < 1 || mapping > MAX_INSTANCES) return own
   const thermostat: PlaneReading | undefined =
     mapping === 1
       ? reader.reading(remoteRegisters(REGULATOR_GROUP)[field])

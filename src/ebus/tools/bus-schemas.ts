@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { INCIDENT_KINDS } from '../observe/incident.ts'
-import { ERROR_CLASSES, FAMILIES, FRAME_TYPES, OUTCOMES } from '../observe/observation.ts'
+import { ERROR_CLASSES, TRAFFIC_FAMILIES, FRAME_TYPES, TRAFFIC_OUTCOMES } from '../observe/observation.ts'
 
 const count = z.int().min(0)
 const scope = z.enum(['active', 'passive'])
@@ -81,7 +81,7 @@ const status = z.object({
 const bounded = z.object({ count, capacity: count })
 
 /** What the contract freezes comes first; from `frames` on it is what helps to find out what is wrong. */
-export const busSummary = z.object({
+export const busSummarySchema = z.object({
   last_updated_at: z.string().exactOptional(),
   status,
   messages: bounded,
@@ -91,7 +91,7 @@ export const busSummary = z.object({
     .array(
       z.object({
         scope,
-        family: z.enum(FAMILIES),
+        family: z.enum(TRAFFIC_FAMILIES),
         frame_type: z.enum(FRAME_TYPES),
         source: z.string().exactOptional(),
         target: z.string().exactOptional(),
@@ -103,7 +103,7 @@ export const busSummary = z.object({
   repeats: z.object({ commands: count, responses: count }).describe('Parts that had to be said twice.'),
   // Absent where nothing was measured: spec 1 freezes no busy ratio, and no zero is made up for one.
   reconstructor: z
-    .object({ recoveries: z.array(z.object({ reason: z.enum(OUTCOMES), count })) })
+    .object({ recoveries: z.array(z.object({ reason: z.enum(TRAFFIC_OUTCOMES), count })) })
     .describe('Telegrams that broke off, by why; contests and scans that find nobody are among them.'),
   busy: z
     .object({ total_seconds: z.number(), windows: z.array(z.object({ window: z.string(), ratio: z.number() })) })
@@ -138,15 +138,15 @@ const decoded = z.object({
 })
 
 /** Addresses and services are left out of fragments that broke off before them. */
-export const busMessages = z.object({
+export const busMessagesSchema = z.object({
   status,
   ...bounded.shape,
   items: z.array(
     z.object({
       scope,
-      family: z.enum(FAMILIES),
+      family: z.enum(TRAFFIC_FAMILIES),
       frame_type: z.enum(FRAME_TYPES),
-      outcome: z.enum(OUTCOMES),
+      outcome: z.enum(TRAFFIC_OUTCOMES),
       observed_at: z.string(),
       source_address: z.int().exactOptional(),
       target_address: z.int().exactOptional(),
@@ -163,7 +163,7 @@ export const busMessages = z.object({
 })
 
 /** Not of the freeze: one telegram per question, so that somebody can find out what it means. */
-export const busSpecimens = z.object({
+export const busSpecimensSchema = z.object({
   count,
   items: z.array(
     z.object({
@@ -171,7 +171,7 @@ export const busSpecimens = z.object({
       source: z.int().exactOptional(),
       target: z.int().exactOptional(),
       frame_type: z.enum(FRAME_TYPES),
-      outcome: z.enum(OUTCOMES),
+      outcome: z.enum(TRAFFIC_OUTCOMES),
       request_hex: z.string(),
       response_hex: bytes,
       request_len: count,
@@ -186,7 +186,7 @@ export const busSpecimens = z.object({
 /** Left out until there is one: two sightings make one interval. */
 const interval = z.string().exactOptional().describe('Such as 30s, 1m30.5s, 250ms.')
 
-export const busPeriodicity = z.object({
+export const busPeriodicitySchema = z.object({
   status,
   ...bounded.shape,
   items: z.array(
@@ -195,7 +195,7 @@ export const busPeriodicity = z.object({
       target_bucket: z.string(),
       primary: z.int(),
       secondary: z.int(),
-      family: z.enum(FAMILIES),
+      family: z.enum(TRAFFIC_FAMILIES),
       state: z.enum(['warming_up', 'available']),
       last_seen: z.string(),
       sample_count: count,
@@ -213,7 +213,7 @@ export const busPeriodicity = z.object({
 const classes = z.array(z.object({ class: z.string(), count }))
 
 /** DOC-09's payload: counts only, by class; which values they are is for the plane tools. */
-export const watchSummary = z.object({
+export const watchSummarySchema = z.object({
   last_updated_at: z.string().exactOptional(),
   inventory: z.object({
     total_entries: count,

@@ -9,7 +9,13 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import { busLimitArgument, viewArguments } from './arguments.ts'
-import { busMessages, busPeriodicity, busSpecimens, busSummary, watchSummary } from './bus-schemas.ts'
+import {
+  busMessagesSchema,
+  busPeriodicitySchema,
+  busSpecimensSchema,
+  busSummarySchema,
+  watchSummarySchema,
+} from './bus-schemas.ts'
 import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import type { EbusTools } from './ebus-tools.ts'
 import { resolveView } from './ebus-tools.ts'
@@ -25,7 +31,7 @@ const summaryTool = defineTool({
   description:
     'Whether the bus can be heard and how far that is to be relied on, who talks, what went wrong, and what happened to the adapter lately.',
   input: z.strictObject(viewArguments),
-  output: ebusOutputSchema(busSummary),
+  output: ebusOutputSchema(busSummarySchema),
 })
 
 const messagesTool = defineTool({
@@ -38,7 +44,7 @@ const messagesTool = defineTool({
     ...listInput.shape,
     payload: z.boolean().default(false).describe('The bytes of every telegram, not only of those nobody knows.'),
   }),
-  output: ebusOutputSchema(busMessages),
+  output: ebusOutputSchema(busMessagesSchema),
 })
 
 const periodicityTool = defineTool({
@@ -48,7 +54,7 @@ const periodicityTool = defineTool({
   description:
     'For every kind of telegram that others send: when it was last seen and at which intervals. All that are kept, up to 256 kinds; `limit` gives the newest so many.',
   input: listInput,
-  output: ebusOutputSchema(busPeriodicity),
+  output: ebusOutputSchema(busPeriodicitySchema),
 })
 
 const specimensTool = defineTool({
@@ -61,7 +67,7 @@ const specimensTool = defineTool({
     ...listInput.shape,
     family: z.string().trim().toUpperCase().max(16).exactOptional().describe('Only this service, such as B512.'),
   }),
-  output: ebusOutputSchema(busSpecimens),
+  output: ebusOutputSchema(busSpecimensSchema),
 })
 
 const watchTool = defineTool({
@@ -70,7 +76,7 @@ const watchTool = defineTool({
   title: 'Read what is being watched',
   description: 'How many values are kept, why, how fresh they have to be, and whether that still fits.',
   input: z.strictObject(viewArguments),
-  output: ebusOutputSchema(watchSummary),
+  output: ebusOutputSchema(watchSummarySchema),
 })
 
 export function createEbusBusTools(house: EbusTools): readonly Capability[] {

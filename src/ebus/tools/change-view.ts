@@ -9,7 +9,7 @@ import type { HeatingInstallation } from '../installation.ts'
 import { nameBoilerRegister } from '../semantic/boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from '../semantic/decoded-field.ts'
 import { interpretTelegram } from '../semantic/read-key.ts'
-import { isWholeNumberType } from '../semantic/register.ts'
+import { isCompleteValue } from '../semantic/register.ts'
 import { nameRegister } from '../semantic/register-name.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 
@@ -52,7 +52,7 @@ function isExact({ secondary, data }: BusRequest): boolean {
   switch (secondary) {
     case 0x24: {
       const register = first === 0x02 || first === 0x06 ? nameRegister(first, third, high * 256 + low) : undefined
-      return register !== undefined && isWholeNumberType(register.type, data.subarray(6))
+      return register !== undefined && isCompleteValue(register.type, data.subarray(6))
     }
     case 0x09:
       return nameBoilerRegister(second * 256 + third)?.register.coding.length === data.length - 3

@@ -15,7 +15,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { VAILLANT } from '../registry/identity.ts'
+import { VAILLANT_MANUFACTURER } from '../registry/identity.ts'
 import type { ConfigField } from '../semantic/config-field.ts'
 import { BOILER_FIELDS, SYSTEM_FIELDS, configFieldName, parseConfigValue } from '../semantic/config-field.ts'
 import type { RegulatorValue } from '../semantic/register.ts'
@@ -92,7 +92,7 @@ interface PlannedConfig {
   readonly bytes: Uint8Array
 }
 
-export function configTools(house: EbusTools): readonly Capability[] {
+export function createConfigTools(house: EbusTools): readonly Capability[] {
   return TOOLS.map((tool) =>
     defineChange({
       name: tool.name,
@@ -166,7 +166,12 @@ async function setConfig(house: EbusTools, planned: PlannedConfig, call: Call): 
         },
       })
     if (call.rehearsal) return answer(false, { dry_run: true })
-    const request = { target: address, primary: VAILLANT, secondary: field.secondary, data: field.command(bytes) }
+    const request = {
+      target: address,
+      primary: VAILLANT_MANUFACTURER,
+      secondary: field.secondary,
+      data: field.command(bytes),
+    }
     const sent = await heating.send(request, { ...telegram, signal: call.signal, repeatable: false })
     if (!sent.ok) return fail(busWriteFault(sent.fault, address))
     const after = await heating.read(field.key(address), look)

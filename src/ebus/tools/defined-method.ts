@@ -16,7 +16,7 @@ import type { HeatingBus } from '../heating-bus-client.ts'
 import type { DefinedMethod, DefinedPlane } from '../registry/defined-plane.ts'
 import { definedPlanes } from '../registry/defined-plane.ts'
 import type { NamedValues } from '../registry/method.ts'
-import { STATE_MS, validValue } from '../registry/method.ts'
+import { STATE_MAX_AGE_MS, validValue } from '../registry/method.ts'
 import { readDefinedValues } from './defined-read.ts'
 import type { PlannedWrite, ScalarValue } from './defined-write.ts'
 import { planDefinedWrite, writeDefined } from './defined-write.ts'
@@ -115,7 +115,7 @@ export async function readDefinedMethod(
 ): Promise<Result<DefinedAnswer, Fault>> {
   const read = await readDefinedValues(heating, method.message, {
     ...how,
-    maxAgeMs: how.maxAgeMs ?? STATE_MS,
+    maxAgeMs: how.maxAgeMs ?? STATE_MAX_AGE_MS,
     ...(input === '' ? {} : { input }),
   })
   return read.ok ? ok({ ...read.value, values: namedValues(read.value.values) }) : read

@@ -12,10 +12,10 @@ import type { MethodSummary } from '../registry/method.ts'
 import type { DevicePlane } from '../registry/plane.ts'
 import { listDevicePlanes } from '../registry/plane.ts'
 import { findProduct } from '../registry/product.ts'
-import { settingOutput } from './setting-view.ts'
+import { settingOutputSchema } from './setting-view.ts'
 
 /** `primary` and `secondary` are the two bytes of the service, PB and SB. */
-export const methodOutput = z.object({
+export const methodOutputSchema = z.object({
   name: z.string(),
   read_only: z.boolean(),
   primary: z.int(),
@@ -31,24 +31,26 @@ export const methodOutput = z.object({
 })
 
 /** With what it takes: too long for a list of all devices. */
-export const methodDetailOutput = methodOutput.extend({
+export const methodDetailOutputSchema = methodOutputSchema.extend({
   params_schema: z.record(z.string(), z.unknown()).exactOptional().describe('What `params` takes, as JSON Schema.'),
   settings: z
-    .array(settingOutput)
+    .array(settingOutputSchema)
     .exactOptional()
     .describe('With set_ext_register of the regulator: what a resident can set in this house.'),
 })
 
-export const planeOutput = z.object({
+export const planeOutputSchema = z.object({
   name: z.string(),
   routable: z.boolean(),
-  methods: z.array(methodOutput).describe('Of a plane by definition only their number is given here: methods.list.'),
+  methods: z
+    .array(methodOutputSchema)
+    .describe('Of a plane by definition only their number is given here: methods.list.'),
   method_count: z.int().exactOptional(),
   defined_by: z.string().exactOptional().describe('The definition file that the plane was made from.'),
 })
 
 /** What a device has not said about itself is null; a candidate has said nothing yet. */
-export const deviceOutput = z.object({
+export const busDeviceOutputSchema = z.object({
   address: z.int().describe('The address under which it answers.'),
   addresses: z.array(z.int()).describe('All of them.'),
   manufacturer: z.string().nullable(),
@@ -57,7 +59,7 @@ export const deviceOutput = z.object({
   hardware_version: z.string().nullable(),
   product: z.string().describe('What it is, in a word or two.'),
   serial_number: z.string().exactOptional(),
-  planes: z.array(planeOutput),
+  planes: z.array(planeOutputSchema),
   discovery_source: z.enum(DISCOVERY_SOURCES).exactOptional(),
   verification_state: z.enum(VERIFICATION_STATES).exactOptional(),
 })

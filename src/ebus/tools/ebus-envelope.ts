@@ -16,7 +16,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { isRetriable } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { visibleJson } from '../../core/stranger-text.ts'
+import { sanitizeJson } from '../../core/stranger-text.ts'
 import { canonicalJson, isJsonObject } from '../../core/json.ts'
 
 /** The name under which clients know these shapes. */
@@ -140,11 +140,11 @@ export function dataHash(data: Json): string {
 
 /** Names and texts come from devices and definition files; the hash is over what is shown. */
 function envelope({ data: given, ...meta }: EbusAnswer, error: JsonObject | null): JsonObject {
-  const data = visibleJson(given)
+  const data = sanitizeJson(given)
   return {
     meta: { contract: CONTRACT, ...meta, data_hash: dataHash(data) },
     data,
-    error: error === null ? null : visibleJson(error),
+    error: error === null ? null : sanitizeJson(error),
   }
 }
 

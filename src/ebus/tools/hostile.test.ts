@@ -17,8 +17,14 @@ import {
   remoteRegisters,
 } from '../semantic/register-map.ts'
 import type { RegulatorRegister } from '../semantic/register.ts'
-import { busMessages, busPeriodicity, busSpecimens, busSummary, watchSummary } from './bus-schemas.ts'
-import { busDeviceJson, deviceOutput } from './device-view.ts'
+import {
+  busMessagesSchema,
+  busPeriodicitySchema,
+  busSpecimensSchema,
+  busSummarySchema,
+  watchSummarySchema,
+} from './bus-schemas.ts'
+import { busDeviceJson, busDeviceOutputSchema } from './device-view.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 import { createLiveView } from './ebus-view.ts'
 
@@ -62,12 +68,12 @@ function misshapen(heating: HeatingInstallation): readonly unknown[] {
   const list = { status: view.status(), count: 0, capacity: 0 }
   return [
     ...HEATING_PLANES.map((name) => PLANE_SCHEMAS[name].safeParse(view.plane(name).data)),
-    ...view.devices().map((device) => deviceOutput.safeParse(busDeviceJson(device))),
-    busSummary.safeParse(view.summary()),
-    busMessages.safeParse({ ...list, items: view.messages() }),
-    busSpecimens.safeParse({ count: 0, items: view.specimens() }),
-    busPeriodicity.safeParse({ ...list, items: view.periodicity() }),
-    watchSummary.safeParse(view.watch()),
+    ...view.devices().map((device) => busDeviceOutputSchema.safeParse(busDeviceJson(device))),
+    busSummarySchema.safeParse(view.summary()),
+    busMessagesSchema.safeParse({ ...list, items: view.messages() }),
+    busSpecimensSchema.safeParse({ count: 0, items: view.specimens() }),
+    busPeriodicitySchema.safeParse({ ...list, items: view.periodicity() }),
+    watchSummarySchema.safeParse(view.watch()),
   ].flatMap(({ error }) => error?.issues ?? [])
 }
 

@@ -21,7 +21,7 @@ import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import type { EbusTools } from './ebus-tools.ts'
 import { liveMeta, findBus } from './ebus-tools.ts'
 import { messageJson } from './message-view.ts'
-import { messageWriteTool } from './message-write-tool.ts'
+import { createMessageWriteTool } from './message-write-tool.ts'
 
 const DEFAULT_LIMIT = 30
 const MAX_LIMIT = 200
@@ -91,7 +91,7 @@ const statusTool = defineTool({
   output: ebusOutputSchema(z.record(z.string(), z.unknown())),
 })
 
-export function messageTools(house: EbusTools): readonly Capability[] {
+export function createMessageTools(house: EbusTools): readonly Capability[] {
   return [
     findTool.handledBy(async (wish) => {
       const found = requireDefinitions(house, wish.bus)
@@ -103,7 +103,7 @@ export function messageTools(house: EbusTools): readonly Capability[] {
       return ok({ data: { ...liveMeta(house, heating, nowMs), data: { count: matching.length, messages } } })
     }),
     readTool.handledBy((wish, call) => readMessage(house, wish, call)),
-    messageWriteTool(house),
+    createMessageWriteTool(house),
     statusTool.handledBy(async ({ bus }) => {
       const heating = findBus(house, bus)
       if (!heating.ok) return heating

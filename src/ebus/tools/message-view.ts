@@ -4,7 +4,7 @@
 import type { Effect } from '../../bus/capability.ts'
 import { toHex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { visibleJson, visibleText } from '../../core/stranger-text.ts'
+import { sanitizeJson, sanitizeLine } from '../../core/stranger-text.ts'
 import type { BusDefinitions, LastData } from '../definitions/bus-definitions.ts'
 import type { DecodedMessage } from '../definitions/decode.ts'
 import { decodeMessage, fieldKeys } from '../definitions/decode.ts'
@@ -78,7 +78,7 @@ export function valuesJson(message: MessageDefinition, { fields }: DecodedMessag
 }
 
 function cleaned(value: number | string | null): Json {
-  return typeof value === 'string' ? visibleText(value, MAX_TEXT) : value
+  return typeof value === 'string' ? sanitizeLine(value, MAX_TEXT) : value
 }
 
 export function unitsJson({ fields }: DecodedMessage): JsonObject {
@@ -93,7 +93,7 @@ export function unitsJson({ fields }: DecodedMessage): JsonObject {
 /** Names, comments and units are a stranger's text: definition files come from many hands. */
 export function messageJson(definitions: BusDefinitions, message: MessageDefinition, nowMs: number): JsonObject {
   const comment = message.attributes['comment']
-  return visibleJson({
+  return sanitizeJson({
     circuit: message.circuit,
     name: message.name,
     type: messageTypeName(message),

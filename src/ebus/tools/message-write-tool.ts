@@ -58,7 +58,7 @@ const words = {
   family: ebusFamily,
 } as const
 
-export function messageWriteTool(house: EbusTools): Capability {
+export function createMessageWriteTool(house: EbusTools): Capability {
   return defineChange({
     ...words,
     lock: (body: JsonObject): string => busLockKey(house, body),

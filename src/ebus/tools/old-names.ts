@@ -10,8 +10,8 @@
 import type { Capability } from '../../bus/capability.ts'
 import { CALLS_ON, defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { ebusFamily } from './ebus-envelope.ts'
-import { devicesList, listWords } from './registry-tools.ts'
-import { INVOKE_NAME, legacyInput, rpcOutput } from './rpc-tools.ts'
+import { devicesListTool, listWords } from './registry-tools.ts'
+import { INVOKE_NAME, legacyInvokeInputSchema, rpcOutputSchema } from './rpc-tools.ts'
 
 const legacyInvoke = defineChange({
   family: ebusFamily,
@@ -20,8 +20,8 @@ const legacyInvoke = defineChange({
   description: `As ${INVOKE_NAME}, with intent READ_ONLY unless told otherwise; what is allowed there is allowed here.`,
   effect: 'writes',
   idempotent: false,
-  input: legacyInput,
-  output: rpcOutput,
+  input: legacyInvokeInputSchema,
+  output: rpcOutputSchema,
   ...CALLS_ON,
   act: (_plan, invocation, context) => context.call(INVOKE_NAME, invocation, { isLocal: true }),
 })
@@ -32,6 +32,6 @@ const legacyDevices = defineTool({
   name: 'ebus.devices',
   title: 'List the devices (old name)',
   effect: 'reads',
-}).handledBy((wanted, context) => context.call(devicesList.offer.name, wanted, { isLocal: true }))
+}).handledBy((wanted, context) => context.call(devicesListTool.offer.name, wanted, { isLocal: true }))
 
 export const OLD_NAMES: readonly Capability[] = [legacyInvoke, legacyDevices]

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { FM5_MODES } from '../semantic/fm5.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { PROGRAM_CHANNELS, WEEKDAYS } from '../semantic/schedule.ts'
-import { WANTED_REASONS } from '../semantic/wanted-now.ts'
+import { SETPOINT_REASONS } from '../semantic/current-setpoint.ts'
 
 /** Absent, never null and never zero: a sensor that is not there has not measured nothing. */
 const number = z.number().exactOptional()
@@ -25,7 +25,7 @@ const zone = z.object({
     hvac_action: z.enum(['idle', 'heating', 'cooling']).exactOptional(),
     special_function: text,
     wanted_now_c: number.describe('How warm it shall be now, whatever says so.'),
-    wanted_because: z.enum(WANTED_REASONS).exactOptional().describe('What says so.'),
+    wanted_because: z.enum(SETPOINT_REASONS).exactOptional().describe('What says so.'),
     wanted_slot: text.describe('The slot of the weekly program that runs, as 06:00-22:00.'),
     heating_demand_pct: number,
     valve_position_pct: number,
@@ -243,7 +243,7 @@ const cylinder = z.object({
   charge_offset_c: number,
 })
 
-export const slotOutput = z.object({
+export const slotOutputSchema = z.object({
   start_hour: z.int(),
   start_minute: z.int(),
   end_hour: z.int(),
@@ -270,7 +270,7 @@ const program = z.object({
     .exactOptional(),
   // Per weekday, from Monday; known before the slots themselves have been read.
   slots_used: z.array(z.int()).exactOptional(),
-  days: z.array(z.object({ weekday: z.enum(WEEKDAYS), slots: z.array(slotOutput) })).exactOptional(),
+  days: z.array(z.object({ weekday: z.enum(WEEKDAYS), slots: z.array(slotOutputSchema) })).exactOptional(),
 })
 
 /** Everything but `info_supported` depends on how much the adapter's firmware tells. */

@@ -131,7 +131,7 @@ export const PLANE_TOOLS: readonly PlaneTool[] = [
 const ANSWER_MS = 2_000
 
 /** What is known, and how old it is. What was never read is read now, within the deadline of the call. */
-export function planeTools(house: EbusTools): readonly Capability[] {
+export function createPlaneTools(house: EbusTools): readonly Capability[] {
   return PLANE_TOOLS.map(({ plane, ...words }) =>
     defineTool({
       ...words,

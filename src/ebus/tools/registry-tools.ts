@@ -16,11 +16,11 @@ import { addressArgument, viewArguments } from './arguments.ts'
 import type { BusDeviceView } from './device-view.ts'
 import {
   busDeviceJson,
-  deviceOutput,
+  busDeviceOutputSchema,
   methodDetailJson,
-  methodDetailOutput,
+  methodDetailOutputSchema,
   planeJson,
-  planeOutput,
+  planeOutputSchema,
 } from './device-view.ts'
 import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { ebusArgumentFault, notFoundFault } from './faults.ts'
@@ -38,10 +38,10 @@ export const listWords = {
   description:
     'Every device that was heard or asked on the bus: what it is, under which addresses it answers, how certain that is, and what can be asked of it.',
   input: z.strictObject(viewArguments),
-  output: ebusOutputSchema(z.array(deviceOutput)),
+  output: ebusOutputSchema(z.array(busDeviceOutputSchema)),
 } as const
 
-export const devicesList = defineTool({ ...common, ...listWords, name: 'ebus.v1.registry.devices.list' })
+export const devicesListTool = defineTool({ ...common, ...listWords, name: 'ebus.v1.registry.devices.list' })
 
 const devicesGet = defineTool({
   ...common,
@@ -49,7 +49,7 @@ const devicesGet = defineTool({
   title: 'Read one device',
   description: 'One device by any of its addresses, with how that very address was found.',
   input: z.strictObject({ address: addressArgument, ...viewArguments }),
-  output: ebusOutputSchema(deviceOutput),
+  output: ebusOutputSchema(busDeviceOutputSchema),
 })
 
 const planesList = defineTool({
@@ -58,7 +58,7 @@ const planesList = defineTool({
   title: 'List the planes of a device',
   description: 'Groups of methods of one device; only those of routable planes can be called with rpc.invoke.',
   input: z.strictObject({ address: addressArgument, ...viewArguments }),
-  output: ebusOutputSchema(z.array(planeOutput)),
+  output: ebusOutputSchema(z.array(planeOutputSchema)),
 })
 
 const methodsList = defineTool({
@@ -75,12 +75,12 @@ const methodsList = defineTool({
     offset: z.int().min(0).default(0).describe('How many to leave out at the beginning.'),
     ...viewArguments,
   }),
-  output: ebusOutputSchema(z.array(methodDetailOutput)),
+  output: ebusOutputSchema(z.array(methodDetailOutputSchema)),
 })
 
-export function registryTools(house: EbusTools): readonly Capability[] {
+export function createRegistryTools(house: EbusTools): readonly Capability[] {
   return [
-    devicesList.handledBy(async (wish, call) => {
+    devicesListTool.handledBy(async (wish, call) => {
       const looked = resolveView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value

@@ -22,7 +22,7 @@ import type { HeatingBus } from '../heating-bus-client.ts'
 import type { HeatingInstallation } from '../installation.ts'
 import { formatBusAddress } from '../observe/observation.ts'
 import type { DeviceMethod, NamedValues, PreparedMethodCall } from '../registry/method.ts'
-import { CONFIG_MS, STATE_MS, validValue } from '../registry/method.ts'
+import { CONFIG_MAX_AGE_MS, STATE_MAX_AGE_MS, validValue } from '../registry/method.ts'
 import type { DefinedPlane } from '../registry/defined-plane.ts'
 import { definedPlanes } from '../registry/defined-plane.ts'
 import { findMethod, listDevicePlanes } from '../registry/plane.ts'
@@ -91,14 +91,14 @@ const invokeInput = z.strictObject({
   allow_dangerous: z.boolean().describe('True for methods that change something; false for reads.'),
 })
 /** The old name asked for neither; both mean the harmless thing then. */
-export const legacyInput = z.strictObject({
+export const legacyInvokeInputSchema = z.strictObject({
   ...shared,
   intent: intent.default('READ_ONLY'),
   allow_dangerous: z.boolean().default(false),
 })
 type Invocation = z.output<typeof invokeInput>
 
-export const rpcOutput = ebusOutputSchema(
+export const rpcOutputSchema = ebusOutputSchema(
   z
     .record(z.string(), z.object({ value: z.unknown(), valid: z.boolean() }))
     .describe('Named values; bytes as hex. A value that the device did not give is null and not valid.'),
@@ -106,14 +106,14 @@ export const rpcOutput = ebusOutputSchema(
 
 export const INVOKE_NAME = 'ebus.v1.rpc.invoke'
 
-export function rpcTools(house: EbusTools): readonly Capability[] {
+export function createRpcTools(house: EbusTools): readonly Capability[] {
   return [
     defineChange({
       name: INVOKE_NAME,
       title: 'Call a method of a device',
       description: `Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. This is also how a room setpoint, the hot water temperature or a mode is set: ${HOW_TO_SET}. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.`,
       input: invokeInput,
-      output: rpcOutput,
+      output: rpcOutputSchema,
       // The most that a call can be is known when its arguments are: see `assess`.
       effect: 'writes',
       idempotent: false,
@@ -378,7 +378,7 @@ function bytesOnly(values: NamedValues): NamedValues {
 /** Callers of the older gateway choose by class instead of by milliseconds. */
 function classAgeMs({ cache_class: cacheClass, refresh_class: refreshClass }: JsonObject): number | undefined {
   const given = cacheClass ?? refreshClass
-  return given === 'state' ? STATE_MS : given === 'config' ? CONFIG_MS : undefined
+  return given === 'state' ? STATE_MAX_AGE_MS : given === 'config' ? CONFIG_MAX_AGE_MS : undefined
 }
 
 /** Throws for a method that is called a read and is none: then our own tables disagree. */
@@ -416,7 +416,7 @@ async function readBefore(
   const { heating, prepared, request } = resolved
   if (prepared.confirm === undefined) return {}
   const look = { ...request, data: prepared.confirm.data }
-  const served = await heating.read(keyOf(look), { ...wish, maxAgeMs: STATE_MS, source: 'tool' })
+  const served = await heating.read(keyOf(look), { ...wish, maxAgeMs: STATE_MAX_AGE_MS, source: 'tool' })
   if (!served.ok) return { before: { value: null, valid: false } }
   const { payload } = served.value.entry
   const values = shownValues(resolved, prepared.confirm.decode(payload), payload)

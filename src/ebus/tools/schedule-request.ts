@@ -11,7 +11,7 @@ import { END_OF_DAY, WEEKDAYS } from '../semantic/schedule.ts'
 const hour = z.int().min(0).max(24)
 const minute = z.int().min(0).max(59)
 
-export const slotInput = z.strictObject({
+export const slotInputSchema = z.strictObject({
   start_hour: hour,
   start_minute: minute,
   end_hour: hour.describe('24 only as 24:00, the end of the day.'),
@@ -25,12 +25,12 @@ export const slotInput = z.strictObject({
     .describe('Needed for zones of a 720 controller. For hot water: the one setpoint, or left out to keep it.'),
 })
 /** 0 is Monday; by its name, too, as the programs are read. */
-export const weekdayInput = z
+export const weekdayInputSchema = z
   .union([z.int().min(0).max(6), z.string().trim().toLowerCase().pipe(z.enum(WEEKDAYS))])
   .transform((said) => (typeof said === 'number' ? said : WEEKDAYS.indexOf(said)))
   .describe('monday to sunday, or 0 to 6; 0 is Monday.')
 
-export type SlotInput = z.output<typeof slotInput>
+export type SlotInput = z.output<typeof slotInputSchema>
 
 /** What the check needs to know of the program. */
 export interface ProgramFacts {

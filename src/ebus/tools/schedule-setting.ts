@@ -15,20 +15,20 @@ import type { Result } from '../../core/result.ts'
 import type { ProgramId } from '../semantic/schedule.ts'
 import { WEEKDAYS } from '../semantic/schedule.ts'
 import type { SlotInput } from './schedule-request.ts'
-import { weekdayInput } from './schedule-request.ts'
+import { weekdayInputSchema } from './schedule-request.ts'
 import { assessDay, planDay, dryRunDay, setProgram } from './schedule-tools.ts'
 import type { DayJob, DayPlan } from './schedule-tools.ts'
 
 const clockTime = z.string().regex(/^([01]?\d|2[0-4]):[0-5]\d$/, 'a time of day such as 06:30')
 
-export const scheduleDays = z.strictObject({
-  weekdays: z.array(weekdayInput).min(1).max(7),
+export const scheduleDaysSchema = z.strictObject({
+  weekdays: z.array(weekdayInputSchema).min(1).max(7),
   slots: z
     .array(z.strictObject({ from: clockTime, to: clockTime, temperature_c: z.number().min(5).max(70).exactOptional() }))
     .max(12)
     .describe('All slots of such a day; an empty list leaves none.'),
 })
-export type ScheduleDays = z.output<typeof scheduleDays>
+export type ScheduleDays = z.output<typeof scheduleDaysSchema>
 
 export interface ScheduleWish {
   readonly id: ProgramId

@@ -24,7 +24,7 @@ import type { DayOutcome, DayPlace, SlotResult, RegulatorLink } from '../semanti
 import { readDay, writeDay } from '../semantic/schedule-writer.ts'
 import type { KnownRegulator } from '../semantic/topology.ts'
 import { chooseZone } from '../semantic/zone-choice.ts'
-import { dayRegister } from '../semantic/zones.ts'
+import { findDaySetpointRegister } from '../semantic/zones.ts'
 import { busArgument, ebusKeyArgument } from './arguments.ts'
 import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import {
@@ -37,9 +37,9 @@ import {
 } from './faults.ts'
 import type { EbusTools } from './ebus-tools.ts'
 import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
-import { slotOutput } from './plane-schemas.ts'
+import { slotOutputSchema } from './plane-schemas.ts'
 import type { SlotInput } from './schedule-request.ts'
-import { checkSlots, slotInput, weekdayInput } from './schedule-request.ts'
+import { checkSlots, slotInputSchema, weekdayInputSchema } from './schedule-request.ts'
 
 /** For one telegram; a day takes up to forty. */
 const TELEGRAM_MS = 4_000
@@ -47,8 +47,8 @@ const TELEGRAM_MS = 4_000
 const TIMEOUT_SECONDS = 90
 
 const shared = {
-  weekday: weekdayInput,
-  slots: z.array(slotInput).max(12).describe('All slots of the day; an empty list leaves none.'),
+  weekday: weekdayInputSchema,
+  slots: z.array(slotInputSchema).max(12).describe('All slots of the day; an empty list leaves none.'),
   dryRun: z.boolean().exactOptional().describe('Say what would be written, and write nothing.'),
   idempotency_key: ebusKeyArgument.exactOptional(),
   bus: busArgument,
@@ -68,11 +68,11 @@ const output = ebusOutputSchema(
   z.object({
     success: z.boolean(),
     slot_results: slotResults,
-    before: z.array(slotOutput).exactOptional(),
-    read_back: z.array(slotOutput).exactOptional().describe('The day as the regulator keeps it now.'),
+    before: z.array(slotOutputSchema).exactOptional(),
+    read_back: z.array(slotOutputSchema).exactOptional().describe('The day as the regulator keeps it now.'),
     restored: z.boolean().exactOptional().describe('Whether the day was put back to what it was.'),
     dry_run: z.literal(true).exactOptional(),
-    would_write: z.array(slotOutput).exactOptional(),
+    would_write: z.array(slotOutputSchema).exactOptional(),
     error: z.string().exactOptional(),
   }),
 )
@@ -86,7 +86,7 @@ export interface DayWish {
   readonly bus?: string
 }
 
-export function scheduleTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
+export function createScheduleTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
   const common = {
     output,
     effect: 'writes',
@@ -298,7 +298,9 @@ async function askConfig(
 /** What slots without a temperature of their own heat to. */
 function setpointOf(heating: HeatingBus, { zone, channel }: ProgramId): number | undefined {
   const reader = new PlaneReader(heating.installation)
-  return channel === 'dhw' ? reader.peek(HOT_WATER_REGISTERS.target) : reader.peek(dayRegister(reader, zone), zone)
+  return channel === 'dhw'
+    ? reader.peek(HOT_WATER_REGISTERS.target)
+    : reader.peek(findDaySetpointRegister(reader, zone), zone)
 }
 
 function rehearsed(

@@ -15,13 +15,13 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { VAILLANT } from '../registry/identity.ts'
+import { VAILLANT_MANUFACTURER } from '../registry/identity.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import { registerKey } from '../semantic/read-key.ts'
 import type { RegulatorValue } from '../semantic/register.ts'
-import { decodeRegisterValue, encodeDate, encodeNumber, holdsWritten } from '../semantic/register.ts'
-import type { SettingPlan, SettingRequest, SettingStep, SettingWord } from '../semantic/setting-request.ts'
-import { SETTING_WORDS, ZONE_SETTINGS, planSetting } from '../semantic/setting-request.ts'
+import { decodeRegisterValue, encodeDate, encodeNumber, isWriteConfirmed } from '../semantic/register.ts'
+import type { SettingPlan, SettingRequest, SettingStep, SettingName } from '../semantic/setting-request.ts'
+import { SETTING_NAMES, ZONE_SETTINGS, planSetting } from '../semantic/setting-request.ts'
 import { chooseZone } from '../semantic/zone-choice.ts'
 import { zoneName } from '../semantic/zones.ts'
 import { busArgument, ebusKeyArgument } from './arguments.ts'
@@ -30,7 +30,7 @@ import { ebusArgumentFault, ebusArgumentsFault, busReadFault, withdrawnBusFault,
 import type { EbusTools } from './ebus-tools.ts'
 import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
 import type { ScheduleWish } from './schedule-setting.ts'
-import { assessSchedule, planSchedule, scheduleDays, setScheduleDays } from './schedule-setting.ts'
+import { assessSchedule, planSchedule, scheduleDaysSchema, setScheduleDays } from './schedule-setting.ts'
 import { DHW_PROGRAM } from './schedule-tools.ts'
 import type { DayJob, DayPlan } from './schedule-tools.ts'
 import { SET_SETTING } from './setting-view.ts'
@@ -50,13 +50,13 @@ const holidayDates = z.strictObject({
 const SCHEDULES = ['schedule', 'hot_water_schedule'] as const
 
 const input = z.strictObject({
-  setting: z.enum([...SETTING_WORDS, ...SCHEDULES]),
+  setting: z.enum([...SETTING_NAMES, ...SCHEDULES]),
   zone: z
     .union([z.string().trim().min(1).max(64), z.int().min(1).max(16)])
     .exactOptional()
     .describe('The room: its name, or its number as in zone-1. Can be left out where there is one.'),
   value: z
-    .union([z.number(), z.string().trim().max(32), holidayDates, scheduleDays])
+    .union([z.number(), z.string().trim().max(32), holidayDates, scheduleDaysSchema])
     .describe(
       'Temperatures in °C. mode, hot_water_mode: off, auto, manual. heating: on, off. hot_water: now, stop. quick_veto: off. holiday: from and to, or none. schedule, hot_water_schedule: weekdays and their slots.',
     ),
@@ -94,7 +94,7 @@ type SettingChange =
   | { readonly kind: 'registers'; readonly resolved: Resolved }
   | { readonly kind: 'schedule'; readonly schedule: ScheduleWish; readonly days: readonly DayPlan[] }
 
-export function settingTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
+export function createSettingTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
   const carryOut = (change: SettingChange, wish: Wish, call: Call): Promise<Outcome> =>
     change.kind === 'registers'
       ? setSetting(house, wish, { resolved: change.resolved, call })
@@ -213,8 +213,8 @@ function untilOf({ until }: Wish): { readonly until?: string } {
   return until === undefined ? {} : { until }
 }
 
-function isPlain(setting: Wish['setting']): setting is SettingWord {
-  return (SETTING_WORDS as readonly string[]).includes(setting)
+function isPlain(setting: Wish['setting']): setting is SettingName {
+  return (SETTING_NAMES as readonly string[]).includes(setting)
 }
 
 /** Numbers are sometimes sent as text. */
@@ -310,7 +310,7 @@ async function setSetting(
       const read = await heating.read(key, { ...telegram, maxAgeMs: 0, source: 'write_confirm' })
       const found = read.ok ? read.value.entry.payload.subarray(REGISTER_HEADER) : new Uint8Array()
       after.push(decodeRegisterValue(step.register.type, found))
-      confirmed &&= holdsWritten(step.register, written[index] ?? new Uint8Array(), found)
+      confirmed &&= isWriteConfirmed(step.register, written[index] ?? new Uint8Array(), found)
     }
     return reply(answer(confirmed, after, {}))
   })
@@ -339,5 +339,5 @@ function writeOf(
   bytes: Uint8Array,
 ): { readonly target: number; readonly primary: number; readonly secondary: number; readonly data: Uint8Array } {
   const data = Uint8Array.of(opcode, 0x01, group, instance, number & 0xff, number >> 8, ...bytes)
-  return { target, primary: VAILLANT, secondary: 0x24, data }
+  return { target, primary: VAILLANT_MANUFACTURER, secondary: 0x24, data }
 }

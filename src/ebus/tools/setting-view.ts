@@ -12,7 +12,7 @@ export const SET_SETTING = 'ebus.v1.settings.set'
 export const HOW_TO_SET =
   'ebus.v1.settings.set sets it in words, rooms by name; registry.methods.list of the regulator, plane system, lists under set_ext_register what can be set in this house (`settings`), each with its limits and an example call; ebus://<bus>/settings has the same'
 
-export const settingOutput = z.object({
+export const settingOutputSchema = z.object({
   name: z.string(),
   of: z.string().describe('The zone, the hot water, or the whole system.'),
   meaning: z.string(),

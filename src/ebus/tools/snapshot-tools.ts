@@ -102,7 +102,7 @@ const getTool = defineTool({
 })
 
 /** `pause` lets a caller wait for the first reading without keeping the program busy. */
-export function snapshotTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
+export function createSnapshotTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
   return [
     captureTool.handledBy(async ({ bus }, call) => {
       const heating = findBus(house, bus)

@@ -15,7 +15,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBus } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { VAILLANT } from '../registry/identity.ts'
+import { VAILLANT_MANUFACTURER } from '../registry/identity.ts'
 import { decodeErrorCodes, decodeErrorEntry } from '../semantic/error-codes.ts'
 import { ERRORS_BEFORE, ERRORS_NOW, ERROR_KINDS, errorsKey } from '../semantic/read-key.ts'
 import { addressArgument, busArgument } from './arguments.ts'
@@ -69,7 +69,7 @@ interface Wish {
   readonly bus?: string
 }
 
-export function vaillantTools(house: EbusTools): readonly Capability[] {
+export function createVaillantTools(house: EbusTools): readonly Capability[] {
   const common = { effect: 'reads', family: ebusFamily } as const
   return [
     defineTool({
@@ -151,7 +151,7 @@ function deviceOf(house: EbusTools, { address, bus }: Wish): Result<AskedDevice,
   if (asked === undefined) return fail(notFoundFault('No boiler or heat pump is known yet; say which address.'))
   const device = registry.find(asked)
   if (device === undefined) return fail(notFoundFault(`There is no device at ${formatBusAddress(asked)}.`))
-  if (device.identity?.manufacturerCode !== VAILLANT)
+  if (device.identity?.manufacturerCode !== VAILLANT_MANUFACTURER)
     return fail(
       notFoundFault(
         `The device at ${formatBusAddress(asked)} is not known to be of Vaillant, and nobody else has this memory.`,
@@ -202,7 +202,7 @@ async function readMonitor(
   { heating, address, deviceId }: AskedDevice,
   call: Call,
 ): Promise<Outcome> {
-  const request = { target: address, primary: VAILLANT, secondary: 0x03, data: Uint8Array.of(0x00, 0x03) }
+  const request = { target: address, primary: VAILLANT_MANUFACTURER, secondary: 0x03, data: Uint8Array.of(0x00, 0x03) }
   const sent = await heating.send(request, { ...telegramOf(call), repeatable: false })
   if (!sent.ok) return fail(busWriteFault(sent.fault, address))
   const [status] = sent.value

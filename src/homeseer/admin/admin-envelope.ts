@@ -4,11 +4,11 @@
 import { z } from 'zod'
 import { canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
 import type { AdminDomain } from '../tools/owner-lists.ts'
-import type { AdminDiscretion } from './discretion.ts'
+import type { AdminRedaction } from './admin-redaction.ts'
 import type { AdminClaims } from './operation.ts'
 
 /** The fields that the contract requires. */
-export const ENVELOPE_OUTPUT = z.looseObject({
+export const ADMIN_ENVELOPE_SCHEMA = z.looseObject({
   result: z.enum(['planned', 'applied', 'failed']),
   // Their items are not in the contract; ours say `check`, `status` and, where it depends, `required`.
   precheck: z.array(z.unknown()),
@@ -30,7 +30,7 @@ export interface EnvelopeParts {
   /** As they were; `discretion` says what of them is shown. */
   readonly before?: JsonObject | undefined
   readonly after?: JsonObject | undefined
-  readonly discretion: AdminDiscretion
+  readonly discretion: AdminRedaction
   readonly data?: JsonObject | undefined
 }
 
@@ -100,7 +100,7 @@ function rollbackJson(rollback: RollbackOffer | undefined): JsonObject {
 }
 
 /** Member by member, one level deep: deep enough for records of users, cameras and events. */
-function differenceOf(before: JsonObject, after: JsonObject, { record }: AdminDiscretion): JsonObject {
+function differenceOf(before: JsonObject, after: JsonObject, { record }: AdminRedaction): JsonObject {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
   // By what they were: of two hidden passwords nobody could say whether they differ.
   const changed = names.filter((name) => !same(before[name], after[name]))

@@ -19,11 +19,11 @@ import { homeseerAnswer, toHomeseerAnswer, type HomeseerTools } from '../tools/h
 import { homeseerFamily } from '../tools/homeseer-envelope.ts'
 import { hs4Fault, homeseerReadFault } from '../tools/faults.ts'
 import { readCatalog, readSeenDevice } from '../tools/catalog-reader.ts'
-import { policyState } from '../tools/policy-state.ts'
+import { describePolicyState } from '../tools/policy-state.ts'
 import { listRefusals } from '../tools/owner-lists.ts'
 import { getVersion } from '../wire/request.ts'
 import { ADAPTER_SCRIPT_ID, readFromAdapter } from './execute-client.ts'
-import { tolerantInput } from '../tools/homeseer-change.ts'
+import { createTolerantInputSchema } from '../tools/homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -45,7 +45,7 @@ export interface SeenUsers {
   readonly note: (users: readonly JsonObject[]) => void
 }
 
-export function adminReadTools(homeseer: HomeseerTools, seen: SeenUsers): readonly Capability[] {
+export function createAdminReadTools(homeseer: HomeseerTools, seen: SeenUsers): readonly Capability[] {
   return [
     usersList(homeseer, seen),
     read(homeseer, {
@@ -95,7 +95,7 @@ function read(homeseer: HomeseerTools, { data, raw, refs, ...words }: ReadTool):
   return defineTool({
     ...common,
     ...words,
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       ...(raw === true ? { includeRaw: z.boolean().default(false) } : {}),
       ...(refs === true ? { includeRefs: z.boolean().default(true) } : {}),
       ...SPARE,
@@ -118,7 +118,7 @@ function usersList(homeseer: HomeseerTools, seen: SeenUsers): Capability {
     title: 'List users',
     description:
       'Lists the users of HomeSeer, without passwords. HomeSeer shows them only to its own scripts, so this runs the admin adapter there and passes the gates of administration.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       includeDisabled: z.boolean().default(true),
       limit: z.int().min(1).max(5_000).default(200),
       ...SPARE,
@@ -220,7 +220,7 @@ function diagnostics(homeseer: HomeseerTools): Capability {
     title: 'Diagnose interfaces',
     description:
       'How the devices of each interface fare: how many, when one last changed, which say nothing. Runs no code on HomeSeer.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       interfaceId: z.string().min(1).max(200).exactOptional().describe('Name of one interface.'),
       level: z.enum(['basic', 'full']).default('basic').describe('`full` names the devices.'),
       ...SPARE,
@@ -264,7 +264,7 @@ function systemConfig(homeseer: HomeseerTools): Capability {
     name: 'hs4.admin.system.config.get',
     title: 'Get the configuration',
     description: 'HomeSeer’s version, what is switched on for changing it, and a summary of its state.',
-    input: tolerantInput({ includeStatusSummary: z.boolean().default(true), ...SPARE }),
+    input: createTolerantInputSchema({ includeStatusSummary: z.boolean().default(true), ...SPARE }),
     output: z.looseObject({ hs4Version: z.string(), policy: z.looseObject({}) }),
   }).handledBy(async ({ includeStatusSummary }, call) => {
     const version = await homeseer.link.json.call(getVersion(), call.signal)
@@ -272,7 +272,7 @@ function systemConfig(homeseer: HomeseerTools): Capability {
     const house = includeStatusSummary ? await readCatalog(homeseer) : undefined
     return homeseerAnswer({
       hs4Version: version.value,
-      policy: policyState(homeseer),
+      policy: describePolicyState(homeseer),
       ...(house?.ok === true
         ? {
             statusSummary: {

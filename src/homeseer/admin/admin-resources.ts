@@ -8,7 +8,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { ok } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { type HomeseerTools } from '../tools/homeseer-tools.ts'
-import { policyState } from '../tools/policy-state.ts'
+import { describePolicyState } from '../tools/policy-state.ts'
 import { createHomeseerResource, type ResourceDefinition } from '../tools/resources.ts'
 import { readCameraConfigs, readInterfaces, readPluginCatalog, type SeenUsers } from './admin-read-tools.ts'
 import type { AdminCapabilityCache } from './capability-cache.ts'
@@ -59,7 +59,7 @@ export function createAdminResources(
       description: 'What is switched on for changing HomeSeer: gates, lists, execution mode.',
       read: async (given) => {
         // Contract: "includes the active admin execution mode and related routing policy state".
-        const { adminExecution, ...state } = policyState(given)
+        const { adminExecution, ...state } = describePolicyState(given)
         return ok({ ...state, adminExecution: { ...(adminExecution as object), capabilityCacheEntries: cache.size() } })
       },
     },

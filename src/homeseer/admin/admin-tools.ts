@@ -21,14 +21,19 @@ import {
   listTouched,
 } from '../tools/consequence-client.ts'
 import { hs4Fault } from '../tools/faults.ts'
-import { BASE_GUARD, defineHomeseerChange, homeseerDeviceTarget, tolerantInput } from '../tools/homeseer-change.ts'
+import {
+  BASE_GUARD_SCHEMAS,
+  defineHomeseerChange,
+  homeseerDeviceTarget,
+  createTolerantInputSchema,
+} from '../tools/homeseer-change.ts'
 import { toText } from '../tools/json-text.ts'
 import { findHomeseerDevice } from '../tools/catalog-reader.ts'
 import type { TouchedThings } from '../tools/owner-lists.ts'
 import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import {
   createAdminEnvelope,
-  ENVELOPE_OUTPUT,
+  ADMIN_ENVELOPE_SCHEMA,
   createPlannedEnvelope,
   createRefusedEnvelope,
   type EnvelopeParts,
@@ -36,24 +41,24 @@ import {
 } from './admin-envelope.ts'
 import type { AdminCapabilityCache } from './capability-cache.ts'
 import { findActionRefs } from './content-operations.ts'
-import { givesControlAway } from './control.ts'
-import { readDiscretion } from './discretion.ts'
+import { isSecurityCriticalOperation } from './security-critical-operation.ts'
+import { createAdminRedaction } from './admin-redaction.ts'
 import { ADAPTER_SCRIPT_ID, executeOperation, type ExecutedOperation } from './execute-client.ts'
 import { observeOperation, doesShowChange } from './observe-client.ts'
 import {
-  ADMIN_CLAIMS,
-  adminGuardShape,
+  ADMIN_CLAIM_SCHEMAS,
+  createAdminGuardSchemas,
   withoutGuardArguments,
   type AdminClaims,
   type AdminOperation,
 } from './operation.ts'
 import { ADMIN_OPERATIONS } from './operations.ts'
-import type { Rollback, Rollbacks } from './rollback-store.ts'
+import type { Rollback, RollbackStore } from './rollback-store.ts'
 
 export interface AdminParts {
   readonly homeseer: HomeseerTools
   readonly cache: AdminCapabilityCache
-  readonly rollbacks: Rollbacks
+  readonly rollbacks: RollbackStore
 }
 
 type AdminInput = JsonObject & AdminClaims
@@ -67,7 +72,7 @@ interface Plan {
   readonly touched?: TouchedThings
 }
 
-export function adminTools(parts: AdminParts): readonly Capability[] {
+export function createAdminTools(parts: AdminParts): readonly Capability[] {
   return ADMIN_OPERATIONS.map((operation) => operationTool(parts, operation))
 }
 
@@ -79,8 +84,8 @@ function operationTool(parts: AdminParts, operation: AdminOperation): Capability
     name: `hs4.admin.${op}`,
     title,
     description,
-    input: tolerantInput({ ...shape, ...adminGuardShape(domain) }),
-    output: ENVELOPE_OUTPUT,
+    input: createTolerantInputSchema({ ...shape, ...createAdminGuardSchemas(domain) }),
+    output: ADMIN_ENVELOPE_SCHEMA,
     effect: 'admin',
     // By domain: two changes of the users must not overlap, a backup may run beside them.
     lock: `homeseer:admin:${domain}`,
@@ -98,11 +103,11 @@ function operationTool(parts: AdminParts, operation: AdminOperation): Capability
       // Nothing moves now: it is wired up, renamed or left to itself.
       mayReach: [...(touched(args).refs ?? []).map(homeseerDeviceTarget), ...reaches],
       // A person who approves sees what will be done, never the password it is done with.
-      preview: { operation: op, arguments: readDiscretion(operation, args).payload },
+      preview: { operation: op, arguments: createAdminRedaction(operation, args).payload },
     }),
     act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
     rehearse: ({ args }, claims, call) => {
-      const discretion = readDiscretion(operation, args)
+      const discretion = createAdminRedaction(operation, args)
       const said = { domain, claims, discretion, requireTicket, auditRef: auditRef(call) }
       return createPlannedEnvelope({ ...said, data: { operation: op } }, homeseer.config.admin.executionMode)
     },
@@ -146,7 +151,7 @@ async function planOperation(
     return planDefinition(homeseer, resolved, definition)
   }
   if (op === 'events.create') return planDefinition(homeseer, args, args['definition'])
-  return ok({ args, effect: givesControlAway(op) ? 'sensitive' : 'admin' })
+  return ok({ args, effect: isSecurityCriticalOperation(op) ? 'sensitive' : 'admin' })
 }
 
 /** An event that opens a lock, or sets off one that does, is as sensitive; one that nobody here understands may be. */
@@ -190,7 +195,7 @@ async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome>
   const seen = await observeOperation(homeseer, op, args)
   const done = await executeOperation(homeseer, { op, args, signal: call.signal, cache })
   const requireTicket = homeseer.config.admin.requireChangeTicket
-  const discretion = readDiscretion(operation, args)
+  const discretion = createAdminRedaction(operation, args)
   const envelope = { domain, claims, requireTicket, auditRef: auditRef(call), discretion }
   if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
   // What the catalog knows is from before the act.
@@ -261,8 +266,12 @@ function unseen(op: string): Fault {
 }
 
 /** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
-export function rollbackTool({ homeseer, rollbacks }: AdminParts): Capability {
-  const input = tolerantInput({ rollbackId: z.string().min(1).max(64), ...BASE_GUARD, ...ADMIN_CLAIMS })
+export function createRollbackTool({ homeseer, rollbacks }: AdminParts): Capability {
+  const input = createTolerantInputSchema({
+    rollbackId: z.string().min(1).max(64),
+    ...BASE_GUARD_SCHEMAS,
+    ...ADMIN_CLAIM_SCHEMAS,
+  })
   const { requireChangeTicket: requireTicket, executionMode: route } = homeseer.config.admin
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.admin.rollback',
@@ -270,7 +279,7 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): Capability {
     description:
       'Brings back what was before an act of administration whose answer said `rollback: "available"`, once.',
     input,
-    output: ENVELOPE_OUTPUT,
+    output: ADMIN_ENVELOPE_SCHEMA,
     effect: 'admin',
     lock: ({ rollbackId }) => `homeseer:rollback:${toText(rollbackId)}`,
     timeoutSeconds: 120,
@@ -278,7 +287,13 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): Capability {
     refusal: (claims, call, rollback) =>
       createRefusedEnvelope({ domain: rollback?.domain ?? null, claims, requireTicket, auditRef: auditRef(call) }),
     rehearse: ({ id, domain, tool, args, undoes }, claims, call) => {
-      const said = { domain, claims, discretion: readDiscretion({}, args), requireTicket, auditRef: auditRef(call) }
+      const said = {
+        domain,
+        claims,
+        discretion: createAdminRedaction({}, args),
+        requireTicket,
+        auditRef: auditRef(call),
+      }
       return createPlannedEnvelope({ ...said, data: { rollbackId: id, undoes, by: tool } }, route)
     },
     assess: ({ id, domain, tool, args, undoes }) => ({
@@ -306,7 +321,7 @@ export function rollbackTool({ homeseer, rollbacks }: AdminParts): Capability {
   })
 }
 
-function findRollback(rollbacks: Rollbacks, id: string): Result<Rollback, Fault> {
+function findRollback(rollbacks: RollbackStore, id: string): Result<Rollback, Fault> {
   const rollback = rollbacks.get(id)
   if (rollback === undefined)
     return fail(

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { isSecretName } from '../../guard/secrets.ts'
 import { toText } from '../tools/json-text.ts'
-import type { OperationDone, AdminOperation, UndoOperation } from './operation.ts'
+import type { OperationRecord, AdminOperation, UndoOperation } from './operation.ts'
 import { repeatWithFormerValues, undoCreation } from './undo.ts'
 
 const word = z.string().min(1).max(200)
@@ -173,7 +173,7 @@ const PROPERTIES: Readonly<Record<string, string>> = {
   usernote: 'userNote',
 }
 
-function propertyBefore({ args, before }: OperationDone): UndoOperation | undefined {
+function propertyBefore({ args, before }: OperationRecord): UndoOperation | undefined {
   const name = PROPERTIES[toText(args['property']).toLowerCase()]
   const value = name === undefined ? undefined : before?.[name]
   if (typeof value !== 'string') return undefined

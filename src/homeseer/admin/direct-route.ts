@@ -22,7 +22,7 @@ export function findDirectRoute(op: string, args: JsonObject, scriptPage: string
   switch (op) {
     // Documented by HomeSeer: a JSON request that sets one property of one device.
     case 'config.device_metadata.set': {
-      const exchange = setDeviceProperty(Number(args['ref']), toText(args['property']), plainText(args['value']))
+      const exchange = setDeviceProperty(Number(args['ref']), toText(args['property']), toPropertyText(args['value']))
       return { transport: 'json:setdeviceproperty', exchange: acknowledged(exchange) }
     }
     case 'system.backup.start':
@@ -99,6 +99,6 @@ function acknowledged(exchange: HttpExchange<void>): HttpExchange<Json> {
 }
 
 /** How a property's value is spelt on the wire, and read back. */
-export function plainText(value: Json | undefined): string {
+export function toPropertyText(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? '')
 }

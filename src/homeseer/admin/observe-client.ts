@@ -7,7 +7,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { HomeseerTools } from '../tools/homeseer-tools.ts'
 import { toText } from '../tools/json-text.ts'
-import { plainText } from './direct-route.ts'
+import { toPropertyText } from './direct-route.ts'
 
 /** `undefined` where nothing of it can be seen without running code on HomeSeer. */
 export async function observeOperation(
@@ -55,7 +55,7 @@ export function doesShowChange(op: string, args: JsonObject, after: JsonObject |
   if (after === undefined) return true
   if (op === 'config.device_metadata.set') {
     const name = SHOWN[toText(args['property']).toLowerCase()]
-    return name === undefined || after[name] === plainText(args['value'])
+    return name === undefined || after[name] === toPropertyText(args['value'])
   }
   const instances = Array.isArray(after['instances']) ? (after['instances'] as readonly JsonObject[]) : []
   // Updating to "the newest" and restarting leave nothing that must look different.

@@ -3,23 +3,23 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
-import { BASE_GUARD } from '../tools/homeseer-change.ts'
+import { BASE_GUARD_SCHEMAS } from '../tools/homeseer-change.ts'
 import type { AdminDomain, CallerClaims, TouchedThings } from '../tools/owner-lists.ts'
 
 const RISKS = ['low', 'medium', 'high'] as const
 
 /** The contract's admin guard. `operationTier` is a claim: the tier follows from the tool. */
-export function adminGuardShape<Domain extends AdminDomain>(domain: Domain) {
+export function createAdminGuardSchemas<Domain extends AdminDomain>(domain: Domain) {
   return {
-    ...BASE_GUARD,
+    ...BASE_GUARD_SCHEMAS,
     // The contract requires it; it can only be the tool's own, so it may also be left out.
     domain: z.literal(domain).default(domain),
-    ...ADMIN_CLAIMS,
+    ...ADMIN_CLAIM_SCHEMAS,
   }
 }
 
 /** Claims are recorded and compared with the owner's rules (tools/rules.ts); `riskLevel` is only recorded. */
-export const ADMIN_CLAIMS = {
+export const ADMIN_CLAIM_SCHEMAS = {
   operationTier: z.enum(['operator', 'admin']).exactOptional().describe('Always admin, whatever is said here.'),
   changeTicket: z.string().max(200).exactOptional(),
   maintenanceWindowId: z.string().max(200).exactOptional(),
@@ -31,7 +31,7 @@ export interface AdminClaims extends CallerClaims {
 }
 
 /** Never reach HomeSeer: an adapter that saw `confirm` might come to rely on it. */
-const GUARD_NAMES = new Set([...Object.keys(BASE_GUARD), ...Object.keys(ADMIN_CLAIMS), 'domain'])
+const GUARD_NAMES = new Set([...Object.keys(BASE_GUARD_SCHEMAS), ...Object.keys(ADMIN_CLAIM_SCHEMAS), 'domain'])
 
 /** The arguments without the guard's: what the adapter is told. */
 export function withoutGuardArguments(input: JsonObject): JsonObject {
@@ -45,7 +45,7 @@ export interface UndoOperation {
 }
 
 /** What an operation found and left. `undefined` where nobody said. */
-export interface OperationDone {
+export interface OperationRecord {
   readonly args: JsonObject
   readonly before: JsonObject | undefined
   readonly after: JsonObject | undefined
@@ -57,14 +57,14 @@ export interface AdminOperation {
   readonly domain: AdminDomain
   readonly title: string
   readonly description: string
-  /** Its own arguments; the guard's are added by `adminGuardShape`. */
+  /** Its own arguments; the guard's are added by `createAdminGuardSchemas`. */
   readonly shape: z.ZodRawShape
   /** `user:resident`: what the guard, the limits and the owner's rules know it as. */
   readonly target: (args: JsonObject) => string
   /** For the owner's lists (`HS4_ADMIN_ALLOWED_*_IDS` and those of devices, events and cameras). */
   readonly touched: (args: JsonObject) => TouchedThings
   /** The operation that brings back what was, where there is one that really does. */
-  readonly undo?: (done: OperationDone) => UndoOperation | undefined
+  readonly undo?: (done: OperationRecord) => UndoOperation | undefined
   /** Arguments that no preview, record or rollback shows. */
   readonly secrets?: readonly string[]
   /** Whether this very call sets a secret under an innocent name. What HomeSeer answers to it is then shown nowhere. */

@@ -4,8 +4,8 @@ import { ADAPTER_WRITES } from '../wire/admin-adapter.ts'
 import { createAdminEnvelope } from './admin-envelope.ts'
 import { findDirectRoute } from './direct-route.ts'
 import { createAdminCapabilityCache } from './capability-cache.ts'
-import { readDiscretion } from './discretion.ts'
-import { adminGuardShape, withoutGuardArguments } from './operation.ts'
+import { createAdminRedaction } from './admin-redaction.ts'
+import { createAdminGuardSchemas, withoutGuardArguments } from './operation.ts'
 import { ADMIN_OPERATIONS } from './operations.ts'
 
 function operation(op: string) {
@@ -23,10 +23,12 @@ describe('operations', () => {
   it('take the guard’s arguments and hand on none of them', () => {
     const { shape, domain } = operation('users.set_role')
     const input = { userId: 'a', role: 'guest', confirm: true, intent: 'abc', reason: 'abc', riskLevel: 'low' }
-    const parsed = z.strictObject({ ...shape, ...adminGuardShape(domain) }).parse(input)
+    const parsed = z.strictObject({ ...shape, ...createAdminGuardSchemas(domain) }).parse(input)
     expect(parsed).toMatchObject({ domain: 'users', riskLevel: 'low' })
     expect(withoutGuardArguments(JSON.parse(JSON.stringify(parsed)))).toEqual({ userId: 'a', role: 'guest' })
-    const wrong = z.strictObject({ ...shape, ...adminGuardShape(domain) }).safeParse({ ...input, domain: 'config' })
+    const wrong = z
+      .strictObject({ ...shape, ...createAdminGuardSchemas(domain) })
+      .safeParse({ ...input, domain: 'config' })
     expect(wrong.success).toBe(false)
   })
 
@@ -101,7 +103,7 @@ describe('operations', () => {
 describe('discretion', () => {
   it('hides what a secret setting was and is, and all that HomeSeer says to it', () => {
     const args = { key: 'gSMTPPassword', value: 'b' }
-    const { payload, record, raw } = readDiscretion(operation('system.config.set'), args)
+    const { payload, record, raw } = createAdminRedaction(operation('system.config.set'), args)
     expect(payload).toEqual({ key: 'gSMTPPassword', value: '[redacted]' })
     // An adapter need not repeat the key.
     expect(record({ value: 'a', section: 'mail' })).toEqual({ value: '[redacted]', section: 'mail' })
@@ -113,12 +115,12 @@ describe('discretion', () => {
     ['system.config.set', { key: 'gNoPW192', value: true }],
     ['config.device_metadata.set', { ref: 1, property: 'Name', value: 'Password Safe' }],
   ])('of %s %j hides nothing', (op, args) => {
-    const { payload, record, raw } = readDiscretion(operation(op), args)
+    const { payload, record, raw } = createAdminRedaction(operation(op), args)
     expect([payload, record(args), raw({ after: args })]).toEqual([args, args, { after: args }])
   })
 
   it('says that a hidden value changed', () => {
-    const discretion = readDiscretion(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
+    const discretion = createAdminRedaction(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
     const claims = { riskLevel: 'low' } as const
     const parts = {
       result: 'applied',

@@ -12,7 +12,7 @@ import type { Database, ModuleMigrations } from '../../core/database-store.ts'
 import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ContentAudit } from '../../ledger/projection.ts'
-import type { StateLog } from '../../ledger/state-log.ts'
+import type { ProjectionLog } from '../../ledger/state-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
 import type { KeptRollback } from '../homeseer-state.ts'
 
@@ -28,7 +28,7 @@ export interface Rollback extends Omit<KeptRollback, 'argsHash'> {
 
 const SALT_BYTES = 32
 
-export interface Rollbacks {
+export interface RollbackStore {
   /** Answers with the id that `hs4.admin.rollback` takes. */
   readonly keep: (rollback: Omit<Rollback, 'id' | 'state'>, nowMs: number) => Promise<string>
   readonly get: (id: string) => Rollback | undefined
@@ -38,7 +38,7 @@ export interface Rollbacks {
   readonly giveBack: (id: string) => Promise<void>
 }
 
-export function createRollbacks(database: Database, log: StateLog): Rollbacks {
+export function createRollbackStore(database: Database, log: ProjectionLog): RollbackStore {
   const { rollbacks } = log.projections.state(homeseerProjection)
   const select = database.sql.prepare('SELECT salt, args FROM homeseer_rollback WHERE id = ?')
   return {

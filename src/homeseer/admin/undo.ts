@@ -2,7 +2,7 @@
  * Undo: how acts of administration are taken back.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { OperationDone, UndoOperation } from './operation.ts'
+import type { OperationRecord, UndoOperation } from './operation.ts'
 
 /** What was made can be taken away again if it has an id. */
 export function undoCreation(
@@ -18,7 +18,7 @@ export function undoCreation(
 export function repeatWithFormerValues(
   op: string,
   idName: string,
-  { args, before }: Pick<OperationDone, 'args' | 'before'>,
+  { args, before }: Pick<OperationRecord, 'args' | 'before'>,
 ): UndoOperation | undefined {
   if (before === undefined) return undefined
   const names = Object.keys(args).filter((name) => name !== idName)

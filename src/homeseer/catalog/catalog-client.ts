@@ -18,7 +18,7 @@ import { getCameras, getControl, getEvents, getPlugins, getStatus } from '../wir
 import type { DeviceKind } from './classify.ts'
 import { buildCatalog, EMPTY_CATALOG, withRelatives, type HomeseerCatalog } from './homeseer-catalog.ts'
 import type { Clock } from '../../core/clock.ts'
-import { isAskingTooMuch, type LinkFault } from '../wire/fault.ts'
+import { canRetrySmaller, type LinkFault } from '../wire/fault.ts'
 import type { JsonClient } from '../wire/json-client.ts'
 import type { MirrorClient } from '../wire/mirror-client.ts'
 
@@ -205,7 +205,7 @@ export class ControlsClient {
       const isFew = due.length < refs.length && due.length <= PART
       const asked = await this.#ask(due, isFew ? due : undefined)
       if (asked.ok) return ok(this.#pairs)
-      if (!isAskingTooMuch(asked.fault)) return asked
+      if (!canRetrySmaller(asked.fault)) return asked
       this.#inParts = true
     }
     void this.#walk(due)

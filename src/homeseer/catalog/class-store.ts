@@ -4,19 +4,19 @@
  */
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Database } from '../../core/database-store.ts'
-import type { StateLog } from '../../ledger/state-log.ts'
+import type { ProjectionLog } from '../../ledger/state-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
 import type { HomeseerState } from '../homeseer-state.ts'
 import type { DeviceKind } from './classify.ts'
 
 export class ClassStore {
   readonly #database: Database
-  readonly #log: StateLog
+  readonly #log: ProjectionLog
   readonly #state: HomeseerState
   readonly #configured: ReadonlyMap<number, DeviceKind>
   #known: { readonly version: number; readonly kinds: ReadonlyMap<number, DeviceKind> }
 
-  constructor(database: Database, log: StateLog, { classes }: Pick<HomeseerConfig, 'classes'>) {
+  constructor(database: Database, log: ProjectionLog, { classes }: Pick<HomeseerConfig, 'classes'>) {
     this.#database = database
     this.#log = log
     this.#state = log.projections.state(homeseerProjection)

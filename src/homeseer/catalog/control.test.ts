@@ -5,9 +5,9 @@ import {
   chooseControlPair,
   createControlExchange,
   describeControls,
-  type ControlWish,
+  type ControlRequest,
   expectControl,
-  judgeControl,
+  compareWithExpectation,
 } from './control.ts'
 
 const pair = (part: Partial<ControlPair>): ControlPair => ({
@@ -50,7 +50,7 @@ const SETPOINT = [
 ]
 const TEXT = [pair({ label: 'Message', type: 10 })]
 
-function chosen(controls: readonly ControlPair[], wish: ControlWish) {
+function chosen(controls: readonly ControlPair[], wish: ControlRequest) {
   const choice = chooseControlPair(controls, wish)
   if (!choice.ok) throw new Error(choice.fault.kind)
   return choice.value
@@ -131,8 +131,8 @@ describe('control', () => {
 
 describe('outcome', () => {
   const seen = (value: number, status = '') => ({ value, status })
-  const judge = (controls: readonly ControlPair[], wish: ControlWish, [before, now]: readonly [number, number]) =>
-    judgeControl(expectControl(chosen(controls, wish), controls), seen(before), seen(now))
+  const judge = (controls: readonly ControlPair[], wish: ControlRequest, [before, now]: readonly [number, number]) =>
+    compareWithExpectation(expectControl(chosen(controls, wish), controls), seen(before), seen(now))
 
   it('is reached at the value, within one step for dimmers', () => {
     expect(judge(DIMMER, { kind: 'value', value: 99 }, [0, 99])).toBe('reached')
@@ -164,8 +164,8 @@ describe('outcome', () => {
 
   it('believes a text only where text was asked for', () => {
     const expected = expectControl(chosen(TEXT, { kind: 'text', text: 'hello' }), TEXT)
-    expect(judgeControl(expected, seen(0, ''), seen(0, 'hello'))).toBe('reached')
+    expect(compareWithExpectation(expected, seen(0, ''), seen(0, 'hello'))).toBe('reached')
     const on = expectControl(chosen(DIMMER, { kind: 'label', label: 'On' }), DIMMER)
-    expect(judgeControl(on, seen(0, 'Off'), { value: 0, status: 'On' })).toBe('elsewhere')
+    expect(compareWithExpectation(on, seen(0, 'Off'), { value: 0, status: 'On' })).toBe('elsewhere')
   })
 })

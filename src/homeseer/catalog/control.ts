@@ -13,7 +13,7 @@ import type { DeviceKind } from './classify.ts'
 import type { HomeseerDevice } from './device.ts'
 import { findRootRef, type HomeseerCatalog } from './homeseer-catalog.ts'
 
-export type ControlWish =
+export type ControlRequest =
   | { readonly kind: 'value'; readonly value: number }
   | { readonly kind: 'label'; readonly label: string }
   /** `value` is needed where the use spans a range, such as Dim. */
@@ -41,7 +41,7 @@ export type ControlFault =
 
 export function chooseControlPair(
   controls: readonly ControlPair[],
-  wish: ControlWish,
+  wish: ControlRequest,
 ): Result<ControlChoice, ControlFault> {
   if (controls.length === 0) return fail({ kind: 'no-controls' })
   switch (wish.kind) {
@@ -204,7 +204,7 @@ export function expectControl(choice: ControlChoice, controls: readonly ControlP
  * The status text counts where text was asked for; and on a label only together with a number that moved, or that was
  * there with that text before: by itself it would be what HomeSeer was told to display.
  */
-export function judgeControl(
+export function compareWithExpectation(
   expected: ControlExpectation,
   before: DeviceObservation,
   now: DeviceObservation,
@@ -252,7 +252,7 @@ function aboveOff(low: number, wanted: number, controls: readonly ControlPair[])
 //
 //   Z-Wave locks 2–8 s · blinds 5–60 s · garage doors 10–20 s · battery devices at their next wake-up
 
-export interface VerificationPatience {
+export interface VerificationTiming {
   readonly waitMs: number
   readonly windowMs: number
   /** It may report nothing at all until it has arrived. */
@@ -260,7 +260,7 @@ export interface VerificationPatience {
 }
 
 const SECOND = 1_000
-const SLOW: Partial<Record<DeviceKind, Omit<VerificationPatience, 'slow'>>> = {
+const SLOW: Partial<Record<DeviceKind, Omit<VerificationTiming, 'slow'>>> = {
   blind: { waitMs: 20 * SECOND, windowMs: 90 * SECOND },
   door: { waitMs: 25 * SECOND, windowMs: 60 * SECOND },
   lock: { waitMs: 12 * SECOND, windowMs: 30 * SECOND },
@@ -270,14 +270,14 @@ const SLOW: Partial<Record<DeviceKind, Omit<VerificationPatience, 'slow'>>> = {
   alarm: { waitMs: 5 * SECOND, windowMs: 120 * SECOND },
 }
 /** A battery device wakes up once in a while: Z-Wave's usual interval is an hour. */
-const ASLEEP: VerificationPatience = { waitMs: 3 * SECOND, windowMs: 3_900 * SECOND, slow: true }
+const ASLEEP: VerificationTiming = { waitMs: 3 * SECOND, windowMs: 3_900 * SECOND, slow: true }
 
 /** `longestMs` is what the owner lets a call wait for any device, `usualMs` for those that take no time. */
-export function patienceFor(
+export function chooseVerificationTiming(
   device: HomeseerDevice,
   house: HomeseerCatalog,
   { usualMs, longestMs }: { readonly usualMs: number; readonly longestMs: number },
-): VerificationPatience {
+): VerificationTiming {
   const slow = SLOW[device.kind]
   if (slow !== undefined)
     return { waitMs: Math.max(Math.min(slow.waitMs, longestMs), usualMs), windowMs: slow.windowMs, slow: true }

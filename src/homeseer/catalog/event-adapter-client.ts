@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts'
 import { newUlid } from '../../core/ids.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { askAdapter } from '../wire/admin-adapter.ts'
-import { recordField, recordNumber } from '../wire/field.ts'
+import { readRecordField, readRecordNumber } from '../wire/field.ts'
 import type { JsonClient } from '../wire/json-client.ts'
 import { decodeDefinitions } from './event-definition.ts'
 import type { EventDefinitionSource, EventFileFault, EventFiles } from './event-file-store.ts'
@@ -42,12 +42,12 @@ export class EventAdapterClient implements EventDefinitionSource {
     if (!asked.ok || !asked.value.ok) return fail({ kind: 'unreadable', path: 'adapter', code: code ?? 'refused' })
     const { data } = asked.value
     const definitions = decodeDefinitions(
-      recordField(data, 'events') ?? null,
-      recordField(data, 'groups') ?? null,
+      readRecordField(data, 'events') ?? null,
+      readRecordField(data, 'groups') ?? null,
       knownMembers,
     )
     if (!definitions.ok) return definitions
-    const modifiedMs = recordNumber(data, 'modifiedMs') ?? clock.now()
+    const modifiedMs = readRecordNumber(data, 'modifiedMs') ?? clock.now()
     const files = { ...definitions.value, eventsModifiedMs: modifiedMs, groupsModifiedMs: modifiedMs }
     this.#kept = { files, untilMs: clock.monotonic() + HOLDS_MS }
     return ok(files)

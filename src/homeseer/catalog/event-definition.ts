@@ -8,7 +8,14 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { recordBoolean, recordField, recordNumber, recordObject, recordObjects, recordText } from '../wire/field.ts'
+import {
+  readRecordBoolean,
+  readRecordField,
+  readRecordNumber,
+  readRecordObject,
+  readRecordObjects,
+  readRecordText,
+} from '../wire/field.ts'
 import { listKeyedMembers, parseKeyNumber, readRefField } from './event-key.ts'
 import { collectNumbers, listUnknownMembers } from './event-member.ts'
 import { decodeTriggerGroups, readTriggerReach, type EventTrigger, type TriggerReach } from './event-trigger.ts'
@@ -107,9 +114,9 @@ function decodeGroups(groups: Json, ownerMembers: readonly string[]): ReadonlyMa
   const known = new Set([...GROUP_MEMBERS.split(' '), ...ownerMembers])
   const found = new Map<number, EventGroup>()
   for (const group of recordsOf(groups) ?? []) {
-    const ref = isJsonObject(group) ? recordNumber(group, 'Ref', 'ref', 'GroupID') : undefined
+    const ref = isJsonObject(group) ? readRecordNumber(group, 'Ref', 'ref', 'GroupID') : undefined
     if (ref === undefined || !isJsonObject(group)) continue
-    const name = recordText(group, 'Group', 'GroupName', 'Name') ?? ''
+    const name = readRecordText(group, 'Group', 'GroupName', 'Name') ?? ''
     found.set(ref, { name, unknown: listUnknownMembers(group, known) })
   }
   return found
@@ -136,21 +143,21 @@ function decodeDefinition(
   record: JsonObject,
   { groups, members }: { readonly groups: ReadonlyMap<number, EventGroup>; readonly members: KnownMembers },
 ): EventDefinition | undefined {
-  const id = recordNumber(record, 'evRef', 'Event_Ref')
+  const id = readRecordNumber(record, 'evRef', 'Event_Ref')
   if (id === undefined) return undefined
-  const groupRef = recordNumber(record, 'mvarGroupRef')
+  const groupRef = readRecordNumber(record, 'mvarGroupRef')
   const group = groupRef === undefined ? undefined : groups.get(groupRef)
   const triggerGroups = decodeTriggerGroups(record)
-  const blocks = (recordObjects(record, 'ConditionalActions') ?? []).map(decodeBlock)
+  const blocks = (readRecordObjects(record, 'ConditionalActions') ?? []).map(decodeBlock)
   const actions = blocks.flatMap((block) => block.actions)
   return {
     id,
-    name: recordText(record, 'Name') ?? '',
+    name: readRecordText(record, 'Name') ?? '',
     group: group?.name ?? '',
     groupRef,
-    type: recordText(record, 'sType') ?? '',
-    lastTriggered: recordText(record, 'Last_Trigger_Time'),
-    voiceTag: recordText(record, 'Voice_Rec_Tag'),
+    type: readRecordText(record, 'sType') ?? '',
+    lastTriggered: readRecordText(record, 'Last_Trigger_Time'),
+    voiceTag: readRecordText(record, 'Voice_Rec_Tag'),
     triggerGroups,
     blocks,
     triggerRefs: distinct(triggerGroups.flat().map((trigger) => trigger.deviceRef)),
@@ -159,8 +166,8 @@ function decodeDefinition(
     mayRun: mayRun(record, members),
     unknown: [...unknownIn(record, members), ...(group?.unknown ?? [])],
     runsScript: actions.some((action) => action.script !== undefined || /script/i.test(action.type)),
-    security: recordBoolean(record, 'Flag_Security') ?? false,
-    enabled: recordBoolean(record, 'Flag_Enabled') ?? true,
+    security: readRecordBoolean(record, 'Flag_Security') ?? false,
+    enabled: readRecordBoolean(record, 'Flag_Enabled') ?? true,
     raw: record,
   }
 }
@@ -170,7 +177,7 @@ function decodeDefinition(
  * a device nor runs a script: no actions at all is something else than none that we can find.
  */
 function unknownIn(record: JsonObject, members: KnownMembers): readonly string[] {
-  const blocks = recordField(record, 'ConditionalActions')
+  const blocks = readRecordField(record, 'ConditionalActions')
   if (!Array.isArray(blocks)) return ['ConditionalActions']
   const unknown = listUnknownMembers(record, members.record).filter((name) => !/^flag_?/i.test(name))
   const inBlocks = (blocks as readonly Json[]).flatMap((block) =>
@@ -180,7 +187,7 @@ function unknownIn(record: JsonObject, members: KnownMembers): readonly string[]
 }
 
 function unknownInBlock(block: JsonObject, members: KnownMembers): readonly string[] {
-  const actions = recordObject(block, 'mvarActions')
+  const actions = readRecordObject(block, 'mvarActions')
   if (actions === undefined) return ['mvarActions', ...listUnknownMembers(block, members.block)]
   const known = listKeyedMembers(actions)
   const strange = Object.keys(actions).filter((name) => name !== '$type' && !known.some(([key]) => key === name))
@@ -192,10 +199,10 @@ function unknownInBlock(block: JsonObject, members: KnownMembers): readonly stri
 }
 
 function unknownInAction(action: JsonObject, members: KnownMembers): readonly string[] {
-  const type = recordText(action, '$type') ?? ''
-  const devices = recordObject(action, 'devices')
+  const type = readRecordText(action, '$type') ?? ''
+  const devices = readRecordObject(action, 'devices')
   const sets = listKeyedMembers(devices)
-  const isStrange = sets.length === 0 && (recordText(action, 'mvarScript') ?? '') === ''
+  const isStrange = sets.length === 0 && (readRecordText(action, 'mvarScript') ?? '') === ''
   const strangeKeys = Object.keys(devices ?? {}).filter(
     (name) => name !== '$type' && parseKeyNumber(name) === undefined,
   )
@@ -214,8 +221,8 @@ function shortType(type: string): string {
 
 /** Where an action that is not understood holds the number of an event, it may run it. */
 function mayRun(record: JsonObject, members: KnownMembers): readonly number[] {
-  const actions = (recordObjects(record, 'ConditionalActions') ?? []).flatMap((block) =>
-    listKeyedMembers(recordObject(block, 'mvarActions')),
+  const actions = (readRecordObjects(record, 'ConditionalActions') ?? []).flatMap((block) =>
+    listKeyedMembers(readRecordObject(block, 'mvarActions')),
   )
   const numbers = actions
     .filter(([, action]) => unknownInAction(action, members).length > 0)
@@ -226,34 +233,36 @@ function mayRun(record: JsonObject, members: KnownMembers): readonly number[] {
 }
 
 function decodeBlock(block: JsonObject): ActionBlock {
-  const conditions = recordField(block, 'mvarConditions')
+  const conditions = readRecordField(block, 'mvarConditions')
   return {
     conditions: Array.isArray(conditions) ? (conditions as readonly Json[]) : [],
-    actions: listKeyedMembers(recordObject(block, 'mvarActions')).map(decodeAction),
+    actions: listKeyedMembers(readRecordObject(block, 'mvarActions')).map(decodeAction),
   }
 }
 
 function decodeAction([actionKey, action]: readonly [string, JsonObject]): EventAction {
   return {
     actionKey,
-    type: recordText(action, '$type') ?? '',
-    delay: recordText(action, 'delay'),
-    deviceActions: listKeyedMembers(recordObject(action, 'devices')).map(([deviceKey, device]) => ({
+    type: readRecordText(action, '$type') ?? '',
+    delay: readRecordText(action, 'delay'),
+    deviceActions: listKeyedMembers(readRecordObject(action, 'devices')).map(([deviceKey, device]) => ({
       deviceKey,
       ref: readRefField(device, 'dvRef') ?? parseKeyNumber(deviceKey),
-      controlLabel: recordText(device, 'ControlLabel'),
-      controlValue: recordNumber(device, 'ControlValue'),
+      controlLabel: readRecordText(device, 'ControlLabel'),
+      controlValue: readRecordNumber(device, 'ControlValue'),
     })),
-    script: recordText(action, 'mvarScript'),
-    method: recordText(action, 'mvarMethod'),
-    params: recordText(action, 'mvarParams'),
+    script: readRecordText(action, 'mvarScript'),
+    method: readRecordText(action, 'mvarMethod'),
+    params: readRecordText(action, 'mvarParams'),
   }
 }
 
 /** A list, or an object around one; and objects that stand for lists, as .NET writes them. */
 function recordsOf(value: Json): readonly Json[] | undefined {
   if (Array.isArray(value)) return value as readonly Json[]
-  const inside = isJsonObject(value) ? recordField(value, 'Events', 'events', 'items', 'Groups', '$values') : undefined
+  const inside = isJsonObject(value)
+    ? readRecordField(value, 'Events', 'events', 'items', 'Groups', '$values')
+    : undefined
   return Array.isArray(inside) ? (inside as readonly Json[]) : undefined
 }
 

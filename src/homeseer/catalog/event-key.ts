@@ -2,7 +2,7 @@
  * Event key: how .NET writes lists in HomeSeer's event file, as objects with members `K0`, `K1`, …
  */
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
-import { recordNumber } from '../wire/field.ts'
+import { readRecordNumber } from '../wire/field.ts'
 
 /** In the order of their numbers; `$type` and its like are not members. */
 export function listKeyedMembers(group: JsonObject | undefined): readonly (readonly [string, JsonObject])[] {
@@ -16,6 +16,6 @@ export function parseKeyNumber(key: string): number | undefined {
 }
 
 export function readRefField(record: JsonObject, name: string): number | undefined {
-  const ref = recordNumber(record, name)
+  const ref = readRecordNumber(record, name)
   return ref !== undefined && Number.isSafeInteger(ref) && ref > 0 ? ref : undefined
 }

@@ -5,7 +5,14 @@
  * by any change of that device, whatever values it names; one that names none and is not a clock, by any change at all.
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import { recordBoolean, recordField, recordNumber, recordObject, recordObjects, recordText } from '../wire/field.ts'
+import {
+  readRecordBoolean,
+  readRecordField,
+  readRecordNumber,
+  readRecordObject,
+  readRecordObjects,
+  readRecordText,
+} from '../wire/field.ts'
 import { listKeyedMembers, readRefField } from './event-key.ts'
 import { collectNumbers, listUnknownMembers } from './event-member.ts'
 
@@ -46,21 +53,21 @@ const KNOWN: ReadonlySet<string> = new Set([
 const CLOCK = /EvTrig_(TIME|DATE|DAY|DAYNIGHT|SUNRISE|SUNSET|RECURRING|MANUAL)\b/i
 
 export function decodeTriggerGroups(event: JsonObject): readonly (readonly EventTrigger[])[] {
-  return groupsIn(event).map(([, group]) => (recordObjects(group, '$values') ?? []).map(decodeTrigger))
+  return groupsIn(event).map(([, group]) => (readRecordObjects(group, '$values') ?? []).map(decodeTrigger))
 }
 
 export function readTriggerReach(event: JsonObject): TriggerReach {
-  const triggers = recordField(event, 'Triggers')
+  const triggers = readRecordField(event, 'Triggers')
   // An event without triggers is run by hand; triggers that we cannot find may be any.
   if (triggers === undefined || triggers === null) return { anyDevice: false, refs: [] }
   if (!isJsonObject(triggers)) return { anyDevice: true, refs: [] }
   const groups = groupsIn(event)
-  const members = Object.keys(recordObject(triggers, 'TrigGroups') ?? {}).filter((name) => name !== '$type')
+  const members = Object.keys(readRecordObject(triggers, 'TrigGroups') ?? {}).filter((name) => name !== '$type')
   const isFound =
     listUnknownMembers(triggers, new Set(['TrigGroups'])).length === 0 &&
     groups.length === members.length &&
     groups.every(([, group]) => isGroup(group))
-  const reaches = groups.flatMap(([, group]) => (recordObjects(group, '$values') ?? []).map(reachOf))
+  const reaches = groups.flatMap(([, group]) => (readRecordObjects(group, '$values') ?? []).map(reachOf))
   return {
     anyDevice: !isFound || reaches.some(({ anyDevice }) => anyDevice),
     refs: [...new Set(reaches.flatMap(({ refs }) => refs))].sort((left, right) => left - right),
@@ -68,12 +75,12 @@ export function readTriggerReach(event: JsonObject): TriggerReach {
 }
 
 function groupsIn(event: JsonObject): readonly (readonly [string, JsonObject])[] {
-  return listKeyedMembers(recordObject(recordObject(event, 'Triggers') ?? {}, 'TrigGroups'))
+  return listKeyedMembers(readRecordObject(readRecordObject(event, 'Triggers') ?? {}, 'TrigGroups'))
 }
 
 /** All of its triggers are objects, and it holds nothing beside them. */
 function isGroup(group: JsonObject): boolean {
-  const values = recordField(group, '$values')
+  const values = readRecordField(group, '$values')
   return (
     Array.isArray(values) &&
     (values as readonly Json[]).every(isJsonObject) &&
@@ -83,8 +90,8 @@ function isGroup(group: JsonObject): boolean {
 
 function reachOf(trigger: JsonObject): TriggerReach {
   const ref = readRefField(trigger, 'ev_trig_dvRef')
-  if (recordBoolean(trigger, 'AnyDevice') === true) return { anyDevice: true, refs: [] }
-  if (ref === undefined) return { anyDevice: !CLOCK.test(recordText(trigger, '$type') ?? ''), refs: [] }
+  if (readRecordBoolean(trigger, 'AnyDevice') === true) return { anyDevice: true, refs: [] }
+  if (ref === undefined) return { anyDevice: !CLOCK.test(readRecordText(trigger, '$type') ?? ''), refs: [] }
   // What else it holds may name further devices.
   const more = listUnknownMembers(trigger, KNOWN).flatMap((name) => [...collectNumbers(trigger[name])])
   return { anyDevice: false, refs: [ref, ...more] }
@@ -93,19 +100,19 @@ function reachOf(trigger: JsonObject): TriggerReach {
 function decodeTrigger(trigger: JsonObject, index: number): EventTrigger {
   return {
     index,
-    type: recordText(trigger, '$type') ?? '',
+    type: readRecordText(trigger, '$type') ?? '',
     deviceRef: readRefField(trigger, 'ev_trig_dvRef'),
-    triggerSubType: recordNumber(trigger, 'TriggerSubType'),
-    operationSelected: recordBoolean(trigger, 'mvarOperationSelected'),
-    anyDevice: recordBoolean(trigger, 'AnyDevice'),
-    anyValue: recordBoolean(trigger, 'AnyValue'),
-    condition: recordBoolean(trigger, 'Condition'),
+    triggerSubType: readRecordNumber(trigger, 'TriggerSubType'),
+    operationSelected: readRecordBoolean(trigger, 'mvarOperationSelected'),
+    anyDevice: readRecordBoolean(trigger, 'AnyDevice'),
+    anyValue: readRecordBoolean(trigger, 'AnyValue'),
+    condition: readRecordBoolean(trigger, 'Condition'),
     valueStart: setNumber(trigger, 'mvarValue_or_Start'),
     valueEnd: setNumber(trigger, 'ValEnd_Spec'),
   }
 }
 
 function setNumber(record: JsonObject, name: string): number | undefined {
-  const value = recordNumber(record, name)
+  const value = readRecordNumber(record, name)
   return value !== undefined && Math.abs(value - UNSET_END) > 0.001 ? value : undefined
 }

@@ -6,11 +6,11 @@
 import type { Database } from '../../core/database-store.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { readEntryWords } from '../../ledger/state-log.ts'
-import type { StateLog } from '../../ledger/state-log.ts'
+import type { ProjectionLog } from '../../ledger/state-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
 import type { HomeseerState } from '../homeseer-state.ts'
 import type { Alias, AliasKind } from './alias.ts'
-import { nameSkeleton, strictKey } from './normalise.ts'
+import { toConfusableSkeleton, toStrictNameKey } from './normalise.ts'
 
 export interface AliasConfirmation {
   readonly kind: AliasKind
@@ -47,11 +47,11 @@ interface KnownAliases {
 
 export class AliasStore {
   readonly #database: Database
-  readonly #log: StateLog
+  readonly #log: ProjectionLog
   readonly #state: HomeseerState
   #known: KnownAliases
 
-  constructor(database: Database, log: StateLog) {
+  constructor(database: Database, log: ProjectionLog) {
     this.#database = database
     this.#log = log
     this.#state = log.projections.state(homeseerProjection)
@@ -66,12 +66,15 @@ export class AliasStore {
   /** `others` are the aliases in force, names included; a newer confirmation of the same words replaces the older. */
   async learn(confirmation: AliasConfirmation, others: readonly Alias[]): Promise<Result<void, LearnFault>> {
     const { kind, id, text, confirmedBy, shared = false } = confirmation
-    const key = strictKey(text)
+    const key = toStrictNameKey(text)
     if (key === '' || text.length > MAX_LENGTH) return fail({ kind: 'not-a-name' })
-    const looks = nameSkeleton(text)
+    const looks = toConfusableSkeleton(text)
     const taken = others.filter(
       (other) =>
-        other.kind === kind && other.id !== id && other.origin !== 'confirmed' && nameSkeleton(other.text) === looks,
+        other.kind === kind &&
+        other.id !== id &&
+        other.origin !== 'confirmed' &&
+        toConfusableSkeleton(other.text) === looks,
     )
     if (taken.length > 0) return fail({ kind: 'taken', byIds: [...new Set(taken.map((other) => other.id))] })
     if (this.#state.aliases.size >= MAX_LEARNED) return fail({ kind: 'full' })
@@ -86,7 +89,7 @@ export class AliasStore {
   /** Of everybody who confirmed it. True when there was such a name. */
   forget(kind: AliasKind, text: string): Promise<boolean> {
     return this.#database.commit(() => {
-      const known = this.#find(kind, strictKey(text))
+      const known = this.#find(kind, toStrictNameKey(text))
       for (const { seq } of known) this.#log.appendIn({ kind: 'alias.forgotten', of: kind, learned: seq })
       return known.length > 0
     })
@@ -109,7 +112,7 @@ export class AliasStore {
         const text = readEntryWords(this.#log, seq)?.['text']
         if (typeof text !== 'string') return []
         const owner = shared ? {} : { owner: by }
-        return [{ kind, id, text, origin: 'confirmed', ...owner, key: strictKey(text), by, seq }]
+        return [{ kind, id, text, origin: 'confirmed', ...owner, key: toStrictNameKey(text), by, seq }]
       })
       .toSorted((left, right) => (orderOf(left) < orderOf(right) ? -1 : 1))
     const all = keyed.map(({ key: _key, by: _by, seq: _seq, ...alias }) => alias)

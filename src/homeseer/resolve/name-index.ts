@@ -8,7 +8,7 @@
  */
 import type { Alias } from './alias.ts'
 import { findConcepts } from './concept.ts'
-import { normaliseName, nameSkeleton, strictKey, splitTokens } from './normalise.ts'
+import { normaliseName, toConfusableSkeleton, toStrictNameKey, splitTokens } from './normalise.ts'
 
 export interface NameIndex {
   readonly aliases: readonly Alias[]
@@ -67,9 +67,9 @@ export function buildIndex(given: readonly Alias[]): NameIndex {
     words,
     concepts,
     conceptCounts,
-    byStrict: grouped(aliases.map((alias) => strictKey(alias.text))),
+    byStrict: grouped(aliases.map((alias) => toStrictNameKey(alias.text))),
     byNormal: grouped(normals),
-    bySkeleton: grouped(aliases.map((alias) => nameSkeleton(alias.text))),
+    bySkeleton: grouped(aliases.map((alias) => toConfusableSkeleton(alias.text))),
     joined: `${BREAK}${normals.join(BREAK)}${BREAK}`,
     starts,
   }

@@ -8,13 +8,19 @@ import type { Alias } from './alias.ts'
 import { findConcepts } from './concept.ts'
 import { withoutFiller, withoutOuterFiller } from './filler.ts'
 import type { NameIndex } from './name-index.ts'
-import { differsInAccents, normaliseName, nameSkeleton, strictKey, splitTokens } from './normalise.ts'
-import { BEGINS_WITH_QUERY, CONTAINS_QUERY, finalScore, overlapScore, QUERY_BEGINS_WITH } from './score.ts'
+import { differsInAccents, normaliseName, toConfusableSkeleton, toStrictNameKey, splitTokens } from './normalise.ts'
+import {
+  ALIAS_STARTS_WITH_QUERY_SCORE,
+  ALIAS_CONTAINS_QUERY_SCORE,
+  finalScore,
+  overlapScore,
+  QUERY_STARTS_WITH_ALIAS_SCORE,
+} from './score.ts'
 
 export interface NameHit {
   readonly id: number
   readonly score: number
-  /** Only the very name is exact: see `strictKey`. */
+  /** Only the very name is exact: see `toStrictNameKey`. */
   readonly match: 'exact' | 'fuzzy'
   /** It answers only because some letters look like others. */
   readonly lookAlike: boolean
@@ -40,7 +46,7 @@ export function searchNames(index: NameIndex, query: string): readonly NameHit[]
   const bare = withoutFiller(full)
   if (bare !== undefined) scoreInto(scores, index, bare)
   scoreConcepts(scores, index, asked)
-  const looks = nameSkeleton(asked)
+  const looks = toConfusableSkeleton(asked)
   const guesses = new Float64Array(index.aliases.length)
   if (looks !== full) scoreInto(guesses, index, looks)
   for (const position of index.bySkeleton.get(looks) ?? []) guesses[position] = 1
@@ -123,9 +129,9 @@ function hitAt(
 type Caps = (alias: string) => number
 
 function capsOf(asked: string): Caps {
-  const bare = withoutFiller(strictKey(asked))
+  const bare = withoutFiller(toStrictNameKey(asked))
   return (alias) => {
-    if (bare !== undefined && bare === strictKey(alias)) return FILLER_CAP
+    if (bare !== undefined && bare === toStrictNameKey(alias)) return FILLER_CAP
     return differsInAccents(asked, alias) || (bare !== undefined && differsInAccents(bare, alias))
       ? ACCENT_CAP
       : LOOK_ALIKE_CAP
@@ -134,7 +140,7 @@ function capsOf(asked: string): Caps {
 
 /** The name itself; or, when nothing is called the whole query, the name left without filler. */
 function exactPositions(index: NameIndex, asked: string): ReadonlySet<number> {
-  const key = strictKey(asked)
+  const key = toStrictNameKey(asked)
   const whole = index.byStrict.get(key)
   if (whole !== undefined) return new Set(whole)
   for (const inner of withoutOuterFiller(key)) {
@@ -153,7 +159,8 @@ function scoreInto(scores: Float64Array, index: NameIndex, query: string): void 
   scoreWords(index, query, raise)
   scoreText(index, query, raise)
   for (let length = 1; length < query.length; length++)
-    for (const position of index.byNormal.get(query.slice(0, length)) ?? []) raise(position, QUERY_BEGINS_WITH)
+    for (const position of index.byNormal.get(query.slice(0, length)) ?? [])
+      raise(position, QUERY_STARTS_WITH_ALIAS_SCORE)
   for (const position of index.byNormal.get(query) ?? []) raise(position, 1)
 }
 
@@ -192,7 +199,7 @@ function scoreText(index: NameIndex, query: string, raise: (position: number, sc
   let at = joined.indexOf(query)
   while (at >= 0) {
     const position = aliasAt(starts, at)
-    raise(position, at === starts[position] ? BEGINS_WITH_QUERY : CONTAINS_QUERY)
+    raise(position, at === starts[position] ? ALIAS_STARTS_WITH_QUERY_SCORE : ALIAS_CONTAINS_QUERY_SCORE)
     const next = position + 1 < starts.length ? (starts[position + 1] ?? joined.length) : joined.length
     at = joined.indexOf(query, next)
   }

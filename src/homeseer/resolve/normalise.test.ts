@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { withoutFiller } from './filler.ts'
-import { normaliseName, nameSkeleton, strictKey, splitTokens } from './normalise.ts'
+import { normaliseName, toConfusableSkeleton, toStrictNameKey, splitTokens } from './normalise.ts'
 
 describe('normalise', () => {
   it('folds case, accents, compatibility forms and punctuation', () => {
@@ -30,8 +30,8 @@ describe('normalise', () => {
 
 describe('strict key', () => {
   it('forgives case, spaces and punctuation, and nothing else', () => {
-    expect(strictKey('Front-Door  Lock')).toBe(strictKey('front door lock'))
-    expect(strictKey('Ku\u0308che')).toBe(strictKey('Küche'))
+    expect(toStrictNameKey('Front-Door  Lock')).toBe(toStrictNameKey('front door lock'))
+    expect(toStrictNameKey('Ku\u0308che')).toBe(toStrictNameKey('Küche'))
     for (const other of [
       'Frоnt Door Lock',
       'Ｆront Door Lock',
@@ -39,15 +39,15 @@ describe('strict key', () => {
       'Frönt Door Lock',
       'Front Door Lock²',
     ])
-      expect(strictKey(other)).not.toBe(strictKey('Front Door Lock'))
+      expect(toStrictNameKey(other)).not.toBe(toStrictNameKey('Front Door Lock'))
   })
 })
 
 describe('skeleton', () => {
   it('is the same for names that look the same', () => {
     for (const other of ['Frоnt Door', 'Ｆront Door', 'Fr\u200bont Door', 'Frοnt Dооr', 'FRONT DOOR'])
-      expect(nameSkeleton(other)).toBe('front door')
-    expect(nameSkeleton('Front Floor')).not.toBe('front door')
+      expect(toConfusableSkeleton(other)).toBe('front door')
+    expect(toConfusableSkeleton('Front Floor')).not.toBe('front door')
   })
 })
 

@@ -1,14 +1,14 @@
 /**
  * Normalise: the forms of a name that are compared, from the strictest to the most forgiving.
  *
- *   strictKey   case, spaces and punctuation do not matter; nothing else is forgiven. Equal keys are the same name.
+ *   toStrictNameKey   case, spaces and punctuation do not matter; nothing else is forgiven. Equal keys are the same name.
  *   normalise   compatibility forms and accents do not matter either. Equal forms are similar names.
  *   skeleton    letters that only look alike are the same. Equal skeletons are names somebody may confuse on purpose.
  *
  * Only the first may ever act without asking: `Küche` typed as `kuche` is a good guess, `Frоnt Door` with a Cyrillic о
  * is an attack or an accident, and neither is the name itself.
  */
-export function strictKey(text: string): string {
+export function toStrictNameKey(text: string): string {
   return text
     .normalize('NFC')
     .toLowerCase()
@@ -32,7 +32,7 @@ export function normaliseName(text: string): string {
 }
 
 /** Invisible characters are dropped here; in the other forms they separate. */
-export function nameSkeleton(text: string): string {
+export function toConfusableSkeleton(text: string): string {
   if (isAscii(text)) return normaliseName(text)
   const plain = text
     .normalize('NFKC')
@@ -52,7 +52,7 @@ export function splitTokens(normal: string): readonly string[] {
 /** True when only accents tell the two apart. */
 export function differsInAccents(left: string, right: string): boolean {
   const bare = (text: string) =>
-    strictKey(text)
+    toStrictNameKey(text)
       .normalize('NFD')
       .replaceAll(/\p{M}+/gu, '')
   return bare(left) === bare(right)

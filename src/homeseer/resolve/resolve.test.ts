@@ -9,7 +9,7 @@ import {
   resolveCameras,
   resolveDevices,
   resolveEvents,
-  wrapperWarning,
+  warnAboutParentDevice,
   type NameResolver,
 } from './resolve.ts'
 
@@ -139,12 +139,12 @@ describe('resolving devices', () => {
     const { candidates } = resolved('hall lamp')
     const [endpoint, wrapper] = candidates
     if (endpoint === undefined || wrapper === undefined) throw new Error('two candidates expected')
-    expect(wrapperWarning(wrapper, candidates)).toMatchObject({
+    expect(warnAboutParentDevice(wrapper, candidates)).toMatchObject({
       code: 'PARENT_OR_WRAPPER_TARGET',
       resolvedRef: 100,
       suggestedRef: 101,
     })
-    expect(wrapperWarning(endpoint, candidates)).toBeUndefined()
+    expect(warnAboutParentDevice(endpoint, candidates)).toBeUndefined()
   })
 
   it('orders close scores by what can be acted upon, and distant ones by score', () => {

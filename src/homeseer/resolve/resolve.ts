@@ -132,7 +132,7 @@ function resolutionOf<Target>(
   return { candidates, total: hits.length, verdict: judge(hits) }
 }
 
-export interface WrapperWarning {
+export interface ParentDeviceWarning {
   readonly code: 'PARENT_OR_WRAPPER_TARGET'
   readonly message: string
   readonly resolvedRef: number
@@ -140,10 +140,10 @@ export interface WrapperWarning {
 }
 
 /** When a wrapper was chosen although a better endpoint is among the candidates. */
-export function wrapperWarning(
+export function warnAboutParentDevice(
   chosen: DeviceCandidate,
   candidates: readonly DeviceCandidate[],
-): WrapperWarning | undefined {
+): ParentDeviceWarning | undefined {
   if (chosen.actionability.role !== 'wrapper_or_master') return undefined
   const better = candidates.find(
     ({ actionability }) => actionability.role === 'endpoint' && actionability.rank > chosen.actionability.rank,

@@ -7,9 +7,9 @@
  * The best of these counts; an alias the owner wrote down gets 0.02 more. There is no least score: one shared word is a
  * candidate, with low confidence.
  */
-export const BEGINS_WITH_QUERY = 0.94
-export const CONTAINS_QUERY = 0.86
-export const QUERY_BEGINS_WITH = 0.8
+export const ALIAS_STARTS_WITH_QUERY_SCORE = 0.94
+export const ALIAS_CONTAINS_QUERY_SCORE = 0.86
+export const QUERY_STARTS_WITH_ALIAS_SCORE = 0.8
 const CONFIGURED_BONUS = 0.02
 
 export type Confidence = 'high' | 'medium' | 'low'

@@ -10,12 +10,17 @@ import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
-import { chooseControlPair, createControlExchange, type ControlChoice, type ControlWish } from '../catalog/control.ts'
+import {
+  chooseControlPair,
+  createControlExchange,
+  type ControlChoice,
+  type ControlRequest,
+} from '../catalog/control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { expectControl, judgeControl } from '../catalog/control.ts'
+import { expectControl, compareWithExpectation } from '../catalog/control.ts'
 import { parseControlUse } from '../wire/control-use.ts'
 import type { MirrorEntry } from '../wire/mirror.ts'
-import { listDevicesInArea, type AreaWish } from './area.ts'
+import { listDevicesInArea, type AreaQuery } from './area.ts'
 import {
   assessWrite,
   consequencesJson,
@@ -29,25 +34,25 @@ import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { deviceLabel, readCatalog } from './catalog-reader.ts'
 import { homeseerArgumentFault, hs4Fault } from './faults.ts'
 import {
-  BASE_GUARD,
+  BASE_GUARD_SCHEMAS,
   homeseerDeviceTarget,
-  GUARDED_OUTPUT,
+  GUARDED_OUTPUT_SCHEMA,
   defineHomeseerChange,
   type HomeseerAssessment,
-  tolerantInput,
+  createTolerantInputSchema,
 } from './homeseer-change.ts'
 
 /** More than a house has lamps on one floor; a person has to read their names. */
 const MAX_DEVICES = 60
 
-const input = tolerantInput({
+const input = createTolerantInputSchema({
   kind: z.enum(HOMESEER_DEVICE_KINDS).describe('What kind of devices: light, blind, …'),
   location1: z.string().max(200).exactOptional().describe('The room; absent: every room.'),
   location2: z.string().max(200).exactOptional().describe('The floor; absent: every floor.'),
   value: z.number().exactOptional().describe('The number of a control, or one within its range.'),
   label: z.string().min(1).max(200).exactOptional().describe('The label of a control, such as Off.'),
   controlUse: z.string().min(1).max(50).exactOptional().describe('What the control is for, such as Off.'),
-  ...BASE_GUARD,
+  ...BASE_GUARD_SCHEMAS,
 })
 type AreaInput = z.output<typeof input>
 
@@ -65,7 +70,7 @@ export function createAreaSetTool(homeseer: HomeseerTools): Capability {
     description:
       'Tells all devices of one kind in a room, on a floor or in the house the same thing, one after the other, and says what each shows then. All of them are named before anything happens, those that cannot be told so as well.',
     input,
-    output: GUARDED_OUTPUT,
+    output: GUARDED_OUTPUT_SCHEMA,
     effect: 'writes',
     lock: 'homeseer:areas',
     timeoutSeconds: 120,
@@ -99,11 +104,11 @@ async function planArea(homeseer: HomeseerTools, wish: AreaInput): Promise<Resul
   return ok({ members: able, skipped, assessed: assessed.value })
 }
 
-function areaOf({ kind, location1, location2 }: AreaInput): AreaWish {
+function areaOf({ kind, location1, location2 }: AreaInput): AreaQuery {
   return { kind, location1, location2 }
 }
 
-function controlWish({ value, label, controlUse }: AreaInput): Result<ControlWish, Fault> {
+function controlWish({ value, label, controlUse }: AreaInput): Result<ControlRequest, Fault> {
   if (label !== undefined) return ok({ kind: 'label', label })
   if (controlUse !== undefined) {
     const use = parseControlUse(controlUse)
@@ -192,5 +197,5 @@ const NOT_ALL_THERE = 'Those with `matched: false` were told and do not show it 
 
 function isThere({ device, choice }: Plan['members'][number], { value, status }: MirrorEntry['record']): boolean {
   const now = { value, status: status ?? '' }
-  return judgeControl(expectControl(choice, device.controls), now, now) === 'reached'
+  return compareWithExpectation(expectControl(choice, device.controls), now, now) === 'reached'
 }

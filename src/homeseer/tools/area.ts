@@ -5,7 +5,7 @@ import type { HomeseerDevice } from '../catalog/device.ts'
 import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import { findConcepts, KIND_CONCEPTS } from '../resolve/concept.ts'
 
-export interface AreaWish {
+export interface AreaQuery {
   readonly kind: string
   readonly location1?: string | undefined
   readonly location2?: string | undefined
@@ -14,7 +14,7 @@ export interface AreaWish {
 /** Features that can be told something; roots and masters stand for these. */
 export function listDevicesInArea(
   { devices }: HomeseerCatalog,
-  { kind, location1, location2 }: AreaWish,
+  { kind, location1, location2 }: AreaQuery,
 ): readonly HomeseerDevice[] {
   const same = (place: string, wanted: string | undefined) =>
     wanted === undefined || place.trim().toLowerCase() === wanted.trim().toLowerCase()
@@ -38,7 +38,7 @@ const PLACE_WORDS = new Set(['floor', 'room', 'house', 'home', 'haus'])
 export function findArea(
   house: HomeseerCatalog,
   goal: string,
-): { readonly area: AreaWish | undefined; readonly unclear: readonly string[] } {
+): { readonly area: AreaQuery | undefined; readonly unclear: readonly string[] } {
   const concepts = findConcepts(goal).filter((concept) => !PLACE_WORDS.has(concept) && !/^\d+$/.test(concept))
   const kinds = concepts.filter((concept) => Object.hasOwn(KIND_CONCEPTS, concept))
   const kind = KIND_CONCEPTS[kinds[0] ?? '']?.[0]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Call, CallerInteraction } from '../../bus/call.ts'
-import { askPerson, canAsk, readChoice } from './ask-person.ts'
+import { askPerson, canElicit, readChoice } from './ask-person.ts'
 
 const choices = [1, 2].map((id) => ({ id, label: `Lamp ${id}`, call: { name: 'x' } }))
 const call = (interaction?: CallerInteraction) => ({ interaction }) as Call
@@ -9,11 +9,11 @@ const answered = (target: CallerInteraction['inputResponses']) =>
 
 describe('asking', () => {
   it('asks only clients that can', () => {
-    expect(canAsk(call())).toBe(false)
-    expect(canAsk(call({ clientCapabilities: {} }))).toBe(false)
-    expect(canAsk(call({ clientCapabilities: { elicitation: {} } }))).toBe(true)
-    expect(canAsk(call({ clientCapabilities: { elicitation: { form: {} } } }))).toBe(true)
-    expect(canAsk(call({ clientCapabilities: { elicitation: { url: {} } } }))).toBe(false)
+    expect(canElicit(call())).toBe(false)
+    expect(canElicit(call({ clientCapabilities: {} }))).toBe(false)
+    expect(canElicit(call({ clientCapabilities: { elicitation: {} } }))).toBe(true)
+    expect(canElicit(call({ clientCapabilities: { elicitation: { form: {} } } }))).toBe(true)
+    expect(canElicit(call({ clientCapabilities: { elicitation: { url: {} } } }))).toBe(false)
   })
 
   it('offers each choice under its own name', () => {

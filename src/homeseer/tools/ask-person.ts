@@ -9,7 +9,7 @@ import { ok } from '../../core/result.ts'
 import { nextJson, type NextCall } from './faults.ts'
 import { toText } from './json-text.ts'
 
-export interface AskedChoice {
+export interface PersonChoice {
   readonly id: number
   readonly label: string
   /** The call that would be made if this is what is meant. */
@@ -23,8 +23,8 @@ const MAX_CHOICES = 5
 /** What the person chose, if one was asked before: a choice of those that are offered now, or a no. */
 export function readChoice(
   { interaction }: Call,
-  choices: readonly AskedChoice[],
-): AskedChoice | 'declined' | undefined {
+  choices: readonly PersonChoice[],
+): PersonChoice | 'declined' | undefined {
   const response = interaction?.inputResponses?.[KEY]
   if (!isJsonObject(response)) return undefined
   // MCP's three answers: accept, decline, cancel.
@@ -34,7 +34,7 @@ export function readChoice(
   return choices.slice(0, MAX_CHOICES).find(({ id }) => String(id) === toText(content['choice'])) ?? 'declined'
 }
 
-export function canAsk({ interaction }: Call): boolean {
+export function canElicit({ interaction }: Call): boolean {
   const elicitation = interaction?.clientCapabilities?.['elicitation']
   if (!isJsonObject(elicitation)) return false
   // A client that names no mode has the only one there was at first, the form.
@@ -42,7 +42,7 @@ export function canAsk({ interaction }: Call): boolean {
 }
 
 /** A question to the person behind the client. */
-export function askPerson(question: string, choices: readonly AskedChoice[]): Outcome {
+export function askPerson(question: string, choices: readonly PersonChoice[]): Outcome {
   const offered = choices.slice(0, MAX_CHOICES)
   const oneOf = offered.map(({ id, label }) => ({ const: String(id), title: label }))
   const requestedSchema = {
@@ -57,7 +57,7 @@ export function askPerson(question: string, choices: readonly AskedChoice[]): Ou
 /** The same for a client that cannot ask: the model has to. */
 export function choicesJson(
   question: string,
-  choices: readonly AskedChoice[],
+  choices: readonly PersonChoice[],
   prepared: JsonObject | null = null,
 ): JsonObject {
   return {

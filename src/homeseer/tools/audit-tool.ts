@@ -13,7 +13,7 @@ import type { MayReadAudit } from './audit.ts'
 import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { readCursorNumber } from './paging.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 export function createAuditQueryTool({ audit, guard }: HomeseerTools): Capability {
   const tool = defineTool({
@@ -23,7 +23,7 @@ export function createAuditQueryTool({ audit, guard }: HomeseerTools): Capabilit
     title: 'Query the audit',
     description:
       'Calls of the HomeSeer tools, newest first, from the signed ledger: who, what, when, and whether it was allowed. Secrets are hidden. `traceId` is what auditRef names. Where `nextCursor` is not null, older calls were not looked at yet, even if there are no entries.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       tool: z.string().max(128).exactOptional(),
       action: z.string().max(128).exactOptional(),
       result: z.enum(AUDIT_RESULTS).exactOptional(),

@@ -14,20 +14,25 @@ import { getCameraSnapshot, panCamera } from '../wire/request.ts'
 import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { hs4Fault, homeseerReadFault, homeseerWriteFault } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, tolerantInput } from './homeseer-change.ts'
+import {
+  BASE_GUARD_SCHEMAS,
+  GUARDED_OUTPUT_SCHEMA,
+  defineHomeseerChange,
+  createTolerantInputSchema,
+} from './homeseer-change.ts'
 import { toText } from './json-text.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 const camId = z.int().min(0).describe('The camera’s id.')
 
-export function cameraReadTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createCameraReadTools(homeseer: HomeseerTools): readonly Capability[] {
   return [
     defineTool({
       ...common,
       name: 'hs4.cameras.list',
       title: 'List cameras',
       description: 'Lists HomeSeer’s cameras and whether they can be moved.',
-      input: tolerantInput({}),
+      input: createTolerantInputSchema({}),
       output: z.looseObject({ cameras: z.array(z.looseObject({ camId: z.int(), name: z.string() })) }),
     }).handledBy(async () => {
       const cameras = await homeseer.catalog.cameras()
@@ -44,7 +49,7 @@ export function cameraReadTools(homeseer: HomeseerTools): readonly Capability[] 
       name: 'hs4.cameras.snapshot.get',
       title: 'Take a picture',
       description: 'The present picture of a camera, as an image.',
-      input: tolerantInput({ camId }),
+      input: createTolerantInputSchema({ camId }),
       output: z.looseObject({ camId: z.int(), mimeType: z.string(), bytes: z.int() }),
     }).handledBy(async (input, call) => {
       const camera = await findCamera(homeseer, input.camId)
@@ -81,8 +86,8 @@ export function createCameraPanTool(homeseer: HomeseerTools): Capability {
     title: 'Move a camera',
     description:
       'Starts or stops moving a camera up, down, left or right. A movement that was started goes on until it is stopped.',
-    input: tolerantInput({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD }),
-    output: GUARDED_OUTPUT,
+    input: createTolerantInputSchema({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD_SCHEMAS }),
+    output: GUARDED_OUTPUT_SCHEMA,
     effect: 'writes',
     lock: ({ camId: id }) => `homeseer:camera:${toText(id)}`,
     plan: (input) => movableCamera(homeseer, input.camId),

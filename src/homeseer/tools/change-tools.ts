@@ -29,8 +29,8 @@ import { deniedFault } from '../../guard/refusal.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { homeseerArgumentFault, FIX_HINTS, hs4Fault, NEXT_CALLS, nextJson } from './faults.ts'
-import { BASE_GUARD, tolerantInput } from './homeseer-change.ts'
+import { homeseerArgumentFault, FIX_HINT_KEY, hs4Fault, NEXT_CALLS_KEY, nextJson } from './faults.ts'
+import { BASE_GUARD_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
 import { cutText } from './json-text.ts'
 import { isDryRun, type CallerClaims } from './owner-lists.ts'
 
@@ -48,7 +48,7 @@ function prepareTool(homeseer: HomeseerTools, preparable: PreparableTools): Capa
     title: 'Prepare a change',
     description:
       'Checks a call of a tool that changes something, as a dry run, and keeps it under a token. Nothing in the house changes. `policy` says what would refuse it as it stands.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       toolName: z.string().min(1).max(128).describe('A tool that changes something, such as hs4.devices.set.'),
       args: z
         .record(z.string(), z.json())
@@ -158,7 +158,10 @@ function commitTool(homeseer: HomeseerTools, preparable: PreparableTools): Capab
     title: 'Commit a prepared change',
     description:
       'Carries out a prepared change, once, if policy still allows it. Only whoever prepared it can. confirm, intent and reason are those that it was prepared with, unless they are given here. The change itself is checked, guarded and recorded as if it had been called directly.',
-    input: tolerantInput({ token: z.string().min(1).max(128).describe('From hs4.change.prepare.'), ...BASE_GUARD }),
+    input: createTolerantInputSchema({
+      token: z.string().min(1).max(128).describe('From hs4.change.prepare.'),
+      ...BASE_GUARD_SCHEMAS,
+    }),
     output: z.looseObject({ committed: z.boolean(), toolName: z.string(), preparedAuditRef: z.string() }),
     effect: 'writes',
     // The answer of the inner call is recorded with that call, where it is known which of it is secret.
@@ -242,10 +245,10 @@ function claimed({ args }: PreparedChange, { dryRun, ...said }: CallerClaims): J
 
 /** The usual advice for what is not found is about names, and for what cannot be done twice about arguments. */
 function asToken(fault: Fault): Fault {
-  if (fault.kind === 'conflict') return { ...fault, details: { ...fault.details, [FIX_HINTS]: SPENT_HINT } }
+  if (fault.kind === 'conflict') return { ...fault, details: { ...fault.details, [FIX_HINT_KEY]: SPENT_HINT } }
   if (fault.kind !== 'not-found') return fault
   const next = nextJson({ name: 'hs4.help.route', args: { goal: 'use hs4.change.prepare' } })
-  return { ...fault, details: { ...fault.details, [FIX_HINTS]: TOKEN_HINT, [NEXT_CALLS]: [next] } }
+  return { ...fault, details: { ...fault.details, [FIX_HINT_KEY]: TOKEN_HINT, [NEXT_CALLS_KEY]: [next] } }
 }
 
 const TOKEN_HINT = 'Prepare the change again: a token ends with its time, and is good only for whoever prepared it.'
@@ -256,7 +259,7 @@ const SPENT_HINT =
 /** The same token alone would be refused again. */
 function asPrepared(fault: Fault): Fault {
   if (fault.kind !== 'not-permitted') return fault
-  return { ...fault, details: { ...fault.details, [FIX_HINTS]: PREPARED_HINT } }
+  return { ...fault, details: { ...fault.details, [FIX_HINT_KEY]: PREPARED_HINT } }
 }
 
 const PREPARED_HINT =
@@ -280,7 +283,7 @@ function stillCommittable(
 ): Fault {
   const next = nextJson({ name: 'hs4.change.commit', args: { token, ...claims } })
   const expiresAt = isoTimeOrNull(change.expiresAtMs)
-  return { ...fault, details: { ...fault.details, ...refs, token, expiresAt, [NEXT_CALLS]: [next] } }
+  return { ...fault, details: { ...fault.details, ...refs, token, expiresAt, [NEXT_CALLS_KEY]: [next] } }
 }
 
 /** Default dry run, or a change that was staged as one: a plan, and the token stays as it is. */

@@ -36,7 +36,7 @@ const classView = z.object({
   corrected: z.boolean().describe('The owner said so.'),
 })
 
-export function classTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createDeviceClassTools(homeseer: HomeseerTools): readonly Capability[] {
   return [listTool(homeseer), correctTool(homeseer)]
 }
 

@@ -14,9 +14,14 @@ import { runScript, type ScriptReply } from '../wire/script.ts'
 import { callPlugin } from '../wire/request.ts'
 import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { callTarget, CODE_PATTERN, isListed, createExactCall, parseScriptCall } from './exact-call.ts'
+import { callTarget, INLINE_CODE_TARGET, isListed, createExactCall, parseScriptCall } from './exact-call.ts'
 import { hs4Fault, homeseerReadFault, homeseerWriteFault } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, tolerantInput } from './homeseer-change.ts'
+import {
+  BASE_GUARD_SCHEMAS,
+  GUARDED_OUTPUT_SCHEMA,
+  defineHomeseerChange,
+  createTolerantInputSchema,
+} from './homeseer-change.ts'
 import { toText } from './json-text.ts'
 
 export function createPluginListTool(homeseer: HomeseerTools): Capability {
@@ -26,7 +31,7 @@ export function createPluginListTool(homeseer: HomeseerTools): Capability {
     name: 'hs4.plugins.list',
     title: 'List plug-ins',
     description: 'Lists the plug-ins of HomeSeer, their versions and whether an update waits.',
-    input: tolerantInput({}),
+    input: createTolerantInputSchema({}),
     output: z.looseObject({ plugins: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
   }).handledBy(async () => {
     const plugins = await homeseer.catalog.plugins()
@@ -45,8 +50,8 @@ export function createScriptRunTool(homeseer: HomeseerTools): Capability {
     title: 'Run a script',
     description:
       'Runs a script or a script statement on HomeSeer. Code can do anything, so a person has to approve each run.',
-    input: tolerantInput({ command: z.string().min(1).max(4_000), ...BASE_GUARD }),
-    output: GUARDED_OUTPUT,
+    input: createTolerantInputSchema({ command: z.string().min(1).max(4_000), ...BASE_GUARD_SCHEMAS }),
+    output: GUARDED_OUTPUT_SCHEMA,
     effect: 'sensitive',
     // What code prints cannot be judged by anybody but its caller: it may be the password that it was asked to read.
     secrets: ['raw'],
@@ -59,7 +64,7 @@ export function createScriptRunTool(homeseer: HomeseerTools): Capability {
       // ledger. Code that is more than one call has no name: whoever trusts a script trusts nothing behind it.
       target: script === undefined ? 'homeseer:code' : `homeseer:script:${callTarget(script, listed.scripts)}`,
       label: script === undefined ? 'Code on HomeSeer' : `Script ${callTarget(script, listed.scripts)}`,
-      touched: { scriptId: script?.name ?? CODE_PATTERN },
+      touched: { scriptId: script?.name ?? INLINE_CODE_TARGET },
       preview: { command },
     }),
     act: async ({ command }, _input, call) => {
@@ -94,14 +99,14 @@ export function createPluginFunctionTool(homeseer: HomeseerTools): Capability {
     title: 'Call a plug-in function',
     description:
       'Calls a function of a HomeSeer plug-in. Needs a person’s approval unless the owner has listed that very call.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       plugin: z.string().min(1).max(200),
       functionName: z.string().min(1).max(200),
       instance: z.string().max(200).exactOptional(),
       params: z.array(parameter).max(50).default([]),
-      ...BASE_GUARD,
+      ...BASE_GUARD_SCHEMAS,
     }),
-    output: GUARDED_OUTPUT,
+    output: GUARDED_OUTPUT_SCHEMA,
     effect: 'sensitive',
     // With what was told by position, which no record keeps (guard/secret-place.ts).
     secrets: ['raw'],

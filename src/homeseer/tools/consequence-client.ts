@@ -187,10 +187,10 @@ export function listReachedTargets({ consequences: { refs, eventIds } }: Assesse
 
 /** All other devices of the house, where nobody can say that the chain ends with those that are known. */
 export function doubtfulTargets({ consequences: { refs, doubts }, house }: AssessedConsequences): readonly string[] {
-  return doubts.length === 0 ? [] : targetsBeside(house, refs)
+  return doubts.length === 0 ? [] : listOtherDeviceTargets(house, refs)
 }
 
-export function targetsBeside(house: HomeseerCatalog, refs: readonly number[]): readonly string[] {
+export function listOtherDeviceTargets(house: HomeseerCatalog, refs: readonly number[]): readonly string[] {
   const known = new Set(refs)
   return house.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => homeseerDeviceTarget(ref))
 }

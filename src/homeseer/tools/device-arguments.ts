@@ -6,8 +6,8 @@ import { z } from 'zod'
 /** HomeSeer's refs are positive numbers; nine digits are more than any HomeSeer has given out. */
 export const refArgument = z.int().min(0).max(999_999_999)
 export const refsArgument = z.array(refArgument).min(1).max(1_000)
-export const placeArguments = z.string().max(200).exactOptional()
-export const itemsOutput = z.array(z.looseObject({ ref: z.int(), name: z.string() }))
+export const nameFilterArgument = z.string().max(200).exactOptional()
+export const deviceItemsSchema = z.array(z.looseObject({ ref: z.int(), name: z.string() }))
 export const maxItemsArgument = z.int().min(1).exactOptional().describe('Most devices in the answer.')
 export const includeControlsArgument = z.boolean().default(false).describe('With what each device can be told.')
 export const includeRawArgument = z.boolean().default(false).describe('With HomeSeer’s own fields.')

@@ -10,8 +10,8 @@ import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import { withChildren } from '../catalog/homeseer-catalog.ts'
-import { createOtherRequest } from '../wire/exchange.ts'
-import { isAskingTooMuch, type LinkFault } from '../wire/fault.ts'
+import { createGenericRequest } from '../wire/exchange.ts'
+import { canRetrySmaller, type LinkFault } from '../wire/fault.ts'
 import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { createStatusTool } from './device-status.ts'
 import { limitItems, matchesDeviceFilter } from './device-filter.ts'
@@ -19,12 +19,12 @@ import {
   maxItemsArgument,
   includeControlsArgument,
   includeRawArgument,
-  itemsOutput,
-  placeArguments,
+  deviceItemsSchema,
+  nameFilterArgument,
   refsArgument,
 } from './device-arguments.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { FIX_HINTS, homeseerReadFault } from './faults.ts'
+import { FIX_HINT_KEY, homeseerReadFault } from './faults.ts'
 import {
   listUnknownControls,
   refreshDevices,
@@ -34,11 +34,11 @@ import {
   currentDeviceView,
 } from './catalog-reader.ts'
 import { pageCursorArgument, cutNumberedPage } from './paging.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
-export function deviceReadTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createDeviceReadTools(homeseer: HomeseerTools): readonly Capability[] {
   return [list(homeseer), get(homeseer), controls(homeseer), createStatusTool(homeseer)]
 }
 
@@ -49,10 +49,10 @@ function list(homeseer: HomeseerTools): Capability {
     title: 'List devices',
     description:
       'Lists devices with their present state, by ref. Filters: parts of the room, floor or interface name, and a capability. Pages over all of them: hand `nextCursor` back as `cursor`.',
-    input: tolerantInput({
-      location1: placeArguments.describe('Part of the room’s name.'),
-      location2: placeArguments.describe('Part of the floor’s or area’s name.'),
-      interfaceName: placeArguments.describe('Part of the interface’s name.'),
+    input: createTolerantInputSchema({
+      location1: nameFilterArgument.describe('Part of the room’s name.'),
+      location2: nameFilterArgument.describe('Part of the floor’s or area’s name.'),
+      interfaceName: nameFilterArgument.describe('Part of the interface’s name.'),
       capability: z
         .string()
         .max(100)
@@ -72,7 +72,7 @@ function list(homeseer: HomeseerTools): Capability {
       truncated: z.boolean(),
       nextCursor: z.string().nullable(),
       controlsUnknown: z.int().exactOptional().describe('Devices of which it is not known yet what they can do.'),
-      items: itemsOutput,
+      items: deviceItemsSchema,
     }),
   }).handledBy(async (input) => {
     const house = await readCatalog(homeseer)
@@ -118,7 +118,7 @@ function get(homeseer: HomeseerTools): Capability {
     title: 'Get devices',
     description:
       'Shows devices by ref with their present state and, unless told otherwise, the features that belong to them.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       refs: refsArgument,
       includeControls: includeControlsArgument,
       includeRaw: includeRawArgument,
@@ -133,7 +133,7 @@ function get(homeseer: HomeseerTools): Capability {
       totalResolvedDevices: z.int(),
       returnedDevices: z.int(),
       truncated: z.boolean(),
-      items: itemsOutput,
+      items: deviceItemsSchema,
     }),
   }).handledBy(
     async ({ refs: asked, resolveChildren, includeControls: pairs, includeRaw: raw, maxDevices: wanted }) => {
@@ -188,7 +188,7 @@ function controls(homeseer: HomeseerTools): Capability {
     title: 'Get control pairs',
     description:
       'What devices can be told, as HomeSeer itself describes it (raw control pairs); all devices without refs.',
-    input: tolerantInput({ refs: refsArgument.exactOptional() }),
+    input: createTolerantInputSchema({ refs: refsArgument.exactOptional() }),
     output: z.looseObject({ refs: z.array(z.int()).nullable(), raw: z.unknown() }),
   }).handledBy(async ({ refs: wanted }) => {
     const visible = await exposedRefs(homeseer, wanted)
@@ -197,11 +197,11 @@ function controls(homeseer: HomeseerTools): Capability {
     // An empty list would read as all on the far side.
     if (asked?.length === 0) return homeseerAnswer({ refs: wanted ?? null, raw: { Devices: [] } })
     // `getcontrol2` also has what a control is for (ControlUse).
-    const raw = await homeseer.link.json.call(createOtherRequest('getcontrol2', { ref: asked }, 'reads'))
+    const raw = await homeseer.link.json.call(createGenericRequest('getcontrol2', { ref: asked }, 'reads'))
     if (raw.ok) return homeseerAnswer({ refs: asked ?? null, raw: raw.value })
-    if (isAskingTooMuch(raw.fault)) return fail(tooMuchAtOnce(raw.fault))
+    if (canRetrySmaller(raw.fault)) return fail(tooMuchAtOnce(raw.fault))
     // Older HomeSeers know only the first of the two.
-    const older = await homeseer.link.json.call(createOtherRequest('getcontrol', { ref: asked }, 'reads'))
+    const older = await homeseer.link.json.call(createGenericRequest('getcontrol', { ref: asked }, 'reads'))
     return older.ok
       ? homeseerAnswer({ refs: asked ?? null, raw: older.value })
       : fail(homeseerReadFault(older.fault, 'reading control pairs'))
@@ -224,5 +224,5 @@ async function exposedRefs(
 function tooMuchAtOnce(fault: LinkFault): Fault {
   const plain = homeseerReadFault(fault, 'reading control pairs')
   const hint = 'Name the devices (`refs`), a few at a time: this HomeSeer takes too long to tell them all.'
-  return { ...plain, details: { ...plain.details, [FIX_HINTS]: hint } }
+  return { ...plain, details: { ...plain.details, [FIX_HINT_KEY]: hint } }
 }

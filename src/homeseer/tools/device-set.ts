@@ -19,8 +19,8 @@ import {
   expectControl,
   isUnknownValue,
   type ControlExpectation,
-  patienceFor,
-  type VerificationPatience,
+  chooseVerificationTiming,
+  type VerificationTiming,
 } from '../catalog/control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ControlPair } from '../wire/device.ts'
@@ -41,17 +41,23 @@ import { refArgument } from './device-arguments.ts'
 import { deviceLabel, findHomeseerDevice, noDeviceFault, readSeenDevice } from './catalog-reader.ts'
 import { hs4Fault, homeseerReadFault, homeseerWriteFault, type NextCall } from './faults.ts'
 import {
-  BASE_GUARD,
+  BASE_GUARD_SCHEMAS,
   homeseerDeviceTarget,
-  GUARDED_OUTPUT,
+  GUARDED_OUTPUT_SCHEMA,
   defineHomeseerChange,
   type HomeseerAssessment,
-  tolerantInput,
+  createTolerantInputSchema,
 } from './homeseer-change.ts'
-import { choosePath, findClearChoice, pathJson, type SetMode, type SetPath } from './set-wish.ts'
 import {
-  withoutPushes,
-  awaitArrival,
+  chooseDeviceSetPath,
+  findUnambiguousControl,
+  pathJson,
+  type SetMode,
+  type DeviceSetPath,
+} from './device-set-request.ts'
+import {
+  toLastReadValue,
+  waitForLateArrival,
   verificationJson,
   verifyChange,
   watchDevice,
@@ -60,7 +66,7 @@ import {
 } from './verify-client.ts'
 
 /** What can be wished for, shared with the intents. */
-export const SET_WISH = {
+export const DEVICE_SET_SCHEMAS = {
   mode: z
     .enum(['control_value', 'set_status'])
     .default('control_value')
@@ -73,11 +79,11 @@ export const SET_WISH = {
   source: z.string().max(100).exactOptional().describe('Goes to HomeSeer’s log with set_status.'),
 }
 
-const input = tolerantInput({
+const input = createTolerantInputSchema({
   ref: refArgument,
-  ...SET_WISH,
+  ...DEVICE_SET_SCHEMAS,
   verify: z.boolean().default(true).describe('Look afterwards whether it happened.'),
-  ...BASE_GUARD,
+  ...BASE_GUARD_SCHEMAS,
 })
 
 type SetInput = z.output<typeof input>
@@ -86,7 +92,7 @@ type SetInput = z.output<typeof input>
 interface Plan {
   readonly device: HomeseerDevice
   readonly controls: readonly ControlPair[]
-  readonly path: SetPath
+  readonly path: DeviceSetPath
   readonly shown: LiveValue | undefined
   readonly assessed: AssessedConsequences
 }
@@ -98,7 +104,7 @@ export function createDeviceSetTool(homeseer: HomeseerTools): Capability {
     description:
       'Tells one device something (by value, label or control use), waits for it to report back and says what it shows then. Values that the device would refuse are refused before they are sent. Locks, doors, alarms, devices with voice confirmation, and whatever sets one of these in motion through HomeSeer’s events need a person’s approval.',
     input,
-    output: GUARDED_OUTPUT,
+    output: GUARDED_OUTPUT_SCHEMA,
     effect: 'writes',
     // One at a time per device: the second would be verified against what the first one did.
     lock: ({ ref }) => (typeof ref === 'number' ? homeseerDeviceTarget(ref) : undefined),
@@ -122,7 +128,7 @@ async function findWish(homeseer: HomeseerTools, wish: SetInput): Promise<Result
   if (!found.ok) return found
   const device = found.value
   const shown = readSeenDevice(homeseer, device.ref)?.live
-  const path = choosePath(device, device.controls, wish)
+  const path = chooseDeviceSetPath(device, device.controls, wish)
   if (path.ok && device.controlsKnown) return ok({ device, controls: device.controls, path: path.value, shown })
   // The owner may have changed the controls since they were read: worth one question before saying no.
   const fresh = await homeseer.catalog.freshControls(device.ref)
@@ -130,7 +136,7 @@ async function findWish(homeseer: HomeseerTools, wish: SetInput): Promise<Result
   // Found anew: what it can do now is what says how careful one must be with it.
   const renewed = await findHomeseerDevice(homeseer, wish.ref)
   if (!renewed.ok) return renewed
-  const again = choosePath(renewed.value, fresh.value, wish)
+  const again = chooseDeviceSetPath(renewed.value, fresh.value, wish)
   return again.ok ? ok({ device: renewed.value, controls: fresh.value, path: again.value, shown }) : again
 }
 
@@ -175,7 +181,7 @@ async function actSet(homeseer: HomeseerTools, plan: Plan, deed: Deed): Promise<
   if (!read.ok) return fail(homeseerReadFault(read.fault, `reading ${plan.device.name}`))
   const entry = read.value.get(ref)
   if (entry === undefined) return fail(noDeviceFault(ref))
-  const before = withoutPushes(entry)
+  const before = toLastReadValue(entry)
   // Before sending: the push may arrive ahead of the answer.
   const watching = watchDevice(mirror, ref)
   try {
@@ -191,7 +197,7 @@ async function actSet(homeseer: HomeseerTools, plan: Plan, deed: Deed): Promise<
 async function control(
   homeseer: HomeseerTools,
   act: Act,
-  path: SetPath & { readonly kind: 'control' },
+  path: DeviceSetPath & { readonly kind: 'control' },
 ): Promise<Outcome> {
   const { device, wish, call } = act
   const sent = await homeseer.link.json.call(createControlExchange(path.choice), call.signal)
@@ -203,7 +209,7 @@ async function control(
   const { arrivals } = homeseer
   const learned = told === undefined ? undefined : arrivals.shownFor(device.ref, told)
   const expected = { ...expectControl(path.choice, act.controls), shown: learned }
-  const patience = patienceFor(device, act.assessed.house, {
+  const patience = chooseVerificationTiming(device, act.assessed.house, {
     usualMs: usualWaitMs(homeseer),
     longestMs: homeseer.config.verifyWaitSeconds * 1_000,
   })
@@ -266,14 +272,17 @@ function waitOn(
     expected,
     patience,
     wanted,
-  }: { readonly expected: ControlExpectation; readonly patience: VerificationPatience; readonly wanted: string },
+  }: { readonly expected: ControlExpectation; readonly patience: VerificationTiming; readonly wanted: string },
 ): void {
   const { arrivals, clock, link } = homeseer
   const { ref } = act.device
   const command = { wanted, atMs: clock.now(), outcome: 'pending' } as const
   arrivals.note(ref, command)
   const settle = async (): Promise<void> => {
-    const arrived = await awaitArrival({ mirror: link.mirror, ref, expected, before: act.before }, patience.windowMs)
+    const arrived = await waitForLateArrival(
+      { mirror: link.mirror, ref, expected, before: act.before },
+      patience.windowMs,
+    )
     if (arrivals.last(ref) !== command) return
     const afterMs = clock.now() - command.atMs
     arrivals.note(ref, { ...command, outcome: arrived ? 'arrived' : 'not-arrived', afterMs })
@@ -297,7 +306,11 @@ function lateOutcome(
 }
 
 /** HomeSeer's memory. If even that does not hold, and a control means the same, the device is told after all, once. */
-async function store(homeseer: HomeseerTools, act: Act, path: SetPath & { readonly kind: 'store' }): Promise<Outcome> {
+async function store(
+  homeseer: HomeseerTools,
+  act: Act,
+  path: DeviceSetPath & { readonly kind: 'store' },
+): Promise<Outcome> {
   const { device, wish, call } = act
   const { value, text } = path
   const sent = await homeseer.link.json.call(
@@ -318,10 +331,13 @@ async function store(homeseer: HomeseerTools, act: Act, path: SetPath & { readon
 async function recover(
   homeseer: HomeseerTools,
   act: Act,
-  { path, verification }: { readonly path: SetPath & { readonly kind: 'store' }; readonly verification: JsonObject },
+  {
+    path,
+    verification,
+  }: { readonly path: DeviceSetPath & { readonly kind: 'store' }; readonly verification: JsonObject },
 ): Promise<Outcome> {
   const fresh = await homeseer.catalog.freshControls(act.device.ref)
-  const choice = fresh.ok ? findClearChoice(fresh.value, path.value, path.text) : undefined
+  const choice = fresh.ok ? findUnambiguousControl(fresh.value, path.value, path.text) : undefined
   const renewed = await findHomeseerDevice(homeseer, act.device.ref)
   // What turns out to be a lock by now was not weighed as one.
   const isAsAssessed = renewed.ok && (isOrdinary(renewed.value) || !isOrdinary(act.device))
@@ -342,7 +358,7 @@ const SLOW_INTERVAL_MS = 500
 function look(
   homeseer: HomeseerTools,
   act: Act,
-  { expected, patience }: { readonly expected: ControlExpectation; readonly patience: VerificationPatience },
+  { expected, patience }: { readonly expected: ControlExpectation; readonly patience: VerificationTiming },
 ): Promise<ChangeVerification> {
   const { verifyIntervalMs } = homeseer.config
   const intervalMs = patience.slow ? Math.max(SLOW_INTERVAL_MS, verifyIntervalMs) : verifyIntervalMs
@@ -359,14 +375,14 @@ function look(
 }
 
 /** Memory holds exactly what was written, or it does not. */
-function storedExpectation({ value, text }: SetPath & { readonly kind: 'store' }): ControlExpectation {
+function storedExpectation({ value, text }: DeviceSetPath & { readonly kind: 'store' }): ControlExpectation {
   return value === undefined
     ? { low: undefined, high: undefined, text, restValues: [] }
     : { low: value, high: value, text: undefined, restValues: [] }
 }
 
 interface Done {
-  readonly path: SetPath
+  readonly path: DeviceSetPath
   /** As HomeSeer shows it now. */
   readonly raw?: Json | undefined
   /** As HomeSeer answered the command, which is most often the state before it. */
@@ -406,7 +422,7 @@ function choiceJson({ pair, value, text }: ControlChoice): JsonObject {
   }
 }
 
-function storedJson({ value, text }: SetPath & { readonly kind: 'store' }): JsonObject {
+function storedJson({ value, text }: DeviceSetPath & { readonly kind: 'store' }): JsonObject {
   return { ...(value === undefined ? {} : { value }), ...(text === undefined ? {} : { statusText: text }) }
 }
 

@@ -13,12 +13,18 @@ import type { HomeseerDevice } from '../catalog/device.ts'
 import { limitToExposed, buildCatalog, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import { getStatus } from '../wire/request.ts'
 import { toHomeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
-import { maxItemsArgument, includeRawArgument, itemsOutput, placeArguments, refsArgument } from './device-arguments.ts'
+import {
+  maxItemsArgument,
+  includeRawArgument,
+  deviceItemsSchema,
+  nameFilterArgument,
+  refsArgument,
+} from './device-arguments.ts'
 import { limitItems, matchesDeviceFilter } from './device-filter.ts'
 import { toDeviceView, readCatalog, readCatalogWith, currentDeviceView } from './catalog-reader.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { homeseerReadFault } from './faults.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -43,10 +49,10 @@ export function createStatusTool(homeseer: HomeseerTools): Capability {
     title: 'Get status',
     description:
       'The state of devices. Answers from what is pushed and read anyway, which is seconds old at most; `fresh` asks HomeSeer now.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       refs: refsArgument.exactOptional(),
-      location1: placeArguments,
-      location2: placeArguments,
+      location1: nameFilterArgument,
+      location2: nameFilterArgument,
       compress: z.boolean().default(true),
       everything: z.boolean().exactOptional().describe('With control pairs.'),
       voiceonly: z.boolean().default(false),
@@ -62,7 +68,7 @@ export function createStatusTool(homeseer: HomeseerTools): Capability {
       truncated: z.boolean(),
       maxDevices: z.int(),
       missing: z.array(z.int()).exactOptional().describe('Refs that no device has.'),
-      snapshot: z.looseObject({ devices: itemsOutput }),
+      snapshot: z.looseObject({ devices: deviceItemsSchema }),
     }),
   }).handledBy(async (input) => toHomeseerAnswer(await readStatusData(homeseer, input)))
 }

@@ -16,9 +16,15 @@ import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { deviceLabel } from './catalog-reader.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { blockJson, triggerJson } from './event-definition-view.ts'
-import { EVENT_NAME, noEventFault, severalEventsFault, unnamedEventFault, type EventName } from './event-read-tools.ts'
+import {
+  EVENT_NAME_SCHEMAS,
+  noEventFault,
+  severalEventsFault,
+  unnamedEventFault,
+  type EventName,
+} from './event-read-tools.ts'
 import { hs4Fault, homeseerReadFault } from './faults.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -29,8 +35,8 @@ export function createEventDefinitionTool(homeseer: HomeseerTools): Capability {
     title: 'Get the definition of an event',
     description:
       'What an event reacts to and does, from HomeSeer’s own files: triggers, conditions, actions, and the devices they name. Needs HomeSeer’s data directory to be readable from here.',
-    input: tolerantInput({
-      ...EVENT_NAME,
+    input: createTolerantInputSchema({
+      ...EVENT_NAME_SCHEMAS,
       resolveDeviceRefs: z.boolean().default(true).describe('With the names of the devices.'),
       includeRaw: z.boolean().default(false),
     }),

@@ -16,12 +16,12 @@ import { blockJson, triggerJson } from './event-definition-view.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { homeseerArgumentFault, hs4Fault, homeseerReadFault, type NextCall } from './faults.ts'
 import { pageCursorArgument, cutNumberedPage } from './paging.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
 /** The two ways to name an event. */
-export const EVENT_NAME = {
+export const EVENT_NAME_SCHEMAS = {
   id: z.int().min(0).exactOptional().describe('The event’s id.'),
   group: z.string().min(1).max(200).exactOptional().describe('Its group; with `name`.'),
   name: z.string().min(1).max(200).exactOptional().describe('Its exact name; with `group`.'),
@@ -35,7 +35,7 @@ export interface EventName {
 
 const LIST_EVENTS: NextCall = { name: 'hs4.events.list', args: { limit: 100 } }
 
-export function eventReadTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createEventReadTools(homeseer: HomeseerTools): readonly Capability[] {
   return [list(homeseer), get(homeseer)]
 }
 
@@ -110,7 +110,7 @@ function list(homeseer: HomeseerTools): Capability {
     name: 'hs4.events.list',
     title: 'List events',
     description: 'Lists HomeSeer’s events (automations and scenes), by part of their group or name.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       groupContains: z.string().max(200).exactOptional(),
       nameContains: z.string().max(200).exactOptional(),
       limit: z.int().min(1).max(5_000).default(500),
@@ -150,7 +150,7 @@ function get(homeseer: HomeseerTools): Capability {
     name: 'hs4.events.get',
     title: 'Get an event',
     description: 'Shows one event, by id or by exact group and name, and what HomeSeer says about how it works.',
-    input: tolerantInput({ ...EVENT_NAME, includeRaw: z.boolean().default(true) }),
+    input: createTolerantInputSchema({ ...EVENT_NAME_SCHEMAS, includeRaw: z.boolean().default(true) }),
     output: z.looseObject({ matchedBy: z.enum(['id', 'group_name']), details: z.looseObject({}) }),
   }).handledBy(async ({ includeRaw, ...wanted }) => {
     const found = await findNamedEvent(homeseer, wanted)

@@ -14,7 +14,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { runEventById, runEventByName } from '../wire/request.ts'
 import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
-import { EVENT_NAME, findNamedEvent, type EventName } from './event-read-tools.ts'
+import { EVENT_NAME_SCHEMAS, findNamedEvent, type EventName } from './event-read-tools.ts'
 import {
   assessEvent,
   consequencesJson,
@@ -22,17 +22,17 @@ import {
   eventTarget,
   labelWithConsequences,
   listReachedTargets,
-  targetsBeside,
+  listOtherDeviceTargets,
   listTouched,
   type AssessedConsequences,
 } from './consequence-client.ts'
 import { homeseerWriteFault } from './faults.ts'
 import {
-  BASE_GUARD,
+  BASE_GUARD_SCHEMAS,
   defineHomeseerChange,
-  GUARDED_OUTPUT,
+  GUARDED_OUTPUT_SCHEMA,
   type HomeseerAssessment,
-  tolerantInput,
+  createTolerantInputSchema,
 } from './homeseer-change.ts'
 import type { OwnerLists, TouchedThings } from './owner-lists.ts'
 
@@ -47,8 +47,8 @@ export function createEventRunTool(homeseer: HomeseerTools): Capability {
     title: 'Run an event',
     description:
       'Runs one of HomeSeer’s events now, with everything it does. Events that open locks or gates, run scripts or carry the security mark need a person’s approval.',
-    input: tolerantInput({ ...EVENT_NAME, ...BASE_GUARD }),
-    output: GUARDED_OUTPUT,
+    input: createTolerantInputSchema({ ...EVENT_NAME_SCHEMAS, ...BASE_GUARD_SCHEMAS }),
+    output: GUARDED_OUTPUT_SCHEMA,
     effect: 'writes',
     // The id may be hidden behind a name, so the lock is on running events as such.
     lock: 'homeseer:events',
@@ -116,7 +116,7 @@ function touchedByRun(event: ReceivedEvent, assessed: AssessedConsequences, { ev
 
 /** Of an event that nobody can read any device may be set: what the owner forbids for one of them holds for it. */
 function mayReachByRun(assessed: AssessedConsequences): readonly string[] {
-  return assessed.definition === undefined ? targetsBeside(assessed.house, []) : doubtfulTargets(assessed)
+  return assessed.definition === undefined ? listOtherDeviceTargets(assessed.house, []) : doubtfulTargets(assessed)
 }
 
 /** For the person who approves: in the words of the event, not of HomeSeer's file. */

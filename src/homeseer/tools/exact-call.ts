@@ -20,7 +20,7 @@ export interface ExactCall {
 }
 
 /** The name of code that is no call of one script; no list can hold it. */
-export const CODE_PATTERN = '(code)'
+export const INLINE_CODE_TARGET = '(code)'
 
 const SCRIPT = /^\s*"?([\p{L}\p{N}_-][\p{L}\p{N}_. -]*\.(?:vb|vben|vbs|cs|txt|js|py|pl))"?\s*(?:\(([^]*)\))?\s*$/iu
 /** A text without quotes and backslashes in it, a number, true or false. */
@@ -71,12 +71,14 @@ export function isListed({ whole }: ExactCall, listed: readonly string[] | undef
 }
 
 /** An entry of a list without its arguments: what may be called at all. */
-export function listedName(entry: string): string {
+export function parseListedName(entry: string): string {
   const [name = ''] = entry.split('(')
   return name.trim().toLowerCase()
 }
 
 function spelling(entry: string): string {
   const inside = /^[^(]*\(([^]*)\)\s*$/.exec(entry)?.[1]
-  return inside === undefined ? entry.trim().toLowerCase() : exactCall(listedName(entry), splitArguments(inside)).whole
+  return inside === undefined
+    ? entry.trim().toLowerCase()
+    : exactCall(parseListedName(entry), splitArguments(inside)).whole
 }

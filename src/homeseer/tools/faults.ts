@@ -37,8 +37,8 @@ interface More {
 }
 
 /** Where a fault of this family carries what its envelope shows beside the details. */
-export const NEXT_CALLS = 'suggestedNextToolCalls'
-export const FIX_HINTS = 'fixHint'
+export const NEXT_CALLS_KEY = 'suggestedNextToolCalls'
+export const FIX_HINT_KEY = 'fixHint'
 
 export function isHs4Code(code: string | undefined): code is Hs4Code {
   return code !== undefined && Object.hasOwn(KINDS, code)
@@ -48,8 +48,8 @@ export function isHs4Code(code: string | undefined): code is Hs4Code {
 export function hs4Fault(code: Hs4Code, message: string, { details, next, fixHint }: More = {}): Fault {
   const carried: JsonObject = {
     ...details,
-    ...(next === undefined ? {} : { [NEXT_CALLS]: next.map(nextJson) }),
-    ...(fixHint === undefined ? {} : { [FIX_HINTS]: fixHint }),
+    ...(next === undefined ? {} : { [NEXT_CALLS_KEY]: next.map(nextJson) }),
+    ...(fixHint === undefined ? {} : { [FIX_HINT_KEY]: fixHint }),
   }
   return { kind: KINDS[code], code, message, ...(Object.keys(carried).length === 0 ? {} : { details: carried }) }
 }

@@ -10,20 +10,20 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import { getControl, getVersion } from '../wire/request.ts'
-import { isAskingTooMuch, type LinkFault } from '../wire/fault.ts'
+import { canRetrySmaller, type LinkFault } from '../wire/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { homeseerReadFault } from './faults.ts'
-import { policyState } from './policy-state.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { describePolicyState } from './policy-state.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
 type Check = JsonObject & { readonly check: string; readonly status: 'pass' | 'warn' | 'fail' }
 
-export function healthTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createHealthTools(homeseer: HomeseerTools): readonly Capability[] {
   return [
     defineTool({
       ...common,
@@ -31,7 +31,7 @@ export function healthTools(homeseer: HomeseerTools): readonly Capability[] {
       title: 'HomeSeer health',
       description:
         'Whether HomeSeer answers, its version, how its state reaches us, and what is switched on for changing it.',
-      input: tolerantInput({}),
+      input: createTolerantInputSchema({}),
       output: z.looseObject({
         hs4Version: z.string(),
         hs4BaseUrl: z.string(),
@@ -44,7 +44,7 @@ export function healthTools(homeseer: HomeseerTools): readonly Capability[] {
       if (!version.ok) return fail(homeseerReadFault(version.fault, 'asking for the version'))
       const house = await homeseer.catalog.house()
       const push = homeseer.link.pushState()
-      const { safeMode, defaultDryRun, requireConfirm, adminExecution, admin } = policyState(homeseer)
+      const { safeMode, defaultDryRun, requireConfirm, adminExecution, admin } = describePolicyState(homeseer)
       return homeseerAnswer({
         hs4Version: version.value,
         // Without user and password: they are settings of their own and never part of the address.
@@ -66,7 +66,7 @@ export function healthTools(homeseer: HomeseerTools): readonly Capability[] {
       title: 'Self-test',
       description:
         'Asks HomeSeer for everything once and looks into our own stores. Changes nothing and runs no code on HomeSeer.',
-      input: tolerantInput({ includeResolverRefresh: z.boolean().default(true) }),
+      input: createTolerantInputSchema({ includeResolverRefresh: z.boolean().default(true) }),
       output: z.looseObject({
         status: z.enum(['pass', 'warn', 'fail']),
         failCount: z.int(),
@@ -120,7 +120,7 @@ async function linkChecks({ link, catalog }: HomeseerTools): Promise<readonly Ch
 }
 
 function isTooMuch(result: Result<unknown, LinkFault>): boolean {
-  return !result.ok && isAskingTooMuch(result.fault)
+  return !result.ok && canRetrySmaller(result.fault)
 }
 
 function checkOf<Value>(

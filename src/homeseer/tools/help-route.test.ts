@@ -6,7 +6,7 @@ import { buildCatalog } from '../catalog/homeseer-catalog.ts'
 import { buildNameResolver } from '../resolve/resolve.ts'
 import { decodeStatus } from '../wire/device.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { BASE_GUARD } from './homeseer-change.ts'
+import { BASE_GUARD_SCHEMAS } from './homeseer-change.ts'
 import { rankHelpRoutes } from './help-route.ts'
 
 const button = (Ref: number, CCIndex: number, Label: string, ControlValue: number, ControlUse: number) => ({
@@ -35,7 +35,7 @@ const offers = [
     ...common,
     name: 'hs4.admin.plugins.restart',
     title: 'Restart a plug-in',
-    input: z.strictObject({ pluginId: z.string(), changeTicket: z.string().exactOptional(), ...BASE_GUARD }),
+    input: z.strictObject({ pluginId: z.string(), changeTicket: z.string().exactOptional(), ...BASE_GUARD_SCHEMAS }),
     effect: 'admin',
     ...CALLS_ON,
     act: answered,
@@ -44,7 +44,12 @@ const offers = [
     ...common,
     name: 'hs4.admin.cameras.recording.set',
     title: 'Switch recording',
-    input: z.strictObject({ camId: z.int(), enabled: z.boolean(), profile: z.enum(['low', 'high']), ...BASE_GUARD }),
+    input: z.strictObject({
+      camId: z.int(),
+      enabled: z.boolean(),
+      profile: z.enum(['low', 'high']),
+      ...BASE_GUARD_SCHEMAS,
+    }),
     effect: 'admin',
     ...CALLS_ON,
     act: answered,

@@ -20,7 +20,7 @@ import {
   type NameResolver,
 } from '../resolve/resolve.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { findArea, listDevicesInArea, type AreaWish } from './area.ts'
+import { findArea, listDevicesInArea, type AreaQuery } from './area.ts'
 import { deviceLabel } from './catalog-reader.ts'
 import { isAboutMany, isQuestion, chooseWish } from './goal.ts'
 import { suggestArguments } from './help-arguments.ts'
@@ -213,7 +213,7 @@ function areaRoute(asked: HelpGoal): HelpRoute | undefined {
   }
 }
 
-function placeJson({ location1, location2 }: AreaWish): JsonObject {
+function placeJson({ location1, location2 }: AreaQuery): JsonObject {
   return { ...(location1 === undefined ? {} : { location1 }), ...(location2 === undefined ? {} : { location2 }) }
 }
 

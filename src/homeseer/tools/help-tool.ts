@@ -12,7 +12,7 @@ import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { rankHelpRoutes } from './help-route.ts'
 import { readCurrentNames } from './resolve-tools.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const NOTHING = buildNameResolver({ house: EMPTY_CATALOG, events: [], cameras: [], aliases: [] })
 
@@ -24,7 +24,7 @@ export function createHelpRouteTool(homeseer: HomeseerTools): Capability {
     title: 'How to reach a goal',
     description:
       'Says which tools to call, in which order and with which arguments, to reach a goal in this house. `mode` bounds what the route may contain.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       goal: z.string().min(3).max(500),
       mode: z.enum(['read_only', 'dry_run', 'mutate']).default('dry_run'),
     }),

@@ -17,11 +17,11 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 
 /** The contract's least length; that it says something is for the rules to see (tools/rules.ts). */
-export const MAX_WORDS = 500
-const words = z.string().min(3).max(MAX_WORDS)
+export const MAX_CLAIM_LENGTH = 500
+const words = z.string().min(3).max(MAX_CLAIM_LENGTH)
 
 /** The contract's base guard. */
-export const BASE_GUARD = {
+export const BASE_GUARD_SCHEMAS = {
   confirm: z.boolean().exactOptional().describe('true: this is meant to happen.'),
   intent: words.exactOptional().describe('What is to be done.'),
   reason: words.exactOptional().describe('Why.'),
@@ -29,7 +29,7 @@ export const BASE_GUARD = {
 }
 
 /** What every guarded tool of the core answers at least one of; a dry run says so. */
-export const GUARDED_OUTPUT = z.looseObject({
+export const GUARDED_OUTPUT_SCHEMA = z.looseObject({
   dryRun: z.boolean().exactOptional(),
   applied: z.boolean().exactOptional(),
   invoked: z.boolean().exactOptional(),
@@ -72,7 +72,7 @@ export function homeseerDeviceTarget(ref: number): string {
 }
 
 /** What a caller claims about its own call, and can therefore put right. */
-export const CLAIM_RULES: ReadonlySet<string> = new Set(['confirm', 'intent', 'reason'])
+export const CALLER_CLAIM_NAMES: ReadonlySet<string> = new Set(['confirm', 'intent', 'reason'])
 
 export function defineHomeseerChange<Input extends z.ZodType<JsonObject & CallerClaims, unknown>, Plan>(
   rules: OwnerLists,
@@ -101,7 +101,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Caller
     assessMistake: (input, context, mistake) => {
       const reasons = listRefusals(rules, input, alwaysTouched)
       // Who only forgot to say so hears of the mistake, too: all complaints come at once.
-      const isForgetful = reasons.length > 0 && reasons.every(({ rule }) => CLAIM_RULES.has(rule))
+      const isForgetful = reasons.length > 0 && reasons.every(({ rule }) => CALLER_CLAIM_NAMES.has(rule))
       const also = isForgetful ? { alsoWrong: mistake.message } : {}
       return {
         dryRun: isDryRun(rules, input),
@@ -155,7 +155,7 @@ function usualRehearsal<Input extends z.ZodType<JsonObject & CallerClaims, unkno
 const IGNORED = Symbol('ignored arguments')
 const MAX_NAMED = 20
 
-export function tolerantInput<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+export function createTolerantInputSchema<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const known = z.object(shape)
   return z.looseObject(shape).transform((body): z.output<typeof known> => {
     const entries = Object.entries(body)

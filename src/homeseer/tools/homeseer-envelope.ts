@@ -9,8 +9,8 @@
 import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import { visibleJson } from '../../core/stranger-text.ts'
-import { FIX_HINTS, isHs4Code, NEXT_CALLS, nextJson, type Hs4Code, type NextCall } from './faults.ts'
+import { sanitizeJson } from '../../core/stranger-text.ts'
+import { FIX_HINT_KEY, isHs4Code, NEXT_CALLS_KEY, nextJson, type Hs4Code, type NextCall } from './faults.ts'
 
 /** For faults that the chain or the guard says, which know nothing of the family's ten codes. */
 const CODES: Readonly<Record<FaultKind, Hs4Code>> = {
@@ -58,9 +58,9 @@ export const homeseerFamily: Family = {
   isListedInShort: true,
   // Names, states and events are the words of whoever set up the house; event files are not cleaned where they are read,
   // because a rollback restores what it found.
-  success: (data) => ({ result: visibleJson(data) }),
+  success: (data) => ({ result: sanitizeJson(data) }),
   failure: (fault, offer, listed = (tool) => tool) => ({
-    structured: visibleJson({ error: errorJson(fault, offer, listed) }),
+    structured: sanitizeJson({ error: errorJson(fault, offer, listed) }),
     isError: true,
   }),
   outputSchema,
@@ -68,7 +68,7 @@ export const homeseerFamily: Family = {
 
 function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string): JsonObject {
   const code = codeOf(fault)
-  const { [NEXT_CALLS]: own, [FIX_HINTS]: hint, ...known } = fault.details ?? {}
+  const { [NEXT_CALLS_KEY]: own, [FIX_HINT_KEY]: hint, ...known } = fault.details ?? {}
   // The fault's own suggestion has the arguments of the call that failed in it; the usual one only its name.
   const next = Array.isArray(own) ? own : usualNext(code, offer).map(nextJson)
   const details = { ...known, ...extraDetails(fault), ...adminDetails(fault) }

@@ -17,20 +17,20 @@ import type { AliasKind } from '../resolve/alias.ts'
 import {
   resolveDevices,
   resolveEvents,
-  wrapperWarning,
+  warnAboutParentDevice,
   type ResolutionCandidate,
   type DeviceCandidate,
   type Resolution,
 } from '../resolve/resolve.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { askPerson, canAsk, choicesJson, readChoice, type AskedChoice } from './ask-person.ts'
+import { askPerson, canElicit, choicesJson, readChoice, type PersonChoice } from './ask-person.ts'
 import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
-import { SET_WISH } from './device-set.ts'
+import { DEVICE_SET_SCHEMAS } from './device-set.ts'
 import { deviceLabel } from './catalog-reader.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { hs4Fault, NEXT_CALLS, nextJson, type NextCall } from './faults.ts'
+import { hs4Fault, NEXT_CALLS_KEY, nextJson, type NextCall } from './faults.ts'
 import {
-  isClear,
+  isResolutionClear,
   candidateJson,
   readCurrentNames,
   explainDisambiguation,
@@ -38,9 +38,9 @@ import {
   queryArgument,
 } from './resolve-tools.ts'
 import { chooseScenePath, SCENE_PATHS } from './scene-path.ts'
-import { wishJson } from './set-wish.ts'
-import { INTENT_GUARD, runnableArgs, stageChange, type WantedChange } from './staging.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { wishJson } from './device-set-request.ts'
+import { INTENT_GUARD_SCHEMAS, runnableArgs, stageChange, type ChangeToStage } from './staging.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = {
   family: homeseerFamily,
@@ -54,7 +54,7 @@ const output = z.looseObject({ execute: z.boolean(), prepared: z.looseObject({})
 /** Candidates that are shown: more than a person can choose from helps nobody. */
 const TOP = 5
 
-export function intentTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createIntentTools(homeseer: HomeseerTools): readonly Capability[] {
   return [setByName(homeseer), runByName(homeseer), activateScene(homeseer)]
 }
 
@@ -66,10 +66,12 @@ function setByName(homeseer: HomeseerTools): Capability {
     title: 'Set a device by its name',
     description:
       'Finds the device that is called like this, prepares the change and, with `execute`, carries it out. Acts only on the exact name of exactly one device; otherwise asks.',
-    input: tolerantInput({ query: queryArgument, ...SET_WISH, ...INTENT_GUARD }),
+    input: createTolerantInputSchema({ query: queryArgument, ...DEVICE_SET_SCHEMAS, ...INTENT_GUARD_SCHEMAS }),
     output,
     act: async (_plan, input, call) => {
-      const current = await readCurrentNames(homeseer, call, (names) => isClear(resolveDevices(names, input.query)))
+      const current = await readCurrentNames(homeseer, call, (names) =>
+        isResolutionClear(resolveDevices(names, input.query)),
+      )
       if (!current.ok) return current
       const found = resolveDevices(current.value.resolver, input.query)
       const { source } = input
@@ -98,15 +100,15 @@ function runByName(homeseer: HomeseerTools): Capability {
     title: 'Run an event by its name',
     description:
       'Finds the event that is called like this, prepares its run and, with `execute`, runs it. Acts only on the exact name of exactly one event; otherwise asks.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       query: queryArgument,
       groupHint: z.string().max(200).exactOptional(),
-      ...INTENT_GUARD,
+      ...INTENT_GUARD_SCHEMAS,
     }),
     output,
     act: async (_plan, input, call) => {
       const current = await readCurrentNames(homeseer, call, (names) =>
-        isClear(resolveEvents(names, input.query, input.groupHint)),
+        isResolutionClear(resolveEvents(names, input.query, input.groupHint)),
       )
       if (!current.ok) return current
       const found = resolveEvents(current.value.resolver, input.query, input.groupHint)
@@ -122,7 +124,7 @@ function activateScene(homeseer: HomeseerTools): Capability {
     title: 'Activate a scene',
     description:
       'Finds the event or the device that brings about what is wanted, prepares it and, with `execute`, carries it out. `selection` tells which path was taken. Where an event and a device bear the same name it asks, unless `preferPath` says which. Acts only on exact names; otherwise asks.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       objective: queryArgument,
       fallbackDeviceValue: z
         .number()
@@ -130,14 +132,16 @@ function activateScene(homeseer: HomeseerTools): Capability {
         .describe('What a device is set to if no event is chosen; unless told, its On control, else 100.'),
       preferPath: z.enum(SCENE_PATHS).default('auto'),
       eventMinScore: z.number().min(0).max(1).default(0.85).describe('Least score for `auto` to choose an event.'),
-      ...INTENT_GUARD,
+      ...INTENT_GUARD_SCHEMAS,
     }),
     output,
     act: async (_plan, input, call) => {
       const current = await readCurrentNames(
         homeseer,
         call,
-        (names) => isClear(resolveEvents(names, input.objective)) || isClear(resolveDevices(names, input.objective)),
+        (names) =>
+          isResolutionClear(resolveEvents(names, input.objective)) ||
+          isResolutionClear(resolveDevices(names, input.objective)),
       )
       if (!current.ok) return current
       const { resolver } = current.value
@@ -193,7 +197,7 @@ function activateScene(homeseer: HomeseerTools): Capability {
 
 /** Everything that bears exactly the name, events first: `preferPath` tells them apart. */
 function sceneChoices(
-  input: WantedChange['claims'] & { readonly objective: string; readonly fallbackDeviceValue?: number },
+  input: ChangeToStage['claims'] & { readonly objective: string; readonly fallbackDeviceValue?: number },
   found: {
     readonly events: Resolution<ResolutionCandidate<ReceivedEvent>>
     readonly devices: Resolution<DeviceCandidate>
@@ -206,7 +210,7 @@ function sceneChoices(
     id: number,
     label: string,
     call: { readonly name: string; readonly args: JsonObject },
-  ): AskedChoice => ({
+  ): PersonChoice => ({
     id,
     label,
     call: { name: call.name, args: runnableArgs(call.args, { claims: input, query, summary: `${query} → ${label}` }) },
@@ -236,7 +240,7 @@ interface Intent<One extends ResolutionCandidate<unknown>> {
   readonly kind: AliasKind
   readonly query: string
   readonly found: Resolution<One>
-  readonly claims: WantedChange['claims']
+  readonly claims: ChangeToStage['claims']
   /** Of a scene: which path the caller wanted. */
   readonly preferPath?: string
   readonly idOf: (one: One) => number
@@ -255,13 +259,13 @@ async function proceed<One extends ResolutionCandidate<unknown>>(
   // With `preferPath` event or device_fallback this is the contract's NOT_FOUND: the other path is not tried.
   if (top === undefined) return fail(nothingCalled(intent))
   if (found.verdict.kind === 'act') return prepareAndCommit(homeseer, call, { intent, one: top })
-  const choices: readonly AskedChoice[] = found.candidates
+  const choices: readonly PersonChoice[] = found.candidates
     .slice(0, TOP)
     .map((one) => ({ id: idOf(one), label: labelOf(one), call: runnableCall(intent, one) }))
   const choice = readChoice(call, choices)
   // The name as it was said, quoted: a person may see from it that it was heard wrongly.
   const said = `(${JSON.stringify(query)})`
-  if (choice === undefined && canAsk(call))
+  if (choice === undefined && canElicit(call))
     return askPerson(`${explainDoubt(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
   if (choice === undefined || choice === 'declined') {
     const prepared = await prepareLikely(homeseer, call, { intent, one: top })
@@ -291,7 +295,7 @@ function endpointCall<One extends ResolutionCandidate<unknown>>(intent: Intent<O
   const [device] = asDevice(one)
   if (device === undefined) return undefined
   const { candidates } = intent.found
-  const warning = wrapperWarning(device, candidates.flatMap(asDevice))
+  const warning = warnAboutParentDevice(device, candidates.flatMap(asDevice))
   const endpoint = candidates.find((candidate) => asDevice(candidate)[0]?.target.ref === warning?.suggestedRef)
   return endpoint === undefined ? undefined : runnableCall(intent, endpoint)
 }
@@ -334,7 +338,7 @@ async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
   // Also of a refusal the caller hears which device was meant.
   if (!staged.ok) {
     const better = endpointCall(intent, one)
-    const next = better === undefined ? {} : { [NEXT_CALLS]: [nextJson(better)] }
+    const next = better === undefined ? {} : { [NEXT_CALLS_KEY]: [nextJson(better)] }
     return fail({ ...staged.fault, details: { ...staged.fault.details, ...next, ...described } })
   }
   return homeseerAnswer({ ...staged.value, ...described })
@@ -410,7 +414,7 @@ function deviceResolution(query: string, one: DeviceCandidate, candidates: reado
 }
 
 function warningsOf(one: DeviceCandidate, { candidates }: Resolution<DeviceCandidate>): JsonObject {
-  const warning = wrapperWarning(one, candidates)
+  const warning = warnAboutParentDevice(one, candidates)
   return warning === undefined ? {} : { warnings: [{ ...warning }] }
 }
 

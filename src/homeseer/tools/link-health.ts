@@ -4,7 +4,7 @@
  * Holds the last outcome; otherwise pure.
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
-import { LOGGED_ATTEMPTS, type AttemptNote } from '../wire/json-client.ts'
+import { LINK_HEALTH_REQUESTS, type AttemptNote } from '../wire/json-client.ts'
 import type { AsciiState } from '../wire/ascii-client.ts'
 
 /** The last attempt stands for the link: requests are frequent, and what worked a minute ago says nothing. */
@@ -14,7 +14,7 @@ export interface LinkHealth {
 }
 
 /** Hears once that HomeSeer is away and once that it is back, however often it is asked meanwhile. */
-export interface LinkNews {
+export interface LinkHealthListener {
   readonly away: (attempt: AttemptNote) => void
   readonly back: () => void
 }
@@ -22,7 +22,7 @@ export interface LinkNews {
 const AWAY: ReadonlySet<AttemptNote['outcome']> = new Set(['unreachable', 'timed-out', 'unauthorised', 'json-disabled'])
 
 /** Told of every attempt by the link; asked by `health` and the doctor. */
-export function createLinkHealth(news: LinkNews): LinkHealth {
+export function createLinkHealth(news: LinkHealthListener): LinkHealth {
   let last: AttemptNote | undefined
   let answered = false
   let away = false
@@ -30,7 +30,7 @@ export function createLinkHealth(news: LinkNews): LinkHealth {
     note: (attempt) => {
       const { request, outcome } = attempt
       // Late may be the camera behind it.
-      if (outcome === 'timed-out' && !LOGGED_ATTEMPTS.has(request)) return
+      if (outcome === 'timed-out' && !LINK_HEALTH_REQUESTS.has(request)) return
       const again = last !== undefined && AWAY.has(last.outcome)
       last = attempt
       if (!AWAY.has(outcome)) {
@@ -75,7 +75,7 @@ export function toLinkHealth({ url, last, push, deaf, devices }: LinkFacts): Ser
 
 /** What nobody has asked yet is not known to be away; a page that is not there says nothing about the others. */
 function isAway(last: AttemptNote | undefined): boolean {
-  return last !== undefined && (AWAY.has(last.outcome) || LOGGED_ATTEMPTS.has(last.request))
+  return last !== undefined && (AWAY.has(last.outcome) || LINK_HEALTH_REQUESTS.has(last.request))
 }
 
 /** What was refused was answered: the link is there. */

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { homeseerSection } from '../../config/homeseer.ts'
+import { homeseerConfigSchema } from '../../config/homeseer.ts'
 import { ADMIN_DOMAINS, isDryRun, listRefusals, readOwnerLists, type CallerClaims } from './owner-lists.ts'
 
 const CLAIMED: CallerClaims = { confirm: true, intent: 'light', reason: 'dark' }
 const OPEN = { enabled: true, ...Object.fromEntries(ADMIN_DOMAINS.map((domain) => [domain, true])) }
 
 function rules(section: object = {}) {
-  return readOwnerLists(homeseerSection.parse(section))
+  return readOwnerLists(homeseerConfigSchema.parse(section))
 }
 
 function reasons(

@@ -11,7 +11,7 @@
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Reason } from '../../core/fault.ts'
 import { allowExactly, allowNames, allowNumbers, type AllowList } from './allow-list.ts'
-import { listedName } from './exact-call.ts'
+import { parseListedName } from './exact-call.ts'
 
 /** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
@@ -79,8 +79,8 @@ export function readOwnerLists(config: HomeseerConfig): OwnerLists {
     devices: allowNumbers(allow.devices),
     events: allowNumbers(allow.events),
     cameras: allowNumbers(allow.cameras),
-    scripts: allowNames(allow.scripts?.map(listedName)),
-    pluginFunctions: allowNames(allow.pluginFunctions?.map(listedName)),
+    scripts: allowNames(allow.scripts?.map(parseListedName)),
+    pluginFunctions: allowNames(allow.pluginFunctions?.map(parseListedName)),
     admin: {
       enabled: admin.enabled,
       domains: new Set(ADMIN_DOMAINS.filter((domain) => admin[domain])),

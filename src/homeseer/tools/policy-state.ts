@@ -6,7 +6,11 @@ import type { HomeseerTools } from './homeseer-tools.ts'
 import { ADMIN_DOMAINS } from './owner-lists.ts'
 
 /** That lists are configured is told; what is on them is the owner's own business. */
-export function policyState({ config, rules, guard }: Pick<HomeseerTools, 'config' | 'rules' | 'guard'>): JsonObject {
+export function describePolicyState({
+  config,
+  rules,
+  guard,
+}: Pick<HomeseerTools, 'config' | 'rules' | 'guard'>): JsonObject {
   const { admin, allow } = config
   return {
     gatewayMode: guard.mode,

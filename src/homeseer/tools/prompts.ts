@@ -9,7 +9,7 @@ import { homeseerAnswer } from './homeseer-tools.ts'
 import { AGENT_CONTRACT } from './agent-contract.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { ADMIN_DOMAINS } from './owner-lists.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const words = z.string().min(1).max(1_000)
 const maybe = z.string().max(1_000).exactOptional()
@@ -200,7 +200,7 @@ function prompt<Shape extends z.ZodRawShape>(definition: Prompt<Shape>): Capabil
     description,
     face: { kind: 'prompt', arguments: definition.arguments },
     // The output of a shape that is still a type parameter; `text` gets it back with its type.
-    input: tolerantInput(shape) as unknown as z.ZodType<Record<string, never>, unknown>,
+    input: createTolerantInputSchema(shape) as unknown as z.ZodType<Record<string, never>, unknown>,
     output: z.looseObject({ messages: z.array(z.looseObject({})) }),
   }).handledBy(async (input) => {
     const said = text(input as unknown as z.output<z.ZodObject<Shape>>)

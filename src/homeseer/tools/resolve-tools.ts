@@ -27,7 +27,7 @@ import type { CurrentResolver } from '../resolve/resolver-client.ts'
 import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { homeseerReadFault } from './faults.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
@@ -43,7 +43,7 @@ const output = z.looseObject({
   items: z.array(z.looseObject({ score: z.number(), confidence: z.enum(['high', 'medium', 'low']) })),
 })
 
-export function resolveTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createResolveTools(homeseer: HomeseerTools): readonly Capability[] {
   return [devices(homeseer), events(homeseer), cameras(homeseer)]
 }
 
@@ -61,7 +61,7 @@ export async function readCurrentNames(
 }
 
 /** Nobody has to be asked. */
-export function isClear({ verdict }: Resolution<unknown>): boolean {
+export function isResolutionClear({ verdict }: Resolution<unknown>): boolean {
   return verdict.kind === 'act'
 }
 
@@ -140,7 +140,7 @@ async function found<One extends ResolutionCandidate<unknown>>(
   { query, limit: most, includeEvidence: withEvidence }: Question,
   { resolve, item, more }: Answering<One>,
 ): Promise<Outcome> {
-  const current = await readCurrentNames(homeseer, call, (names) => isClear(resolve(names)))
+  const current = await readCurrentNames(homeseer, call, (names) => isResolutionClear(resolve(names)))
   if (!current.ok) return current
   const { candidates, total, verdict } = resolve(current.value.resolver)
   const hint = explainDisambiguation(verdict)
@@ -164,7 +164,7 @@ function devices(homeseer: HomeseerTools): Capability {
     title: 'Find devices by name',
     description:
       'Finds the devices that somebody may mean, best first. Endpoints that can be told something go before roots and masters. `verdict.kind` is `act` only when exactly one device is called exactly that; otherwise ask.',
-    input: tolerantInput({ query: queryArgument, limit, includeEvidence }),
+    input: createTolerantInputSchema({ query: queryArgument, limit, includeEvidence }),
     output,
   }).handledBy((input, call) =>
     found({ homeseer, call }, input, {
@@ -196,7 +196,7 @@ function events(homeseer: HomeseerTools): Capability {
     title: 'Find events by name',
     description:
       'Finds the events that somebody may mean, best first; `groupHint` keeps those whose group contains it.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       query: queryArgument,
       groupHint: z.string().max(200).exactOptional(),
       limit,
@@ -218,7 +218,7 @@ function cameras(homeseer: HomeseerTools): Capability {
     name: 'hs4.resolve.cameras',
     title: 'Find cameras by name',
     description: 'Finds the cameras that somebody may mean, best first.',
-    input: tolerantInput({ query: queryArgument, limit, includeEvidence }),
+    input: createTolerantInputSchema({ query: queryArgument, limit, includeEvidence }),
     output,
   }).handledBy((input, call) =>
     found({ homeseer, call }, input, {

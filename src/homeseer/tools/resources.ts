@@ -26,9 +26,9 @@ import { eventJson } from './event-read-tools.ts'
 import { homeseerReadFault } from './faults.ts'
 import { listUnknownControls, readCatalog, currentDeviceView } from './catalog-reader.ts'
 import { toText } from './json-text.ts'
-import { policyState } from './policy-state.ts'
+import { describePolicyState } from './policy-state.ts'
 import { readCurrentNames, refreshJson } from './resolve-tools.ts'
-import { tolerantInput } from './homeseer-change.ts'
+import { createTolerantInputSchema } from './homeseer-change.ts'
 
 /** `path` is what stands behind `hs4://`. */
 export interface ResourceDefinition {
@@ -62,7 +62,7 @@ export function createHomeseerResource(
     title,
     description,
     face: { kind: 'resource', uri, mimeType: 'application/json' },
-    input: tolerantInput({}),
+    input: createTolerantInputSchema({}),
     output: z.looseObject({}),
   })
   return tool.handledBy(async (_, call) =>
@@ -227,7 +227,7 @@ async function summaryJson(homeseer: HomeseerTools, mayRead: MayReadAudit): Prom
     generatedAt: isoTimeOrNull(clock.now()),
     hs4Version: version.ok ? version.value : null,
     safeMode: config.safeMode,
-    policy: policyState(homeseer),
+    policy: describePolicyState(homeseer),
     totals: {
       devices: house.ok ? house.value.devices.length : null,
       events: events.ok ? events.value.length : null,

@@ -9,7 +9,12 @@ import { fail, ok } from '../../core/result.ts'
 import { speakPhrase } from '../wire/request.ts'
 import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
 import { homeseerWriteFault } from './faults.ts'
-import { BASE_GUARD, GUARDED_OUTPUT, defineHomeseerChange, tolerantInput } from './homeseer-change.ts'
+import {
+  BASE_GUARD_SCHEMAS,
+  GUARDED_OUTPUT_SCHEMA,
+  defineHomeseerChange,
+  createTolerantInputSchema,
+} from './homeseer-change.ts'
 import { cutText } from './json-text.ts'
 
 /**
@@ -19,18 +24,18 @@ import { cutText } from './json-text.ts'
 const COMMANDS =
   /\b(?:alexa|hey google|ok(?:ay)? google|(?:hey )?siri|bixby|cortana|jarvis|nabu|homeseer)\b|^\W*(?:computer|echo|ziggy|amazon)\b|\$\$|\$script|&n?hs\b/iu
 
-export function speakTool(homeseer: HomeseerTools): Capability {
+export function createSpeakTool(homeseer: HomeseerTools): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.speak',
     title: 'Say something aloud',
     description:
       'Says a phrase aloud on HomeSeer’s speakers, on all of them or on those that `host` names. A phrase that calls a voice assistant needs a person’s approval.',
-    input: tolerantInput({
+    input: createTolerantInputSchema({
       phrase: z.string().min(1).max(500).describe('What is said.'),
       host: z.string().max(200).exactOptional().describe('Speakers as HomeSeer names them, HOST:NAME; absent: all.'),
-      ...BASE_GUARD,
+      ...BASE_GUARD_SCHEMAS,
     }),
-    output: GUARDED_OUTPUT,
+    output: GUARDED_OUTPUT_SCHEMA,
     effect: 'writes',
     lock: 'homeseer:speak',
     plan: async ({ phrase, host }) => ok({ phrase, host }),

@@ -10,14 +10,14 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { HomeseerTools } from './homeseer-tools.ts'
-import { NEXT_CALLS, nextJson } from './faults.ts'
-import { BASE_GUARD, CLAIM_RULES, MAX_WORDS } from './homeseer-change.ts'
+import { NEXT_CALLS_KEY, nextJson } from './faults.ts'
+import { BASE_GUARD_SCHEMAS, CALLER_CLAIM_NAMES, MAX_CLAIM_LENGTH } from './homeseer-change.ts'
 import { cutText } from './json-text.ts'
 import { isDryRun, type CallerClaims } from './owner-lists.ts'
 
-export const INTENT_GUARD = {
+export const INTENT_GUARD_SCHEMAS = {
   execute: z.boolean().default(false).describe('true: commit at once, if the name left no doubt.'),
-  ...BASE_GUARD,
+  ...BASE_GUARD_SCHEMAS,
 }
 
 /** `execute` is whether it was done, not whether it was asked for. */
@@ -27,7 +27,7 @@ export interface StagedChange {
   readonly committed?: JsonObject
 }
 
-export interface WantedChange {
+export interface ChangeToStage {
   readonly toolName: string
   readonly args: JsonObject
   readonly claims: CallerClaims & { readonly execute: boolean }
@@ -40,7 +40,7 @@ export interface WantedChange {
 export async function stageChange(
   homeseer: HomeseerTools,
   context: HandlerContext,
-  wanted: WantedChange,
+  wanted: ChangeToStage,
 ): Promise<Result<StagedChange, Fault>> {
   const { toolName, summary } = wanted
   const claims = withWords(wanted)
@@ -60,13 +60,16 @@ function withWords({
   claims,
   summary,
   query,
-}: Pick<WantedChange, 'claims' | 'summary' | 'query'>): WantedChange['claims'] {
+}: Pick<ChangeToStage, 'claims' | 'summary' | 'query'>): ChangeToStage['claims'] {
   const { intent = summary, reason = `Asked for: ${query}` } = claims
-  return { ...claims, intent: cutText(intent, MAX_WORDS), reason: cutText(reason, MAX_WORDS) }
+  return { ...claims, intent: cutText(intent, MAX_CLAIM_LENGTH), reason: cutText(reason, MAX_CLAIM_LENGTH) }
 }
 
 /** The call as it can be made: with the claims that the caller made; as a plan where none of them confirms it. */
-export function runnableArgs(args: JsonObject, wanted: Pick<WantedChange, 'claims' | 'summary' | 'query'>): JsonObject {
+export function runnableArgs(
+  args: JsonObject,
+  wanted: Pick<ChangeToStage, 'claims' | 'summary' | 'query'>,
+): JsonObject {
   const { confirm, intent, reason } = withWords(wanted)
   const words = { ...(intent === undefined ? {} : { intent }), ...(reason === undefined ? {} : { reason }) }
   return confirm === true ? { ...args, confirm, ...words } : { ...args, dryRun: true }
@@ -82,14 +85,14 @@ async function ask(context: HandlerContext, name: string, body: JsonObject): Pro
 }
 
 /** A token keeps the claims it was prepared with, so committing it again is refused again: the call itself is named. */
-function withDirectCall(fault: Fault, { toolName, args, claims, summary, query }: WantedChange): Fault {
+function withDirectCall(fault: Fault, { toolName, args, claims, summary, query }: ChangeToStage): Fault {
   const { reasons = [] } = fault
-  if (fault.kind !== 'not-permitted' || !reasons.every(({ rule }) => CLAIM_RULES.has(rule))) return fault
+  if (fault.kind !== 'not-permitted' || !reasons.every(({ rule }) => CALLER_CLAIM_NAMES.has(rule))) return fault
   const { intent = summary, reason = query } = withWords({ claims, summary, query })
   const claimed = { confirm: true, intent, reason }
   return {
     ...fault,
-    details: { [NEXT_CALLS]: [nextJson({ name: toolName, args: { ...args, ...claimed } })], ...fault.details },
+    details: { [NEXT_CALLS_KEY]: [nextJson({ name: toolName, args: { ...args, ...claimed } })], ...fault.details },
   }
 }
 

@@ -19,7 +19,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { JsonObject } from '../../core/json.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { LinkFault } from '../wire/fault.ts'
-import { isUnknownValue, judgeControl, type ControlExpectation, type DeviceObservation } from '../catalog/control.ts'
+import {
+  isUnknownValue,
+  compareWithExpectation,
+  type ControlExpectation,
+  type DeviceObservation,
+} from '../catalog/control.ts'
 import type { MirrorClient } from '../wire/mirror-client.ts'
 import type { LiveValue, MirrorEntry } from '../wire/mirror.ts'
 
@@ -82,7 +87,7 @@ export async function verifyChange(task: VerifyTask): Promise<ChangeVerification
   const { mirror, ref, expected, before, rules, signal } = task
   const start = observationOf(before)
   // Told what it does already: there is no moment of arrival to wait for, and nothing to fall back from.
-  const wasThere = judgeControl(expected, start, start) === 'reached'
+  const wasThere = compareWithExpectation(expected, start, start) === 'reached'
   let observed: LiveValue | undefined
   let fault: LinkFault | undefined
   let attempts = 0
@@ -90,10 +95,14 @@ export async function verifyChange(task: VerifyTask): Promise<ChangeVerification
   let looksAtRest = 0
   for (let left = rules.attempts; left > 0 && !signal.aborted; left--) {
     // A push ends the wait early; without push this is the pause between two looks.
-    await mirror.waitFor(ref, ({ live }) => judgeControl(expected, start, observationOf(live)) === 'reached', {
-      timeoutMs: rules.intervalMs,
-      signal,
-    })
+    await mirror.waitFor(
+      ref,
+      ({ live }) => compareWithExpectation(expected, start, observationOf(live)) === 'reached',
+      {
+        timeoutMs: rules.intervalMs,
+        signal,
+      },
+    )
     attempts++
     const look = await lookAt(task)
     looksAtRest = look.live !== undefined && look.live.value === observed?.value ? looksAtRest + 1 : 1
@@ -120,13 +129,13 @@ export async function verifyChange(task: VerifyTask): Promise<ChangeVerification
 }
 
 /** After its caller was answered: whether the device gets there after all, told once and never asked about. */
-export async function awaitArrival(
+export async function waitForLateArrival(
   { mirror, ref, expected, before }: Pick<VerifyTask, 'mirror' | 'ref' | 'expected' | 'before'>,
   timeoutMs: number,
 ): Promise<boolean> {
   const start = observationOf(before)
   const isThere = ({ live }: { readonly live: LiveValue }) =>
-    judgeControl(expected, start, observationOf(live)) === 'reached'
+    compareWithExpectation(expected, start, observationOf(live)) === 'reached'
   const entry = await mirror.waitFor(ref, isThere, { timeoutMs })
   return entry !== undefined && isThere(entry)
 }
@@ -139,10 +148,10 @@ async function lookAt({ mirror, ref, expected, before, signal }: VerifyTask): Pr
   const read = await mirror.read([ref], signal)
   // Always what HomeSeer answered, never the mirror's memory: that might hold what we hoped for.
   const entry = read.ok ? read.value.get(ref) : undefined
-  const live = entry === undefined ? undefined : withoutPushes(entry)
+  const live = entry === undefined ? undefined : toLastReadValue(entry)
   const fault = read.ok ? undefined : read.fault
   if (live === undefined) return { outcome: 'elsewhere', live, fault }
-  return { outcome: judgeControl(expected, observationOf(before), observationOf(live)), live, fault }
+  return { outcome: compareWithExpectation(expected, observationOf(before), observationOf(live)), live, fault }
 }
 
 function said(
@@ -166,7 +175,7 @@ function isNewer({ before }: VerifyTask, observed: LiveValue | undefined): boole
 }
 
 /** What HomeSeer answered when it was asked last, whatever was pushed since: a push is somebody's word. */
-export function withoutPushes({ record, live }: MirrorEntry): LiveValue {
+export function toLastReadValue({ record, live }: MirrorEntry): LiveValue {
   const { value, status, lastChangeMs } = record
   return { value, status, lastChangeMs, source: 'read', observedMs: live.observedMs }
 }

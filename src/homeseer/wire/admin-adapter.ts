@@ -18,7 +18,7 @@ import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.t
 import { isJsonObject, parseReceivedJson, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { HttpExchange, HomeseerReply, ReplyFault } from './exchange.ts'
-import { recordBoolean, recordNumber, recordObject, recordText } from './field.ts'
+import { readRecordBoolean, readRecordNumber, readRecordObject, readRecordText } from './field.ts'
 import { decodeScriptReply, runScript, SCRIPT_PAGE } from './script.ts'
 
 export interface AdapterRequest {
@@ -129,10 +129,10 @@ export function decodeAdapterCommand(command: string, key?: string): Result<Adap
   if (key !== undefined && signed !== signature(body, key)) return fail('broken')
   const packed = body
   const request = unpack(packed)
-  const id = recordText(request ?? {}, 'id')
-  const op = recordText(request ?? {}, 'op')
+  const id = readRecordText(request ?? {}, 'id')
+  const op = readRecordText(request ?? {}, 'op')
   if (request === undefined || id === undefined || op === undefined) return fail('broken')
-  return ok({ id, op, args: recordObject(request, 'args') ?? {} })
+  return ok({ id, op, args: readRecordObject(request, 'args') ?? {} })
 }
 
 export function encodeAdapterReply(reply: AdapterReply): string {
@@ -144,12 +144,12 @@ function decodeAdapterReply(reply: HomeseerReply, id: string): Result<AdapterRep
   if (!script.ok) return script
   const packed = script.value.responseArray.find((item) => typeof item === 'string' && item.startsWith(MARK))
   const answer = typeof packed === 'string' ? unpack(packed) : undefined
-  const good = answer === undefined ? undefined : recordBoolean(answer, 'ok')
-  if (answer === undefined || good === undefined || recordText(answer, 'id') !== id)
+  const good = answer === undefined ? undefined : readRecordBoolean(answer, 'ok')
+  if (answer === undefined || good === undefined || readRecordText(answer, 'id') !== id)
     return fail({ kind: 'refused', reason: 'unsupported', text: 'no admin adapter answered' })
-  if (good) return ok({ id, ok: true, data: recordObject(answer, 'data') ?? {} })
-  const code = ADAPTER_CODES.find((known) => known === recordText(answer, 'code')) ?? 'failed'
-  return ok({ id, ok: false, code, message: (recordText(answer, 'message') ?? '').slice(0, 500).toWellFormed() })
+  if (good) return ok({ id, ok: true, data: readRecordObject(answer, 'data') ?? {} })
+  const code = ADAPTER_CODES.find((known) => known === readRecordText(answer, 'code')) ?? 'failed'
+  return ok({ id, ok: false, code, message: (readRecordText(answer, 'message') ?? '').slice(0, 500).toWellFormed() })
 }
 
 function pack(members: JsonObject): string {
@@ -159,5 +159,5 @@ function pack(members: JsonObject): string {
 function unpack(packed: string): JsonObject | undefined {
   const bytes = fromBase64url(packed.slice(MARK.length))
   const value = parseReceivedJson(bytes && fromUtf8(bytes))
-  return isJsonObject(value) && recordNumber(value, 'v') === VERSION ? value : undefined
+  return isJsonObject(value) && readRecordNumber(value, 'v') === VERSION ? value : undefined
 }

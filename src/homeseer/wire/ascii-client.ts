@@ -4,12 +4,12 @@
 import { connect, type Socket } from 'node:net'
 import { backoffMs, RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import {
-  NO_REST,
-  takeLines,
+  EMPTY_PARTIAL_LINE,
+  splitCompleteLines,
   type DeviceChange,
-  type LineRest,
-  NEW_SESSION,
-  step,
+  type PartialLine,
+  INITIAL_ASCII_SESSION,
+  stepAsciiSession,
   type AsciiEffect,
   type AsciiInput,
   type AsciiSession,
@@ -34,8 +34,8 @@ export type AsciiState = { readonly up: true } | { readonly up: false; readonly 
 export class AsciiClient {
   readonly #options: AsciiClientOptions
   #socket: Socket | undefined
-  #session: AsciiSession = NEW_SESSION
-  #rest: LineRest = NO_REST
+  #session: AsciiSession = INITIAL_ASCII_SESSION
+  #rest: PartialLine = EMPTY_PARTIAL_LINE
   #silence: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
   #failures = 0
@@ -62,8 +62,8 @@ export class AsciiClient {
     const { host, port, credentials } = this.#options
     const socket = connect({ host, port })
     this.#socket = socket
-    this.#session = NEW_SESSION
-    this.#rest = NO_REST
+    this.#session = INITIAL_ASCII_SESSION
+    this.#rest = EMPTY_PARTIAL_LINE
     socket.setEncoding('utf8')
     socket.setKeepAlive(true)
     this.#awaitLines()
@@ -75,13 +75,13 @@ export class AsciiClient {
   }
 
   #hear(piece: string): void {
-    const { lines, rest } = takeLines(this.#rest, piece)
+    const { lines, rest } = splitCompleteLines(this.#rest, piece)
     this.#rest = rest
     if (lines.length > 0) this.#input({ kind: 'lines', lines })
   }
 
   #input(input: AsciiInput): void {
-    const { session, effects } = step(this.#session, input)
+    const { session, effects } = stepAsciiSession(this.#session, input)
     this.#session = session
     this.#awaitLines()
     for (const effect of effects) this.#apply(effect)

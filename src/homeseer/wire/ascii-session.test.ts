@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { NEW_SESSION, step, type AsciiInput } from './ascii.ts'
+import { INITIAL_ASCII_SESSION, stepAsciiSession, type AsciiInput } from './ascii.ts'
 
 const credentials = { user: 'default', password: 'secret' }
 
 function play(...inputs: readonly AsciiInput[]) {
-  let session = NEW_SESSION
+  let session = INITIAL_ASCII_SESSION
   return inputs.map((input) => {
-    const next = step(session, input)
+    const next = stepAsciiSession(session, input)
     session = next.session
     return { phase: session.phase, effects: next.effects }
   })

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   decodeAsciiCommand,
-  decodeLine,
+  decodeAsciiLine,
   encodeAsciiCommand,
   encodeChange,
   joinParts,
-  NO_REST,
+  EMPTY_PARTIAL_LINE,
   splitParts,
-  takeLines,
+  splitCompleteLines,
 } from './ascii.ts'
 
 describe('ASCII command', () => {
@@ -45,18 +45,18 @@ describe('ASCII command', () => {
 
 describe('ASCII line', () => {
   it('is a change, ok, error or text', () => {
-    expect(decodeLine('DC,412,99,35')).toEqual({ kind: 'change', ref: 412, value: 99, previous: 35 })
-    expect(decodeLine('DC,412,21.5,')).toEqual({ kind: 'change', ref: 412, value: 21.5, previous: undefined })
-    expect(decodeLine('ok')).toEqual({ kind: 'ok' })
-    expect(decodeLine('error, not authorised')).toEqual({ kind: 'error' })
-    expect(decodeLine('4.2.22.4')).toEqual({ kind: 'text', text: '4.2.22.4' })
-    expect(decodeLine('DC,abc,1,2')).toEqual({ kind: 'text', text: 'DC,abc,1,2' })
+    expect(decodeAsciiLine('DC,412,99,35')).toEqual({ kind: 'change', ref: 412, value: 99, previous: 35 })
+    expect(decodeAsciiLine('DC,412,21.5,')).toEqual({ kind: 'change', ref: 412, value: 21.5, previous: undefined })
+    expect(decodeAsciiLine('ok')).toEqual({ kind: 'ok' })
+    expect(decodeAsciiLine('error, not authorised')).toEqual({ kind: 'error' })
+    expect(decodeAsciiLine('4.2.22.4')).toEqual({ kind: 'text', text: '4.2.22.4' })
+    expect(decodeAsciiLine('DC,abc,1,2')).toEqual({ kind: 'text', text: 'DC,abc,1,2' })
     expect(encodeChange({ ref: 412, value: 99, previous: 35 })).toBe('DC,412,99,35\r\n')
   })
 
   it('is no change where the value is more than a number can be', () => {
-    expect(decodeLine('DC,412,1e999,35')).toEqual({ kind: 'text', text: 'DC,412,1e999,35' })
-    expect(decodeLine('DC,412,99,-1e999')).toEqual({ kind: 'change', ref: 412, value: 99, previous: undefined })
+    expect(decodeAsciiLine('DC,412,1e999,35')).toEqual({ kind: 'text', text: 'DC,412,1e999,35' })
+    expect(decodeAsciiLine('DC,412,99,-1e999')).toEqual({ kind: 'change', ref: 412, value: 99, previous: undefined })
   })
 
   it('keeps commas inside a part', () => {
@@ -69,10 +69,10 @@ describe('ASCII line', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(text.length), { maxLength: 6 }), (cuts) => {
         const edges = [0, ...cuts.sort((a, b) => a - b), text.length]
-        let rest = NO_REST
+        let rest = EMPTY_PARTIAL_LINE
         const seen: string[] = []
         for (let index = 1; index < edges.length; index++) {
-          const taken = takeLines(rest, text.slice(edges[index - 1], edges[index]))
+          const taken = splitCompleteLines(rest, text.slice(edges[index - 1], edges[index]))
           seen.push(...taken.lines)
           rest = taken.rest
         }
@@ -83,10 +83,10 @@ describe('ASCII line', () => {
   })
 
   it('is dropped to its end when it outgrows the limit, and the next one is heard', () => {
-    const first = takeLines(NO_REST, 'x'.repeat(70_000))
+    const first = splitCompleteLines(EMPTY_PARTIAL_LINE, 'x'.repeat(70_000))
     expect(first).toEqual({ lines: [], rest: { text: '', tooLong: true } })
-    const second = takeLines(first.rest, 'yyy')
+    const second = splitCompleteLines(first.rest, 'yyy')
     expect(second.rest).toEqual({ text: '', tooLong: true })
-    expect(takeLines(second.rest, 'end\r\nok\r\n').lines).toEqual(['ok'])
+    expect(splitCompleteLines(second.rest, 'end\r\nok\r\n').lines).toEqual(['ok'])
   })
 })

@@ -38,7 +38,7 @@ export function encodeAsciiCommand(command: AsciiCommand): string {
 }
 
 /** What a line from HomeSeer says. Nothing is an error here: an unknown line is a text. */
-export function decodeLine(line: string): AsciiLine {
+export function decodeAsciiLine(line: string): AsciiLine {
   const text = line.trim()
   if (/^ok\b/i.test(text)) return { kind: 'ok' }
   if (/^error\b/i.test(text)) return { kind: 'error' }
@@ -85,19 +85,19 @@ export function splitParts(line: string): readonly string[] {
 }
 
 /** What is left of a line that has not ended; `tooLong` until the end of a line that outgrew the limit. */
-export interface LineRest {
+export interface PartialLine {
   readonly text: string
   readonly tooLong: boolean
 }
 
-export const NO_REST: LineRest = { text: '', tooLong: false }
+export const EMPTY_PARTIAL_LINE: PartialLine = { text: '', tooLong: false }
 const MAX_LINE = 64 * 1_024
 
 /** Whole lines out of arbitrary pieces. A line past the limit is dropped to its end, and only it. */
-export function takeLines(
-  rest: LineRest,
+export function splitCompleteLines(
+  rest: PartialLine,
   piece: string,
-): { readonly lines: readonly string[]; readonly rest: LineRest } {
+): { readonly lines: readonly string[]; readonly rest: PartialLine } {
   const parts = (rest.text + piece).split(/[\r\n]+/)
   const last = parts.pop() ?? ''
   const whole = rest.tooLong ? parts.slice(1) : parts
@@ -177,14 +177,14 @@ export type AsciiEffect =
   | { readonly kind: 'changed'; readonly changes: readonly DeviceChange[] }
   | { readonly kind: 'hang-up'; readonly reason: 'refused' | 'silent' }
 
-export const NEW_SESSION: AsciiSession = { phase: 'greeting' }
+export const INITIAL_ASCII_SESSION: AsciiSession = { phase: 'greeting' }
 
 export interface AsciiStep {
   readonly session: AsciiSession
   readonly effects: readonly AsciiEffect[]
 }
 
-export function step(session: AsciiSession, input: AsciiInput): AsciiStep {
+export function stepAsciiSession(session: AsciiSession, input: AsciiInput): AsciiStep {
   if (session.phase === 'over') return { session, effects: [] }
   switch (input.kind) {
     case 'connected':
@@ -202,14 +202,17 @@ export function step(session: AsciiSession, input: AsciiInput): AsciiStep {
 
 function greet(credentials: Credentials | undefined): AsciiStep {
   if (credentials === undefined)
-    return { session: NEW_SESSION, effects: [{ kind: 'send', text: encodeAsciiCommand({ kind: 'version' }) }] }
+    return {
+      session: INITIAL_ASCII_SESSION,
+      effects: [{ kind: 'send', text: encodeAsciiCommand({ kind: 'version' }) }],
+    }
   const text = encodeAsciiCommand({ kind: 'login', ...credentials })
   return { session: { phase: 'logging-in' }, effects: [{ kind: 'send', text }] }
 }
 
 /** A change can arrive before the answer to the login, and so can a line nobody asked for. */
 function hear(session: AsciiSession, lines: readonly string[]): AsciiStep {
-  const heard = lines.map(decodeLine)
+  const heard = lines.map(decodeAsciiLine)
   const changes = heard.filter((line) => line.kind === 'change')
   const effects: AsciiEffect[] = changes.length === 0 ? [] : [{ kind: 'changed', changes }]
   if (session.phase === 'live' || session.phase === 'pinging') return { session: { phase: 'live' }, effects }

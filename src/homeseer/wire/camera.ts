@@ -6,7 +6,7 @@
 import { fromBase64 } from '../../core/bytes.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { recordBoolean, recordNumber, recordObjects, recordText } from './field.ts'
+import { readRecordBoolean, readRecordNumber, readRecordObjects, readRecordText } from './field.ts'
 import { decodeHomeseerReply, type MalformedReply, type HomeseerReply, type ReplyFault } from './exchange.ts'
 
 export interface CameraRecord {
@@ -40,7 +40,7 @@ export type PanDirection = (typeof PAN_DIRECTIONS)[number]
 const MAX_CAMERAS = 1_000
 
 export function decodeCameras(value: Json): Result<readonly ReceivedCamera[], MalformedReply> {
-  const records = isJsonObject(value) ? recordObjects(value, 'Cameras', 'cameras') : undefined
+  const records = isJsonObject(value) ? readRecordObjects(value, 'Cameras', 'cameras') : undefined
   if (records === undefined) return fail({ kind: 'malformed', detail: 'a cameras reply without a list of cameras' })
   return ok(
     records
@@ -51,12 +51,12 @@ export function decodeCameras(value: Json): Result<readonly ReceivedCamera[], Ma
 }
 
 function decodeCamera(record: JsonObject): ReceivedCamera | undefined {
-  const camId = recordNumber(record, 'id', 'camid', 'CamID', 'ID')
+  const camId = readRecordNumber(record, 'id', 'camid', 'CamID', 'ID')
   if (camId === undefined) return undefined
   return {
     camId,
-    name: recordText(record, 'name', 'Name') ?? '',
-    supportsPanTilt: recordBoolean(record, 'supports_pantilt', 'SupportsPanTilt') ?? false,
+    name: readRecordText(record, 'name', 'Name') ?? '',
+    supportsPanTilt: readRecordBoolean(record, 'supports_pantilt', 'SupportsPanTilt') ?? false,
     raw: record,
   }
 }
@@ -77,5 +77,5 @@ export function decodeSnapshot(reply: HomeseerReply): Result<CameraSnapshot, Rep
 }
 
 function snapshotMember(value: Json): string | undefined {
-  return isJsonObject(value) ? recordText(value, 'Image', 'image', 'Snapshot', 'snapshot', 'data') : undefined
+  return isJsonObject(value) ? readRecordText(value, 'Image', 'image', 'Snapshot', 'snapshot', 'data') : undefined
 }

@@ -8,15 +8,15 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import {
   decodeWireDate,
-  recordBoolean,
-  recordName,
-  recordNumber,
-  recordNumbers,
-  recordObject,
-  recordObjects,
-  recordStatus,
-  recordText,
-  recordTexts,
+  readRecordBoolean,
+  readRecordName,
+  readRecordNumber,
+  readRecordNumbers,
+  readRecordObject,
+  readRecordObjects,
+  readRecordStatusText,
+  readRecordText,
+  readRecordTexts,
 } from './field.ts'
 import type { MalformedReply } from './exchange.ts'
 import { encodeControlUse, decodeControlUse, type ControlUse } from './control-use.ts'
@@ -80,7 +80,7 @@ export interface StatusReply {
 export const MAX_DEVICES = 20_000
 
 export function decodeStatus(value: Json): Result<StatusReply, MalformedReply> {
-  const records = isJsonObject(value) ? recordObjects(value, 'Devices', 'devices') : undefined
+  const records = isJsonObject(value) ? readRecordObjects(value, 'Devices', 'devices') : undefined
   if (!isJsonObject(value) || records === undefined)
     return fail({ kind: 'malformed', detail: 'a status reply without a list of devices' })
   const devices = records
@@ -88,41 +88,41 @@ export function decodeStatus(value: Json): Result<StatusReply, MalformedReply> {
     .map(decodeDevice)
     .filter((device) => device !== undefined)
   return ok({
-    name: recordText(value, 'Name') ?? '',
-    version: recordText(value, 'Version') ?? '',
-    fahrenheit: recordBoolean(value, 'TempFormatF') ?? false,
+    name: readRecordText(value, 'Name') ?? '',
+    version: readRecordText(value, 'Version') ?? '',
+    fahrenheit: readRecordBoolean(value, 'TempFormatF') ?? false,
     devices,
     skipped: records.length - devices.length,
   })
 }
 
 function decodeDevice(record: JsonObject): ReceivedDevice | undefined {
-  const ref = recordNumber(record, 'ref', 'Ref')
+  const ref = readRecordNumber(record, 'ref', 'Ref')
   if (ref === undefined || !Number.isSafeInteger(ref) || ref < 0) return undefined
-  const type = recordObject(record, 'device_type') ?? {}
+  const type = readRecordObject(record, 'device_type') ?? {}
   return {
     ref,
-    name: recordName(record, 'name', 'Name'),
-    location: recordName(record, 'location', 'Location'),
-    location2: recordName(record, 'location2', 'Location2'),
-    value: recordNumber(record, 'value', 'Value'),
-    status: recordStatus(record, 'status', 'Status'),
-    typeString: recordName(record, 'device_type_string', 'Device_Type_String'),
-    lastChangeMs: decodeWireDate(recordText(record, 'last_change', 'Last_Change')),
-    relationship: recordNumber(record, 'relationship', 'Relationship') ?? 0,
-    hidden: recordBoolean(record, 'hide_from_view', 'Hide_From_View') ?? false,
-    associatedRefs: recordNumbers(record, 'associated_devices', 'Associated_Devices').filter(Number.isSafeInteger),
+    name: readRecordName(record, 'name', 'Name'),
+    location: readRecordName(record, 'location', 'Location'),
+    location2: readRecordName(record, 'location2', 'Location2'),
+    value: readRecordNumber(record, 'value', 'Value'),
+    status: readRecordStatusText(record, 'status', 'Status'),
+    typeString: readRecordName(record, 'device_type_string', 'Device_Type_String'),
+    lastChangeMs: decodeWireDate(readRecordText(record, 'last_change', 'Last_Change')),
+    relationship: readRecordNumber(record, 'relationship', 'Relationship') ?? 0,
+    hidden: readRecordBoolean(record, 'hide_from_view', 'Hide_From_View') ?? false,
+    associatedRefs: readRecordNumbers(record, 'associated_devices', 'Associated_Devices').filter(Number.isSafeInteger),
     deviceType: {
-      api: recordNumber(type, 'Device_API') ?? 0,
-      type: recordNumber(type, 'Device_Type') ?? 0,
-      subType: recordNumber(type, 'Device_SubType') ?? 0,
+      api: readRecordNumber(type, 'Device_API') ?? 0,
+      type: readRecordNumber(type, 'Device_Type') ?? 0,
+      subType: readRecordNumber(type, 'Device_SubType') ?? 0,
     },
-    statusImage: recordText(record, 'status_image') ?? '',
-    userNote: recordText(record, 'UserNote') ?? '',
-    userAccess: recordText(record, 'UserAccess') ?? '',
-    voiceCommand: recordText(record, 'voice_command', 'Voice_Command') ?? '',
-    misc: recordNumber(record, 'misc', 'Misc') ?? 0,
-    interfaceName: recordText(record, 'interface_name', 'Interface_Name') ?? '',
+    statusImage: readRecordText(record, 'status_image') ?? '',
+    userNote: readRecordText(record, 'UserNote') ?? '',
+    userAccess: readRecordText(record, 'UserAccess') ?? '',
+    voiceCommand: readRecordText(record, 'voice_command', 'Voice_Command') ?? '',
+    misc: readRecordNumber(record, 'misc', 'Misc') ?? 0,
+    interfaceName: readRecordText(record, 'interface_name', 'Interface_Name') ?? '',
     controls: decodePairs(record),
     raw: record,
   }
@@ -162,22 +162,22 @@ const MAX_DECIMALS = 10
 /** Both shapes of `getcontrol`, as ref → pairs. A device without pairs is in the map with none, or absent. */
 export function decodeControls(value: Json): Result<ReadonlyMap<number, readonly ControlPair[]>, MalformedReply> {
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'control information is not an object' })
-  const records = recordObjects(value, 'Devices') ?? [value]
+  const records = readRecordObjects(value, 'Devices') ?? [value]
   const controls = new Map<number, readonly ControlPair[]>()
   for (const record of records) {
     const pairs = decodePairs(record)
-    const ref = recordNumber(record, 'ref', 'Ref') ?? pairs?.[0]?.ref
+    const ref = readRecordNumber(record, 'ref', 'Ref') ?? pairs?.[0]?.ref
     if (ref !== undefined && pairs !== undefined) controls.set(ref, pairs)
   }
-  if (controls.size === 0 && recordObjects(value, 'Devices') === undefined)
+  if (controls.size === 0 && readRecordObjects(value, 'Devices') === undefined)
     return fail({ kind: 'malformed', detail: 'control information names no device' })
   return ok(controls)
 }
 
 /** The pairs inside a device record; `undefined` when the record says nothing about control. */
 export function decodePairs(record: JsonObject): readonly ControlPair[] | undefined {
-  const pairs = recordObjects(record, 'ControlPairs', 'controlPairs', 'control_pairs')
-  const ref = recordNumber(record, 'ref', 'Ref')
+  const pairs = readRecordObjects(record, 'ControlPairs', 'controlPairs', 'control_pairs')
+  const ref = readRecordNumber(record, 'ref', 'Ref')
   return pairs?.slice(0, MAX_PAIRS).map((pair, index) => decodePair(pair, { ref, index }))
 }
 
@@ -186,30 +186,30 @@ function decodePair(
   place: { readonly ref: number | undefined; readonly index: number },
 ): ControlPair {
   return {
-    ref: recordNumber(pair, 'Ref', 'ref') ?? place.ref ?? 0,
-    index: recordNumber(pair, 'CCIndex') ?? place.index,
-    label: recordText(pair, 'Label', 'label') ?? '',
-    use: decodeControlUse(recordNumber(pair, 'ControlUse')),
-    type: recordNumber(pair, 'ControlType') ?? 1,
-    value: recordNumber(pair, 'ControlValue', 'value'),
-    range: decodeRange(recordObject(pair, 'Range')),
-    text: recordText(pair, 'ControlString') ?? '',
-    choices: recordTexts(pair, 'ControlStringList'),
+    ref: readRecordNumber(pair, 'Ref', 'ref') ?? place.ref ?? 0,
+    index: readRecordNumber(pair, 'CCIndex') ?? place.index,
+    label: readRecordText(pair, 'Label', 'label') ?? '',
+    use: decodeControlUse(readRecordNumber(pair, 'ControlUse')),
+    type: readRecordNumber(pair, 'ControlType') ?? 1,
+    value: readRecordNumber(pair, 'ControlValue', 'value'),
+    range: decodeRange(readRecordObject(pair, 'Range')),
+    text: readRecordText(pair, 'ControlString') ?? '',
+    choices: readRecordTexts(pair, 'ControlStringList'),
   }
 }
 
 function decodeRange(range: JsonObject | undefined): ControlRange | undefined {
   if (range === undefined) return undefined
-  const start = recordNumber(range, 'RangeStart')
-  const end = recordNumber(range, 'RangeEnd')
+  const start = readRecordNumber(range, 'RangeStart')
+  const end = readRecordNumber(range, 'RangeEnd')
   if (start === undefined || end === undefined) return undefined
-  const decimals = Math.trunc(recordNumber(range, 'RangeStatusDecimals') ?? 0)
+  const decimals = Math.trunc(readRecordNumber(range, 'RangeStatusDecimals') ?? 0)
   return {
     start: Math.min(start, end),
     end: Math.max(start, end),
     decimals: Math.min(Math.max(decimals, 0), MAX_DECIMALS),
-    prefix: recordText(range, 'RangeStatusPrefix') ?? '',
-    suffix: recordText(range, 'RangeStatusSuffix') ?? '',
+    prefix: readRecordText(range, 'RangeStatusPrefix') ?? '',
+    suffix: readRecordText(range, 'RangeStatusSuffix') ?? '',
   }
 }
 

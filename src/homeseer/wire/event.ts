@@ -5,7 +5,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { recordBoolean, recordNumber, recordObjects, recordText } from './field.ts'
+import { readRecordBoolean, readRecordNumber, readRecordObjects, readRecordText } from './field.ts'
 import type { MalformedReply } from './exchange.ts'
 
 export interface EventRecord {
@@ -23,18 +23,18 @@ export interface ReceivedEvent extends EventRecord {
 const MAX_EVENTS = 20_000
 
 export function decodeEvents(value: Json): Result<readonly ReceivedEvent[], MalformedReply> {
-  const records = isJsonObject(value) ? recordObjects(value, 'Events', 'events') : undefined
+  const records = isJsonObject(value) ? readRecordObjects(value, 'Events', 'events') : undefined
   if (records === undefined) return fail({ kind: 'malformed', detail: 'an events reply without a list of events' })
   return ok(records.slice(0, MAX_EVENTS).map(decodeEvent))
 }
 
 function decodeEvent(record: JsonObject): ReceivedEvent {
   return {
-    id: recordNumber(record, 'id', 'ID', 'Id', 'ref'),
-    group: recordText(record, 'Group', 'group') ?? '',
-    name: recordText(record, 'Name', 'name') ?? '',
-    voiceCommand: recordText(record, 'voice_command') ?? '',
-    voiceEnabled: recordBoolean(record, 'voice_command_enabled') ?? false,
+    id: readRecordNumber(record, 'id', 'ID', 'Id', 'ref'),
+    group: readRecordText(record, 'Group', 'group') ?? '',
+    name: readRecordText(record, 'Name', 'name') ?? '',
+    voiceCommand: readRecordText(record, 'voice_command') ?? '',
+    voiceEnabled: readRecordBoolean(record, 'voice_command_enabled') ?? false,
     raw: record,
   }
 }

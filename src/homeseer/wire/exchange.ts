@@ -8,8 +8,8 @@ import type { JsonObject } from '../../core/json.ts'
 import { ok, type Result, fail } from '../../core/result.ts'
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
-import { visibleJsonIn } from '../../core/stranger-text.ts'
-import { toPortableJson, recordText } from './field.ts'
+import { parseSanitizedJson } from '../../core/stranger-text.ts'
+import { toPortableJson, readRecordText } from './field.ts'
 
 export type Parameter = readonly [name: string, value: string]
 
@@ -63,7 +63,7 @@ export function encodeParameters(parameters: readonly Parameter[]): string {
 }
 
 /** An exchange this room has no words of its own for; the answer is data as it came. */
-export function createOtherRequest(
+export function createGenericRequest(
   request: string,
   parameters: Readonly<Record<string, ParameterValue>>,
   effect: 'reads' | 'writes',
@@ -128,10 +128,10 @@ export function decodeHomeseerReply(body: Uint8Array): Result<HomeseerReply, Rep
   const text = readableText(body).trim()
   if (/^ok$/i.test(text)) return ok({ kind: 'word', word: 'ok' })
   if (/^"?error/i.test(text)) return fail(refusal(text.replaceAll('"', '')))
-  const received = visibleJsonIn(text)
+  const received = parseSanitizedJson(text)
   if (received === undefined) return decodeText(text)
   const value = toPortableJson(received)
-  const response = isJsonObject(value) ? recordText(value, 'Response') : undefined
+  const response = isJsonObject(value) ? readRecordText(value, 'Response') : undefined
   if (response !== undefined && /^error/i.test(response.trim())) return fail(refusal(response.trim()))
   const sole = isJsonObject(value) && Object.keys(value).length === 1
   return ok(response !== undefined && sole ? { kind: 'response', text: response } : { kind: 'json', value })

@@ -35,12 +35,12 @@ export function mayHomeseerHaveActed(fault: LinkFault): boolean {
 }
 
 /** Worth asking again, if asking changes nothing. */
-export function isPassing(fault: LinkFault): boolean {
+export function isTransientLinkFault(fault: LinkFault): boolean {
   if (fault.kind === 'http-status') return fault.status >= 500
   return fault.kind === 'unreachable' || fault.kind === 'timed-out'
 }
 
 /** Whether a smaller question may be answered where this one was not. */
-export function isAskingTooMuch({ kind }: LinkFault): boolean {
+export function canRetrySmaller({ kind }: LinkFault): boolean {
   return kind === 'timed-out' || kind === 'too-large'
 }

@@ -15,13 +15,13 @@
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 
-export function recordField(record: JsonObject, ...names: readonly string[]): Json | undefined {
+export function readRecordField(record: JsonObject, ...names: readonly string[]): Json | undefined {
   for (const name of names) if (Object.hasOwn(record, name)) return record[name]
   return undefined
 }
 
-export function recordText(record: JsonObject, ...names: readonly string[]): string | undefined {
-  const value = recordField(record, ...names)
+export function readRecordText(record: JsonObject, ...names: readonly string[]): string | undefined {
+  const value = readRecordField(record, ...names)
   if (typeof value === 'string') return value
   return typeof value === 'number' ? String(value) : undefined
 }
@@ -31,12 +31,12 @@ const MAX_NAME = 512
 /** Some plug-ins show a small page. */
 const MAX_STATUS = 4_096
 
-export function recordName(record: JsonObject, ...names: readonly string[]): string {
-  return cut(recordText(record, ...names) ?? '', MAX_NAME)
+export function readRecordName(record: JsonObject, ...names: readonly string[]): string {
+  return cut(readRecordText(record, ...names) ?? '', MAX_NAME)
 }
 
-export function recordStatus(record: JsonObject, ...names: readonly string[]): string {
-  return cut(recordText(record, ...names) ?? '', MAX_STATUS)
+export function readRecordStatusText(record: JsonObject, ...names: readonly string[]): string {
+  return cut(readRecordText(record, ...names) ?? '', MAX_STATUS)
 }
 
 function cut(text: string, max: number): string {
@@ -44,36 +44,36 @@ function cut(text: string, max: number): string {
 }
 
 /** Also takes numbers in quotes, which some replies use; `''` and `'None'` are not numbers. */
-export function recordNumber(record: JsonObject, ...names: readonly string[]): number | undefined {
-  return toNumber(recordField(record, ...names))
+export function readRecordNumber(record: JsonObject, ...names: readonly string[]): number | undefined {
+  return toNumber(readRecordField(record, ...names))
 }
 
-export function recordBoolean(record: JsonObject, ...names: readonly string[]): boolean | undefined {
-  const value = recordField(record, ...names)
+export function readRecordBoolean(record: JsonObject, ...names: readonly string[]): boolean | undefined {
+  const value = readRecordField(record, ...names)
   if (typeof value === 'boolean') return value
   if (typeof value === 'string' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true'
   return undefined
 }
 
-export function recordObject(record: JsonObject, ...names: readonly string[]): JsonObject | undefined {
-  const value = recordField(record, ...names)
+export function readRecordObject(record: JsonObject, ...names: readonly string[]): JsonObject | undefined {
+  const value = readRecordField(record, ...names)
   return isJsonObject(value) ? value : undefined
 }
 
 /** The objects of a list; members that are none are left out. */
-export function recordObjects(record: JsonObject, ...names: readonly string[]): readonly JsonObject[] | undefined {
-  const value = recordField(record, ...names)
+export function readRecordObjects(record: JsonObject, ...names: readonly string[]): readonly JsonObject[] | undefined {
+  const value = readRecordField(record, ...names)
   return Array.isArray(value) ? (value as readonly Json[]).filter(isJsonObject) : undefined
 }
 
-export function recordNumbers(record: JsonObject, ...names: readonly string[]): readonly number[] {
-  const value = recordField(record, ...names)
+export function readRecordNumbers(record: JsonObject, ...names: readonly string[]): readonly number[] {
+  const value = readRecordField(record, ...names)
   const items = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? (value as readonly Json[]) : []
   return items.map(toNumber).filter((item) => item !== undefined)
 }
 
-export function recordTexts(record: JsonObject, ...names: readonly string[]): readonly string[] {
-  const value = recordField(record, ...names)
+export function readRecordTexts(record: JsonObject, ...names: readonly string[]): readonly string[] {
+  const value = readRecordField(record, ...names)
   return Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : []
 }
 

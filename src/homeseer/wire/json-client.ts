@@ -16,7 +16,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { backoffMs } from '../../core/backoff.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { encodeParameters, type HttpExchange, type Parameter, decodeHomeseerReply } from './exchange.ts'
-import { isPassing, type LinkFault } from './fault.ts'
+import { isTransientLinkFault, type LinkFault } from './fault.ts'
 
 export interface Credentials {
   readonly user: string
@@ -53,7 +53,7 @@ export interface AttemptNote {
 const MAX_CONNECTIONS = 4
 const MAX_BACKOFF_MS = 10_000
 /** Questions that HomeSeer answers by itself. A camera that is dead makes its picture late, and nothing else. */
-export const LOGGED_ATTEMPTS: ReadonlySet<string> = new Set(['hsversion', 'getstatus'])
+export const LINK_HEALTH_REQUESTS: ReadonlySet<string> = new Set(['hsversion', 'getstatus'])
 
 export class JsonClient {
   readonly #options: JsonClientOptions
@@ -98,7 +98,7 @@ export class JsonClient {
     const late = !result.ok && result.fault.kind === 'timed-out'
     if (!late && (result.ok || result.fault.kind !== 'aborted')) this.#down = undefined
     // A probe that came to nothing leaves HomeSeer alone again, whatever it asked.
-    else if (late && (this.#probing || LOGGED_ATTEMPTS.has(name)))
+    else if (late && (this.#probing || LINK_HEALTH_REQUESTS.has(name)))
       this.#down = { fault: result.fault, untilMs: performance.now() + this.#options.restMs }
     return result
   }
@@ -114,7 +114,7 @@ export class JsonClient {
     for (let attempt = 0; ; attempt++) {
       if (signal?.aborted === true) return fail({ kind: 'aborted', reached: attempt > 0 })
       const result = await this.#attempt(exchange, attempt, signal)
-      if (result.ok || attempt >= retries || !isPassing(result.fault)) return result
+      if (result.ok || attempt >= retries || !isTransientLinkFault(result.fault)) return result
       // A try that cannot have its whole time is none.
       if (performance.now() + backoffMs(schedule, attempt) + timeoutMs > endMs) return result
       try {

@@ -11,7 +11,7 @@ import { AsciiClient, type AsciiState } from './ascii-client.ts'
 import { JsonClient, type JsonClientOptions } from './json-client.ts'
 import { MirrorClient } from './mirror-client.ts'
 import type { MirrorRules } from './mirror.ts'
-import { webhookHandler, type WebhookHandler } from './webhook-server.ts'
+import { createWebhookHandler, type WebhookHandler } from './webhook-server.ts'
 
 export interface HomeseerLinkOptions {
   readonly json: JsonClientOptions
@@ -53,7 +53,9 @@ export function openHomeseerLink(options: HomeseerLinkOptions): HomeseerLink {
     })
   const { webhookKey: key } = options
   const webhook =
-    key === undefined ? undefined : webhookHandler({ key, onChange: (change) => mirror.pushed('webhook', [change]) })
+    key === undefined
+      ? undefined
+      : createWebhookHandler({ key, onChange: (change) => mirror.pushed('webhook', [change]) })
   mirror.start()
   ascii?.start()
   return {

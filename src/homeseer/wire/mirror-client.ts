@@ -8,7 +8,7 @@ import type { LinkFault } from './fault.ts'
 import type { JsonClient } from './json-client.ts'
 import {
   newDeviceMirror,
-  nextDueMs,
+  nextMirrorTickMs,
   stepMirror,
   type DeviceMirror,
   type MirrorChange,
@@ -174,7 +174,7 @@ export class MirrorClient {
 
   #schedule(): void {
     clearTimeout(this.#timer)
-    const dueMs = nextDueMs(this.#mirror)
+    const dueMs = nextMirrorTickMs(this.#mirror)
     if (dueMs === Number.POSITIVE_INFINITY) return
     const waitMs = Math.max(0, dueMs - this.#clock.monotonic())
     this.#timer = setTimeout(() => this.#input({ kind: 'tick', atMs: this.#clock.monotonic() }), waitMs)

@@ -3,7 +3,7 @@ import type { Json } from '../../core/json.ts'
 import { decodeStatus, type ReceivedDevice } from './device.ts'
 import {
   newDeviceMirror,
-  nextDueMs,
+  nextMirrorTickMs,
   stepMirror,
   type DeviceMirror,
   type MirrorEffect,
@@ -53,10 +53,10 @@ describe('mirror', () => {
 
   it('asks often without push and seldom with it', () => {
     const alone = play({ kind: 'tick', atMs: 0 }, polled(100)).mirror
-    expect(nextDueMs(alone)).toBe(5_100)
+    expect(nextMirrorTickMs(alone)).toBe(5_100)
     const listening = play({ kind: 'push-state', up: true, atMs: 0 }, polled(100)).mirror
-    expect(nextDueMs(listening)).toBe(300_100)
-    expect(nextDueMs(stepMirror(listening, { kind: 'push-state', up: false, atMs: 200 }).mirror)).toBe(5_100)
+    expect(nextMirrorTickMs(listening)).toBe(300_100)
+    expect(nextMirrorTickMs(stepMirror(listening, { kind: 'push-state', up: false, atMs: 200 }).mirror)).toBe(5_100)
   })
 
   it('asks about everything again after push was away', () => {
@@ -149,7 +149,7 @@ describe('mirror', () => {
 
   it('waits after a question that was not answered', () => {
     const { mirror } = play({ kind: 'tick', atMs: 0 }, { kind: 'unanswered', source: 'poll', atMs: 10 })
-    expect(nextDueMs(mirror)).toBe(5_010)
+    expect(nextMirrorTickMs(mirror)).toBe(5_010)
     const reading = play(
       polled(100, lamp(0, 'Off')),
       pushed(200, 9),

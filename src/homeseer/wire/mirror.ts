@@ -133,14 +133,14 @@ export function stepMirror(mirror: DeviceMirror, input: MirrorInput): MirrorStep
 }
 
 /** When a tick is worth giving. */
-export function nextDueMs(mirror: DeviceMirror): number {
+export function nextMirrorTickMs(mirror: DeviceMirror): number {
   const { polling, polledMs, pushUp, rules, reading, readDueMs } = mirror
   const pollDueMs = polledMs === undefined ? 0 : polledMs + (pushUp ? rules.resyncMs : rules.pollMs)
   return Math.min(polling ? Number.POSITIVE_INFINITY : pollDueMs, reading ? Number.POSITIVE_INFINITY : readDueMs)
 }
 
 function ask(mirror: DeviceMirror, atMs: number): MirrorStep {
-  if (nextDueMs(mirror) > atMs) return { mirror, effects: [] }
+  if (nextMirrorTickMs(mirror) > atMs) return { mirror, effects: [] }
   if (!mirror.reading && mirror.readDueMs <= atMs) {
     const next = { ...mirror, reading: true, readDueMs: Number.POSITIVE_INFINITY }
     return { mirror: next, effects: [{ kind: 'read', refs: [...mirror.unread.keys()] }] }

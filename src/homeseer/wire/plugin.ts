@@ -4,7 +4,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { recordBoolean, recordObjects, recordText } from './field.ts'
+import { readRecordBoolean, readRecordObjects, readRecordText } from './field.ts'
 import type { MalformedReply } from './exchange.ts'
 
 export interface PluginRecord {
@@ -22,7 +22,7 @@ export interface ReceivedPlugin extends PluginRecord {
 const MAX_PLUGINS = 1_000
 
 export function decodePlugins(value: Json): Result<readonly ReceivedPlugin[], MalformedReply> {
-  const records = isJsonObject(value) ? recordObjects(value, 'Plugins', 'plugins') : undefined
+  const records = isJsonObject(value) ? readRecordObjects(value, 'Plugins', 'plugins') : undefined
   if (records === undefined) return fail({ kind: 'malformed', detail: 'a plug-in reply without a list of plug-ins' })
   return ok(
     records
@@ -33,13 +33,13 @@ export function decodePlugins(value: Json): Result<readonly ReceivedPlugin[], Ma
 }
 
 function decodePlugin(record: JsonObject): ReceivedPlugin {
-  const name = recordText(record, 'Name', 'name', 'plugin') ?? ''
+  const name = readRecordText(record, 'Name', 'name', 'plugin') ?? ''
   return {
-    id: recordText(record, 'ID', 'id', 'pluginid') ?? name,
+    id: readRecordText(record, 'ID', 'id', 'pluginid') ?? name,
     name,
-    version: recordText(record, 'Version', 'version') ?? '',
-    updateAvailable: recordBoolean(record, 'UpdateAvailable', 'update_available') ?? false,
-    instance: recordText(record, 'Instance', 'instance') ?? '',
+    version: readRecordText(record, 'Version', 'version') ?? '',
+    updateAvailable: readRecordBoolean(record, 'UpdateAvailable', 'update_available') ?? false,
+    instance: readRecordText(record, 'Instance', 'instance') ?? '',
     raw: record,
   }
 }

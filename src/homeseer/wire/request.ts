@@ -16,11 +16,11 @@ import {
   type HomeseerReply,
   type ReplyFault,
   createActionForm,
-  createOtherRequest,
+  createGenericRequest,
   type HttpForm,
   decodeAcknowledgement,
 } from './exchange.ts'
-import { recordNumber, recordObject, recordText, recordTexts } from './field.ts'
+import { readRecordNumber, readRecordObject, readRecordText, readRecordTexts } from './field.ts'
 import { decodePlugins, type ReceivedPlugin } from './plugin.ts'
 import type { PanDirection } from './camera.ts'
 import { encodeControlUse, type ControlUse } from './control-use.ts'
@@ -128,16 +128,16 @@ function decodeVersion(reply: HomeseerReply): Result<string, ReplyFault> {
 function decodeLocations(value: Json): Result<Locations, MalformedReply> {
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'locations are not an object' })
   // The first element can be a choice of HomeSeer's own page, not a place.
-  const places = (name: string) => recordTexts(value, name).filter((place) => place !== 'All')
+  const places = (name: string) => readRecordTexts(value, name).filter((place) => place !== 'All')
   return ok({ location1: places('location1'), location2: places('location2') })
 }
 
 function decodeSessionConfig(value: Json): Result<SessionConfig, MalformedReply> {
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a session is not an object' })
   return ok({
-    version: recordText(value, 'hsVersion') ?? '',
-    user: recordText(value, 'username') ?? '',
-    permissions: recordNumber(recordObject(value, 'userPermissions') ?? {}, 'user_permissions'),
+    version: readRecordText(value, 'hsVersion') ?? '',
+    user: readRecordText(value, 'username') ?? '',
+    permissions: readRecordNumber(readRecordObject(value, 'userPermissions') ?? {}, 'user_permissions'),
   })
 }
 
@@ -155,12 +155,12 @@ export interface ControlReply {
   readonly shown: ReceivedDevice | undefined
 }
 
-export interface ControlForm {
+export interface ControlRequestOptions {
   /** `post` keeps the values out of access logs; `get` is the documented default. */
   readonly via: 'get' | 'post'
 }
 
-export function controlByValue(ref: number, value: number, form?: ControlForm): HttpExchange<ControlReply> {
+export function controlByValue(ref: number, value: number, form?: ControlRequestOptions): HttpExchange<ControlReply> {
   return controlling(
     'controldevicebyvalue',
     pick(form, {
@@ -170,7 +170,7 @@ export function controlByValue(ref: number, value: number, form?: ControlForm): 
   )
 }
 
-export function controlByLabel(ref: number, label: string, form?: ControlForm): HttpExchange<ControlReply> {
+export function controlByLabel(ref: number, label: string, form?: ControlRequestOptions): HttpExchange<ControlReply> {
   return controlling(
     'controldevicebylabel',
     pick(form, {
@@ -222,7 +222,7 @@ export function runEventById(id: number): HttpExchange<void> {
 }
 
 /** For HomeSeers that give events no id. */
-export function runEventByName(group: string, name: string, form?: ControlForm): HttpExchange<void> {
+export function runEventByName(group: string, name: string, form?: ControlRequestOptions): HttpExchange<void> {
   return acknowledged(
     'runevent',
     pick(form, {
@@ -251,7 +251,7 @@ export interface PluginCall {
 export function callPlugin(call: PluginCall): HttpExchange<Json> {
   const numbered = Object.fromEntries(call.parameters.map((value, index) => [`P${index + 1}`, value]))
   const { plugin, functionName, instance } = call
-  return createOtherRequest('pluginfunction', { plugin, function: functionName, instance, ...numbered }, 'writes')
+  return createGenericRequest('pluginfunction', { plugin, function: functionName, instance, ...numbered }, 'writes')
 }
 
 function controlling(name: string, http: HttpForm): HttpExchange<ControlReply> {
@@ -262,7 +262,10 @@ function acknowledged(name: string, http: HttpForm): HttpExchange<void> {
   return { name, effect: 'writes', http, decode: decodeAcknowledgement }
 }
 
-function pick(form: ControlForm | undefined, forms: Record<ControlForm['via'], HttpForm>): HttpForm {
+function pick(
+  form: ControlRequestOptions | undefined,
+  forms: Record<ControlRequestOptions['via'], HttpForm>,
+): HttpForm {
   return forms[form?.via ?? 'get']
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { HookedChange } from './webhook.ts'
-import { webhookHandler } from './webhook-server.ts'
+import type { WebhookChange } from './webhook.ts'
+import { createWebhookHandler } from './webhook-server.ts'
 
 const KEY = 'a-key-of-some-length'
 const BODY = '{"type":"devicechange","data":{"ref":412,"value":99,"status":"On"}}'
 
 function receiver() {
-  const seen: HookedChange[] = []
-  const handle = webhookHandler({ key: KEY, onChange: (change) => seen.push(change) })
+  const seen: WebhookChange[] = []
+  const handle = createWebhookHandler({ key: KEY, onChange: (change) => seen.push(change) })
   const post = (body: string | undefined, key = KEY, method = 'POST') =>
     handle(new Request(`http://host/hook?key=${key}`, { method, ...(body === undefined ? {} : { body }) }))
   return { seen, post }
@@ -37,6 +37,6 @@ describe('web hook receiver', () => {
   })
 
   it('does not start with a key that can be guessed', () => {
-    expect(() => webhookHandler({ key: 'short', onChange: () => undefined })).toThrow(RangeError)
+    expect(() => createWebhookHandler({ key: 'short', onChange: () => undefined })).toThrow(RangeError)
   })
 })

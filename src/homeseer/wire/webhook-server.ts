@@ -5,12 +5,12 @@
  * Does I/O (reads the body of the request it is given).
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { decodeWebhook, type HookedChange } from './webhook.ts'
+import { decodeWebhook, type WebhookChange } from './webhook.ts'
 
 export interface WebhookOptions {
   /** The secret of the address; at least 16 characters, so that it cannot be guessed. */
   readonly key: string
-  readonly onChange: (change: HookedChange) => void
+  readonly onChange: (change: WebhookChange) => void
 }
 
 export type WebhookHandler = (request: Request) => Promise<Response>
@@ -19,7 +19,7 @@ const MIN_KEY = 16
 /** A device change has a few hundred bytes. */
 const MAX_BODY_BYTES = 64 * 1_024
 
-export function webhookHandler({ key, onChange }: WebhookOptions): WebhookHandler {
+export function createWebhookHandler({ key, onChange }: WebhookOptions): WebhookHandler {
   if (key.length < MIN_KEY) throw new RangeError(`a web hook key needs ${MIN_KEY} characters`)
   return async (request) => {
     if (!sameSecret(new URL(request.url).searchParams.get('key') ?? '', key)) return answer(403, 'wrong key')

@@ -7,11 +7,18 @@
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { visibleJsonIn } from '../../core/stranger-text.ts'
-import { decodeWireDate, encodeWireDate, recordNumber, recordObject, recordStatus, recordText } from './field.ts'
+import { parseSanitizedJson } from '../../core/stranger-text.ts'
+import {
+  decodeWireDate,
+  encodeWireDate,
+  readRecordNumber,
+  readRecordObject,
+  readRecordStatusText,
+  readRecordText,
+} from './field.ts'
 import type { MalformedReply } from './exchange.ts'
 
-export interface HookedChange {
+export interface WebhookChange {
   readonly ref: number
   readonly name: string
   readonly location: string
@@ -22,27 +29,27 @@ export interface HookedChange {
 }
 
 /** `undefined` for a hook of another type, which is not ours to refuse. */
-export function decodeWebhook(body: Uint8Array): Result<HookedChange | undefined, MalformedReply> {
-  const value = visibleJsonIn(fromUtf8(body))
+export function decodeWebhook(body: Uint8Array): Result<WebhookChange | undefined, MalformedReply> {
+  const value = parseSanitizedJson(fromUtf8(body))
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a web hook body that is not an object' })
-  if (recordText(value, 'type')?.toLowerCase() !== 'devicechange') return ok(undefined)
-  const data = recordObject(value, 'data') ?? {}
-  const ref = recordNumber(data, 'ref')
-  const current = recordNumber(data, 'value')
+  if (readRecordText(value, 'type')?.toLowerCase() !== 'devicechange') return ok(undefined)
+  const data = readRecordObject(value, 'data') ?? {}
+  const ref = readRecordNumber(data, 'ref')
+  const current = readRecordNumber(data, 'value')
   if (ref === undefined || !Number.isSafeInteger(ref) || ref < 0 || current === undefined)
     return fail({ kind: 'malformed', detail: 'a device change without ref or value' })
   return ok({
     ref,
-    name: recordText(data, 'name') ?? '',
-    location: recordText(data, 'location') ?? '',
-    location2: recordText(data, 'location2') ?? '',
+    name: readRecordText(data, 'name') ?? '',
+    location: readRecordText(data, 'location') ?? '',
+    location2: readRecordText(data, 'location2') ?? '',
     value: current,
-    status: recordStatus(data, 'status'),
-    lastChangeMs: decodeWireDate(recordText(data, 'last_change')),
+    status: readRecordStatusText(data, 'status'),
+    lastChangeMs: decodeWireDate(readRecordText(data, 'last_change')),
   })
 }
 
-export function encodeWebhook(change: HookedChange, zone?: string): string {
+export function encodeWebhook(change: WebhookChange, zone?: string): string {
   const { ref, name, location, location2, value, status, lastChangeMs } = change
   const last_change = encodeWireDate(lastChangeMs, zone)
   return JSON.stringify({

@@ -9,7 +9,7 @@
 import { blake3 } from '@noble/hashes/blake3.js'
 import { toBase64url, toUtf8 } from '../../core/bytes.ts'
 import { CONTRACT_VERSION } from '../identity/node-manifest.ts'
-import { idToken, isNodeId } from '../identity/node-key.ts'
+import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
 
 export const SERVICE_TYPE = 'hearthbus'
 
@@ -23,7 +23,7 @@ export function hashCommunityId(communityId: string): string {
 }
 
 export function announcementText(nodeId: string, communityId: string): Readonly<Record<string, string>> {
-  return { v: '1', id: idToken(nodeId), community: hashCommunityId(communityId), contract: CONTRACT_VERSION }
+  return { v: '1', id: stripNodeIdPrefix(nodeId), community: hashCommunityId(communityId), contract: CONTRACT_VERSION }
 }
 
 /** The node behind an announcement of our own community; `undefined` for everything else. */

@@ -41,7 +41,7 @@ export function encodeHeaders(fields: EnvelopeFields, proof: string): Record<str
 }
 
 /** Reads fields back. A header that came twice is none: Node joins them, and a joined value fits no field. */
-export function fieldReader(
+export function createHeaderFieldReader(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): (field: string) => string | undefined {
   return (field) => {

@@ -22,7 +22,7 @@ import { readNodeId } from '../identity/certificate.ts'
 import type { InboundCalls } from '../inbound.ts'
 import { meshRefusal } from '../refusal.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
-import { CALL_PATH, fieldReader, SIGNATURE_HEADER } from './headers.ts'
+import { CALL_PATH, createHeaderFieldReader, SIGNATURE_HEADER } from './headers.ts'
 import { PacketLinkServer } from './packet-link-server.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
 import { encodeSseEnd, encodeSseFrame } from './sse.ts'
@@ -181,7 +181,7 @@ async function call(options: Listener, request: IncomingMessage, response: Serve
   const body = await readBody(request, isStranger ? Math.min(maxBodyBytes, MAX_STRANGERS_BODY_BYTES) : maxBodyBytes)
   const proof = request.headers[SIGNATURE_HEADER]
   const delivered = await options.inbound.receive(
-    { field: fieldReader(request.headers), proof: typeof proof === 'string' ? proof : '', body },
+    { field: createHeaderFieldReader(request.headers), proof: typeof proof === 'string' ? proof : '', body },
     { signal: controller.signal, emit: (frame) => writeFrame(response, frame) },
   )
   if (response.destroyed) return

@@ -25,7 +25,7 @@ export interface AgentOptions {
   readonly learn?: (nodeId: string) => void
 }
 
-export class WrongKey extends Error {
+export class PeerKeyMismatchError extends Error {
   override readonly name = 'WrongKey'
 }
 
@@ -71,7 +71,7 @@ export class PinnedAgent extends Agent {
       const shown = shownBy(socket)
       if (shown === undefined || (nodeId !== undefined && shown !== nodeId)) {
         socket.destroy()
-        settle(new WrongKey(`${host}:${port} is ${shown ?? 'nobody we know'} and not ${nodeId}`))
+        settle(new PeerKeyMismatchError(`${host}:${port} is ${shown ?? 'nobody we know'} and not ${nodeId}`))
         return
       }
       learn?.(shown)

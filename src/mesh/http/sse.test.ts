@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fieldReader, encodeHeaders } from './headers.ts'
+import { createHeaderFieldReader, encodeHeaders } from './headers.ts'
 import { encodeSseEnd, encodeSseFrame, SseParser } from './sse.ts'
 
 const END = { status: 200, text: '{"ok":true,"data":1}', proof: 'hmac-sha256:AA' }
@@ -56,12 +56,12 @@ describe('headers', () => {
     const headers = encodeHeaders(fields, 'ed25519:AA')
     expect(headers['x-hearthnet-session']).toBe('%C3%BC%20b%0D%0AX-Evil%3A%201')
     expect(headers['accept']).toContain('text/event-stream')
-    const read = fieldReader(headers)
+    const read = createHeaderFieldReader(headers)
     expect(Object.fromEntries(Object.keys(fields).map((field) => [field, read(field)]))).toEqual(fields)
   })
 
   it('give nothing for a header that came twice or is garbled', () => {
-    const read = fieldReader({ 'x-hearthnet-from': ['a', 'b'], 'x-hearthnet-session': '%zz' })
+    const read = createHeaderFieldReader({ 'x-hearthnet-from': ['a', 'b'], 'x-hearthnet-session': '%zz' })
     expect([read('from'), read('session'), read('unheard-of')]).toEqual([undefined, undefined, undefined])
   })
 })

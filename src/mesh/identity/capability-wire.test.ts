@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { offered } from '../../../test/bus-village.ts'
 import { describeOwnCapability } from '../../bus/peer.ts'
 import type { PeerCapability } from '../../bus/peer.ts'
-import { encodeCapability, peerCapability, wireCapability } from './capability-wire.ts'
+import { encodeCapability, toPeerCapability, wireCapabilitySchema } from './capability-wire.ts'
 import { capabilitiesHash, readCapabilities } from './node-manifest.ts'
 
 /** Schemas are fetched by their hash; everything else of a capability is in the manifest. */
@@ -51,10 +51,10 @@ describe('capability on the wire', () => {
     ['too long', ['p'.repeat(129)]],
     ['no names', [7]],
   ])('does not take secrets that are %s', (_, secrets) => {
-    expect(wireCapability.safeParse({ ...encodeCapability(everything), secrets }).success).toBe(false)
+    expect(wireCapabilitySchema.safeParse({ ...encodeCapability(everything), secrets }).success).toBe(false)
   })
 })
 
 function overTheWire(capability: PeerCapability): PeerCapability {
-  return peerCapability(wireCapability.parse(JSON.parse(JSON.stringify(encodeCapability(capability)))))
+  return toPeerCapability(wireCapabilitySchema.parse(JSON.parse(JSON.stringify(encodeCapability(capability)))))
 }

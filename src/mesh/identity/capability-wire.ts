@@ -27,7 +27,7 @@ const face = z.discriminatedUnion('kind', [
 ])
 
 /** Bounded in every direction; what the bus makes of it is checked once more when it is registered. */
-export const wireCapability = z.object({
+export const wireCapabilitySchema = z.object({
   name: z.string().min(1).max(128),
   version: z.string().regex(VERSION),
   stability: z.enum(['stable', 'beta', 'experimental']),
@@ -49,7 +49,7 @@ export const wireCapability = z.object({
   instance_id: z.string().min(1).max(64),
 })
 
-export type WireCapability = z.output<typeof wireCapability>
+export type WireCapability = z.output<typeof wireCapabilitySchema>
 
 export function encodeCapability(capability: PeerCapability): JsonObject {
   const { version, matches, secrets } = capability
@@ -77,7 +77,7 @@ export function encodeCapability(capability: PeerCapability): JsonObject {
   }
 }
 
-export function peerCapability(wire: WireCapability): PeerCapability {
+export function toPeerCapability(wire: WireCapability): PeerCapability {
   return {
     name: wire.name,
     version: parseVersion(wire.version) ?? [0, 0],

@@ -12,43 +12,50 @@ import type { X509Certificate } from 'node:crypto'
 import { sign } from 'node:crypto'
 import { toBase64, concatBytes, fromHex } from '../../core/bytes.ts'
 import {
-  bitString,
-  boolean,
-  explicit,
-  generalizedTime,
-  integer,
-  objectId,
-  octets,
-  sequence,
-  setOf,
-  utcTime,
-  utf8String,
+  encodeDerBitString,
+  encodeDerBoolean,
+  encodeDerExplicitTag,
+  encodeDerGeneralizedTime,
+  encodeDerInteger,
+  encodeDerObjectId,
+  encodeDerOctetString,
+  encodeDerSequence,
+  encodeDerSet,
+  encodeDerUtcTime,
+  encodeDerUtf8String,
 } from './der.ts'
 import { encodeNodeId, shortId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 
-const ED25519 = sequence(objectId('1.3.101.112'))
-const COMMON_NAME = objectId('2.5.4.3')
-const BASIC_CONSTRAINTS = objectId('2.5.29.19')
+const ED25519 = encodeDerSequence(encodeDerObjectId('1.3.101.112'))
+const COMMON_NAME = encodeDerObjectId('2.5.4.3')
+const BASIC_CONSTRAINTS = encodeDerObjectId('2.5.29.19')
 const NOT_BEFORE_MS = Date.UTC(2020, 0, 1)
 /** RFC 5280 § 4.1.2.5: "no well-defined expiration date". */
 const NOT_AFTER_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 /** PEM. The same key always gives the same bytes: Ed25519 signatures have no chance in them. */
 export function createNodeCertificate({ id, publicKey, privateKey }: NodeIdentity): string {
-  const name = sequence(setOf(sequence(COMMON_NAME, utf8String(`${shortId(id).slice(8)}.hearthbus.local`))))
-  const tbs = sequence(
-    explicit(0, integer(Uint8Array.of(2))),
+  const name = encodeDerSequence(
+    encodeDerSet(encodeDerSequence(COMMON_NAME, encodeDerUtf8String(`${shortId(id).slice(8)}.hearthbus.local`))),
+  )
+  const tbs = encodeDerSequence(
+    encodeDerExplicitTag(0, encodeDerInteger(Uint8Array.of(2))),
     // A serial of the key's own bytes is unique as far as keys are.
-    integer(concatBytes(fromHex('01'), publicKey.subarray(0, 16))),
+    encodeDerInteger(concatBytes(fromHex('01'), publicKey.subarray(0, 16))),
     ED25519,
     name,
-    sequence(utcTime(NOT_BEFORE_MS), generalizedTime(NOT_AFTER_MS)),
+    encodeDerSequence(encodeDerUtcTime(NOT_BEFORE_MS), encodeDerGeneralizedTime(NOT_AFTER_MS)),
     name,
-    sequence(ED25519, bitString(publicKey)),
-    explicit(3, sequence(sequence(BASIC_CONSTRAINTS, boolean(true), octets(sequence())))),
+    encodeDerSequence(ED25519, encodeDerBitString(publicKey)),
+    encodeDerExplicitTag(
+      3,
+      encodeDerSequence(
+        encodeDerSequence(BASIC_CONSTRAINTS, encodeDerBoolean(true), encodeDerOctetString(encodeDerSequence())),
+      ),
+    ),
   )
-  const certificate = sequence(tbs, ED25519, bitString(sign(null, tbs, privateKey)))
+  const certificate = encodeDerSequence(tbs, ED25519, encodeDerBitString(sign(null, tbs, privateKey)))
   const lines = toBase64(certificate).match(/.{1,64}/g) ?? []
   return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`
 }

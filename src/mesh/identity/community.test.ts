@@ -4,7 +4,7 @@ import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import {
-  foundCommunity,
+  createCommunity,
   mergeCommunities,
   readCommunity,
   revokeReusedInvitations,
@@ -22,7 +22,7 @@ const nowMs = NEW_YEAR_MS
 const byRoot = { authority: { self: founder, root }, nowMs }
 const byFounder = { authority: { self: founder, root: undefined }, nowMs }
 const bySecond = { authority: { self: second, root: undefined }, nowMs }
-const village = foundCommunity({ name: 'village', root, founder: { nodeId: founder.id, name: 'cellar' }, nowMs })
+const village = createCommunity({ name: 'village', root, founder: { nodeId: founder.id, name: 'cellar' }, nowMs })
 
 describe('community', () => {
   it('is founded as the published vector says', () => {

@@ -77,7 +77,7 @@ const wireCommunity = z.strictObject({
 })
 
 /** The first record: its founder is the first anchor. */
-export function foundCommunity(facts: {
+export function createCommunity(facts: {
   readonly name: string
   readonly root: NodeIdentity
   readonly founder: { readonly nodeId: string; readonly name: string }

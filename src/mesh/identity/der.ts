@@ -5,42 +5,43 @@
  */
 import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 
-export function der(tag: number, ...content: readonly Uint8Array[]): Uint8Array {
+export function encodeDer(tag: number, ...content: readonly Uint8Array[]): Uint8Array {
   const body = concatBytes(...content)
   return concatBytes(Uint8Array.of(tag), lengthBytes(body.length), body)
 }
 
-export const sequence = (...items: readonly Uint8Array[]): Uint8Array => der(0x30, ...items)
-export const setOf = (...items: readonly Uint8Array[]): Uint8Array => der(0x31, ...items)
-export const octets = (bytes: Uint8Array): Uint8Array => der(0x04, bytes)
-export const utf8String = (text: string): Uint8Array => der(0x0c, toUtf8(text))
+export const encodeDerSequence = (...items: readonly Uint8Array[]): Uint8Array => encodeDer(0x30, ...items)
+export const encodeDerSet = (...items: readonly Uint8Array[]): Uint8Array => encodeDer(0x31, ...items)
+export const encodeDerOctetString = (bytes: Uint8Array): Uint8Array => encodeDer(0x04, bytes)
+export const encodeDerUtf8String = (text: string): Uint8Array => encodeDer(0x0c, toUtf8(text))
 /** Whole bytes: no unused bits. */
-export const bitString = (bytes: Uint8Array): Uint8Array => der(0x03, Uint8Array.of(0), bytes)
-export const boolean = (value: boolean): Uint8Array => der(0x01, Uint8Array.of(value ? 0xff : 0))
+export const encodeDerBitString = (bytes: Uint8Array): Uint8Array => encodeDer(0x03, Uint8Array.of(0), bytes)
+export const encodeDerBoolean = (value: boolean): Uint8Array => encodeDer(0x01, Uint8Array.of(value ? 0xff : 0))
 /** `[n]`, constructed. */
-export const explicit = (number: number, content: Uint8Array): Uint8Array => der(0xa0 | number, content)
+export const encodeDerExplicitTag = (number: number, content: Uint8Array): Uint8Array =>
+  encodeDer(0xa0 | number, content)
 
 /** Not negative: a leading zero keeps the sign bit clear. */
-export function integer(bytes: Uint8Array): Uint8Array {
+export function encodeDerInteger(bytes: Uint8Array): Uint8Array {
   let first = 0
   while (first < bytes.length - 1 && bytes[first] === 0) first++
   const digits = bytes.subarray(first)
-  return (digits[0] ?? 0) >= 0x80 ? der(0x02, Uint8Array.of(0), digits) : der(0x02, digits)
+  return (digits[0] ?? 0) >= 0x80 ? encodeDer(0x02, Uint8Array.of(0), digits) : encodeDer(0x02, digits)
 }
 
-export function objectId(dotted: string): Uint8Array {
+export function encodeDerObjectId(dotted: string): Uint8Array {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number)
-  return der(0x06, Uint8Array.from([first * 40 + second, ...rest.flatMap(base128)]))
+  return encodeDer(0x06, Uint8Array.from([first * 40 + second, ...rest.flatMap(base128)]))
 }
 
 /** `YYYYMMDDHHMMSSZ`; good until the year 9999, unlike the two-digit form. */
-export function generalizedTime(ms: number): Uint8Array {
-  return der(0x18, toUtf8(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
+export function encodeDerGeneralizedTime(ms: number): Uint8Array {
+  return encodeDer(0x18, toUtf8(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`))
 }
 
 /** Two-digit years, which X.509 demands until 2049 (RFC 5280 § 4.1.2.5). */
-export function utcTime(ms: number): Uint8Array {
-  return der(0x17, toUtf8(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`))
+export function encodeDerUtcTime(ms: number): Uint8Array {
+  return encodeDer(0x17, toUtf8(`${new Date(ms).toISOString().replaceAll(/[-:T]/g, '').slice(2, 14)}Z`))
 }
 
 function base128(value: number): readonly number[] {

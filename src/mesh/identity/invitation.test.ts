@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
-import { foundCommunity, withMember } from './community.ts'
-import { askToJoin, readInvitation, readJoinRequest, writeInvitation } from './invitation.ts'
+import { createCommunity, withMember } from './community.ts'
+import { createJoinRequest, readInvitation, readJoinRequest, writeInvitation } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import { MeshStore } from './mesh-store.ts'
 
@@ -50,7 +50,9 @@ describe('mesh store', () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-'))
     store = new MeshStore(join(folder, 'mesh.db'), { sealKey: SEAL_KEY })
-    await store.accept(foundCommunity({ name: 'village', root, founder: { nodeId: issuer.id, name: 'cellar' }, nowMs }))
+    await store.accept(
+      createCommunity({ name: 'village', root, founder: { nodeId: issuer.id, name: 'cellar' }, nowMs }),
+    )
     await store.addInvitation(invitation, nowMs)
   })
 
@@ -68,10 +70,12 @@ describe('mesh store', () => {
   })
 
   it('refuses whoever does not know the secret, and whoever puts another key under a proof', async () => {
-    const guessed = read(askToJoin({ ...invitation, secret: new Uint8Array(32) }, { identity: thief, name: 'attic' }))
+    const guessed = read(
+      createJoinRequest({ ...invitation, secret: new Uint8Array(32) }, { identity: thief, name: 'attic' }),
+    )
     expect(await store.admitJoiner(guessed, context)).toMatchObject({ fault: { kind: 'wrong-proof' } })
-    const seen = askToJoin(invitation, { identity: joiner, name: 'attic' })
-    const stolen = askToJoin({ ...invitation, secret: new Uint8Array(32) }, { identity: thief, name: 'attic' })
+    const seen = createJoinRequest(invitation, { identity: joiner, name: 'attic' })
+    const stolen = createJoinRequest({ ...invitation, secret: new Uint8Array(32) }, { identity: thief, name: 'attic' })
     const grafted = read({ ...stolen, proof: seen['proof'] ?? '' })
     expect(await store.admitJoiner(grafted, context)).toMatchObject({ fault: { kind: 'wrong-proof' } })
   })
@@ -80,7 +84,7 @@ describe('mesh store', () => {
     const late = { ...context, nowMs: nowMs + 3_600_001 }
     expect(await store.admitJoiner(request(), late)).toMatchObject({ fault: { kind: 'expired-invitation' } })
     const unknown = read(
-      askToJoin({ ...invitation, id: '01JGFJJZ00BAA6K3XEY2QKD4AC' }, { identity: joiner, name: 'attic' }),
+      createJoinRequest({ ...invitation, id: '01JGFJJZ00BAA6K3XEY2QKD4AC' }, { identity: joiner, name: 'attic' }),
     )
     expect(await store.admitJoiner(unknown, context)).toMatchObject({ fault: { kind: 'unknown-invitation' } })
     const namesake = askedBy(joiner, 'cellar')
@@ -129,7 +133,7 @@ function request(): JoinRequest {
 }
 
 function askedBy(identity: typeof joiner, name: string): JoinRequest {
-  return read(askToJoin(invitation, { identity, name }))
+  return read(createJoinRequest(invitation, { identity, name }))
 }
 
 function read(value: unknown): JoinRequest {

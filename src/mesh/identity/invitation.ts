@@ -20,8 +20,8 @@ import type { Result } from '../../core/result.ts'
 import type { MembershipLevel } from './membership-record.ts'
 import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
-import { NODE_NAME } from './node-name.ts'
-import { isDocumentSignedBy, signDocument, signedText } from './signed-document.ts'
+import { NODE_NAME_PATTERN } from './node-name.ts'
+import { isDocumentSignedBy, signDocument, encodeSignedText } from './signed-document.ts'
 import { parseMeshTime, SKEW_MS, formatMeshTime } from './time.ts'
 
 export interface Invitation {
@@ -106,7 +106,10 @@ export function readInvitation(text: string, nowMs: number): Result<Invitation, 
 }
 
 /** Signed by the joiner and proven with the secret. */
-export function askToJoin(invitation: Invitation, joiner: { identity: NodeIdentity; name: string }): JsonObject {
+export function createJoinRequest(
+  invitation: Invitation,
+  joiner: { identity: NodeIdentity; name: string },
+): JsonObject {
   const signed = signDocument(
     {
       type: 'join-request',
@@ -128,7 +131,7 @@ const joinRequest = z.object({
   community_id: z.string().refine(isNodeId),
   to: z.string().refine(isNodeId),
   node_id: z.string().refine(isNodeId),
-  name: z.string().regex(NODE_NAME),
+  name: z.string().regex(NODE_NAME_PATTERN),
   signature: z.string().max(128),
   proof: z.string().max(64),
 })
@@ -150,7 +153,7 @@ export function isJoinProven({ document }: JoinRequest, secret: Uint8Array): boo
 
 function proofOf(document: JsonObject, secret: Uint8Array): string {
   return createHmac('sha256', secret)
-    .update(signedText(document, ['proof']))
+    .update(encodeSignedText(document, ['proof']))
     .digest('base64url')
 }
 

@@ -17,7 +17,10 @@ export interface MembershipLog {
 }
 
 /** Why the member list that is stored is not believed; `undefined` when it is. */
-export function noteSetBack(held: Community, log: Pick<MembershipLog, 'newest'> | undefined): string | undefined {
+export function explainMembershipRollback(
+  held: Community,
+  log: Pick<MembershipLog, 'newest'> | undefined,
+): string | undefined {
   const newest = log?.newest(held.id)
   if (newest === undefined || held.revision > newest.revision) return undefined
   if (held.revision === newest.revision && held.digest === newest.digest) return undefined

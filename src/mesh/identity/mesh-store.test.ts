@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
 import type { Result } from '../../core/result.ts'
-import { foundCommunity, findMemberStanding, withMember, withoutMember } from './community.ts'
+import { createCommunity, findMemberStanding, withMember, withoutMember } from './community.ts'
 import type { Community } from './community.ts'
-import { askToJoin, readJoinRequest } from './invitation.ts'
+import { createJoinRequest, readJoinRequest } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import { MeshStore } from './mesh-store.ts'
 import type { NodeIdentity } from './node-key.ts'
@@ -24,7 +24,7 @@ const village = [
   { nodeId: member.id, name: 'hall', level: 'member' as const },
 ].reduce(
   (list, node) => value(withMember(list, node, asRoot)),
-  foundCommunity({ name: 'village', root, founder: { nodeId: founder.id, name: 'cellar' }, nowMs }),
+  createCommunity({ name: 'village', root, founder: { nodeId: founder.id, name: 'cellar' }, nowMs }),
 )
 
 const SEAL_KEY = new Uint8Array(32)
@@ -128,7 +128,7 @@ const invitation: Invitation = {
 }
 
 function request(identity: NodeIdentity, name: string): JoinRequest {
-  return value(readJoinRequest(askToJoin(invitation, { identity, name })))
+  return value(readJoinRequest(createJoinRequest(invitation, { identity, name })))
 }
 
 function heldBy(store: MeshStore): Community {

@@ -30,9 +30,9 @@ import {
 import type { CommunityAuthority, Community, CommunityFault } from './community.ts'
 import { isJoinProven } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
-import { OFFER_TABLES, OfferStore } from './offer-store.ts'
+import { OFFER_TABLES_SQL, OfferStore } from './offer-store.ts'
 import type { MembershipLevel } from './membership-record.ts'
-import { noteSetBack } from './membership-log.ts'
+import { explainMembershipRollback } from './membership-log.ts'
 import type { MembershipLog } from './membership-log.ts'
 
 const migrations: ModuleMigrations = {
@@ -46,7 +46,7 @@ const migrations: ModuleMigrations = {
        node_id TEXT PRIMARY KEY, addresses TEXT NOT NULL, seen_at_ms INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID`,
     'ALTER TABLE peer ADD COLUMN name TEXT',
-    OFFER_TABLES,
+    OFFER_TABLES_SQL,
     // What is not sealed with this node's key was written by somebody else.
     'ALTER TABLE invitation ADD COLUMN seal BLOB',
   ],
@@ -314,7 +314,7 @@ export class MeshStore {
     const read = readCommunity(JSON.parse(text), id)
     // Our own file: whatever is in it was proven before it was written.
     if (!read.ok) throw new Error(`the member list in the mesh database cannot be read (${read.fault.kind})`)
-    const why = noteSetBack(read.value, this.#log)
+    const why = explainMembershipRollback(read.value, this.#log)
     if (why !== undefined) throw new MembershipAltered(why)
     return read.value
   }

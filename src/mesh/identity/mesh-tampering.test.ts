@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
-import { foundCommunity, withMember, withoutMember } from './community.ts'
-import { askToJoin, readJoinRequest } from './invitation.ts'
+import { createCommunity, withMember, withoutMember } from './community.ts'
+import { createJoinRequest, readJoinRequest } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import type { MembershipLog } from './membership-log.ts'
 import { MembershipAltered, MeshStore } from './mesh-store.ts'
@@ -15,7 +15,7 @@ const [issuer, root, joiner, thief] = [identityOf(1), identityOf(2), identityOf(
 const nowMs = NEW_YEAR_MS
 const context = { authority: { self: issuer, root }, nowMs }
 const sealKey = new Uint8Array(32).fill(7)
-const village = foundCommunity({ name: 'village', root, founder: { nodeId: issuer.id, name: 'cellar' }, nowMs })
+const village = createCommunity({ name: 'village', root, founder: { nodeId: issuer.id, name: 'cellar' }, nowMs })
 const invitation: Invitation = {
   id: '01JGFJJZ00BAA6K3XEY2QKD4AB',
   communityId: root.id,
@@ -73,7 +73,7 @@ function tamper(sql: string): void {
 }
 
 function request(identity: typeof joiner, name: string): JoinRequest {
-  const read = readJoinRequest(askToJoin(invitation, { identity, name }))
+  const read = readJoinRequest(createJoinRequest(invitation, { identity, name }))
   if (!read.ok) throw new Error(read.fault.kind)
   return read.value
 }
@@ -104,7 +104,7 @@ describe('a mesh database that somebody touched', () => {
   })
 
   it('is not opened with a member list that does not bear this node’s seal', () => {
-    const other = foundCommunity({ name: 'gang', root: thief, founder: { nodeId: thief.id, name: 'shed' }, nowMs })
+    const other = createCommunity({ name: 'gang', root: thief, founder: { nodeId: thief.id, name: 'shed' }, nowMs })
     tamper(`UPDATE fact SET value = '${JSON.stringify(other.document)}' WHERE name = 'community';
       UPDATE fact SET value = '${other.id}' WHERE name = 'community_id'`)
     expect(() => new MeshStore(path, { sealKey, log })).toThrow(MembershipAltered)

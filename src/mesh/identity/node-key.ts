@@ -51,7 +51,7 @@ export function encodeNodeId(publicKey: KeyObject): string | undefined {
 }
 
 /** The id without its prefix: safe as a NATS token and in a file name. */
-export function idToken(id: string): string {
+export function stripNodeIdPrefix(id: string): string {
   return id.slice(PREFIX.length)
 }
 

@@ -4,7 +4,7 @@ import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { issueManifest, isGoodbye, readManifest, withoutCapabilities } from './node-manifest.ts'
 import type { ManifestFacts } from './node-manifest.ts'
-import { signedText } from './signed-document.ts'
+import { encodeSignedText } from './signed-document.ts'
 
 const node = identityOf(1)
 const published = vectors.manifest.document as JsonObject
@@ -26,7 +26,7 @@ describe('node manifest', () => {
     if (!read.ok) throw new Error(JSON.stringify(read.fault))
     expect(read.value).toMatchObject({ nodeId: node.id, sequence: 7, displayName: 'cellar' })
     expect(read.value.capabilities?.map(({ name }) => name)).toEqual(['test.echo'])
-    expect(signedText(published, ['capabilities'])).toBe(vectors.manifest.signed_text)
+    expect(encodeSignedText(published, ['capabilities'])).toBe(vectors.manifest.signed_text)
   })
 
   it('holds without its capabilities, which its hash stands for', () => {

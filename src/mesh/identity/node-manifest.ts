@@ -19,7 +19,7 @@ import { canonicalJson, isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { encodeCapability, peerCapability, wireCapability } from './capability-wire.ts'
+import { encodeCapability, toPeerCapability, wireCapabilitySchema } from './capability-wire.ts'
 import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 import { isDocumentSignedBy, signDocument } from './signed-document.ts'
@@ -92,7 +92,7 @@ const wireManifest = z.object({
   profile: z.enum(['anchor', 'hearth', 'spark', 'bridge']),
   endpoints: z.array(endpoint).max(16),
   capabilities_hash: z.string().regex(/^blake3:[0-9a-f]{64}$/),
-  capabilities: z.array(wireCapability).max(MAX_CAPABILITIES).exactOptional(),
+  capabilities: z.array(wireCapabilitySchema).max(MAX_CAPABILITIES).exactOptional(),
   uptime_seconds: z.int().min(0),
   load: z.object({ in_flight_total: z.int().min(0) }),
   ledger_origin: z.string().max(128).exactOptional(),
@@ -162,7 +162,7 @@ export function readManifest(value: unknown, nowMs: number): Result<NodeManifest
     endpoints: parsed.data.endpoints,
     sequence: parsed.data.sequence,
     capabilitiesHash: hash,
-    capabilities: capabilities?.map(peerCapability),
+    capabilities: capabilities?.map(toPeerCapability),
     inFlight: parsed.data.load.in_flight_total,
     uptimeSeconds: parsed.data.uptime_seconds,
     ledgerOrigin: parsed.data.ledger_origin,
@@ -178,9 +178,9 @@ export function isGoodbye({ issuedAtMs, expiresAtMs }: NodeManifest): boolean {
 
 /** A list of capabilities that came apart from its manifest, accepted only under the hash that was signed. */
 export function readCapabilities(value: unknown, hash: string): readonly PeerCapability[] | undefined {
-  const parsed = z.array(wireCapability).max(MAX_CAPABILITIES).safeParse(value)
+  const parsed = z.array(wireCapabilitySchema).max(MAX_CAPABILITIES).safeParse(value)
   if (!parsed.success || !hashesTo(value, hash)) return undefined
-  return parsed.data.map(peerCapability)
+  return parsed.data.map(toPeerCapability)
 }
 
 function hashesTo(value: unknown, hash: string): boolean {

@@ -5,12 +5,12 @@
 import type { Community } from './community.ts'
 
 /** As `node.name` in the configuration. */
-export const NODE_NAME = /^[a-z0-9][a-z0-9.-]{0,62}$/
+export const NODE_NAME_PATTERN = /^[a-z0-9][a-z0-9.-]{0,62}$/
 
 /** What a member is called that calls itself `claimed`. */
-export function nameInCommunity({ members }: Community, nodeId: string, claimed: string): string {
+export function resolveCommunityName({ members }: Community, nodeId: string, claimed: string): string {
   const given = members.get(nodeId)?.name ?? nodeId
-  if (claimed === given || !NODE_NAME.test(claimed)) return given
+  if (claimed === given || !NODE_NAME_PATTERN.test(claimed)) return given
   for (const member of members.values()) if (member.name === claimed) return given
   return claimed
 }
@@ -24,6 +24,6 @@ export function listOtherNames(
   const last = new Map(remembered.map(({ nodeId, name }) => [nodeId, name]))
   const names = new Map<string, string>()
   for (const { nodeId, name } of community.members.values())
-    if (nodeId !== self) names.set(nodeId, nameInCommunity(community, nodeId, last.get(nodeId) ?? name))
+    if (nodeId !== self) names.set(nodeId, resolveCommunityName(community, nodeId, last.get(nodeId) ?? name))
   return names
 }

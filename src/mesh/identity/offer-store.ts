@@ -13,7 +13,7 @@ import type { Result } from '../../core/result.ts'
 import { withheldOffersDigest } from '../offer-pin.ts'
 import type { OfferDefinition, OfferPins, WithheldOffer } from '../offer-pin.ts'
 
-export const OFFER_TABLES = `
+export const OFFER_TABLES_SQL = `
   CREATE TABLE offer_pin (
     node_id TEXT NOT NULL, capability TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (node_id, capability)
   ) STRICT, WITHOUT ROWID;

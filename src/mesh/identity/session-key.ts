@@ -57,11 +57,11 @@ export function sessionKey(own: EphemeralKey, otherKey: string, parties: Session
 }
 
 /** Base64url of HMAC-SHA-256. */
-export function macText(key: KeyObject, text: string): string {
+export function computeTextMac(key: KeyObject, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url')
 }
 
-export function isMac(key: KeyObject, text: string, given: string): boolean {
+export function isTextMacValid(key: KeyObject, text: string, given: string): boolean {
   const right = createHmac('sha256', key).update(text).digest()
   const bytes = fromBase64url(given)
   return bytes?.length === right.length && timingSafeEqual(bytes, right)
@@ -70,6 +70,6 @@ export function isMac(key: KeyObject, text: string, given: string): boolean {
 /** 16 bytes in base64url. */
 export const SESSION_ID_LENGTH = 22
 
-export function sessionIdText(chance: Uint8Array): string {
+export function encodeSessionId(chance: Uint8Array): string {
   return toBase64url(chance)
 }

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../../core/bytes.ts'
 import { FrameCredit } from './credit.ts'
 import { decodeFromNode, decodeToNode, encodeMessage } from './message.ts'
-import { verbAnswer, verbSubjects } from './service-verbs.ts'
-import { bucketName, callSubject, lastToken, replyPrefix } from './subject.ts'
+import { createVerbAnswer, verbSubjects } from './service-verbs.ts'
+import { bucketName, callSubject, readLastSubjectToken, replyPrefix } from './subject.ts'
 import { identityOf } from '../../../test/mesh-keys.ts'
 
 describe('message', () => {
@@ -73,7 +73,7 @@ describe('subject', () => {
   it('names community, node, process and call, in tokens that NATS allows', () => {
     const [community, node] = [identityOf(2).id, identityOf(1).id]
     expect(callSubject(community, node)).toBe('hb.SHgRC8SglYZ048Qf.call.iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w')
-    expect(lastToken(`${replyPrefix(community, node, 'p')}.7k`)).toBe('7k')
+    expect(readLastSubjectToken(`${replyPrefix(community, node, 'p')}.7k`)).toBe('7k')
     expect(bucketName(community)).toMatch(/^[A-Za-z0-9_-]+$/)
   })
 })
@@ -90,13 +90,13 @@ describe('service verbs', () => {
       stats: { requests: 4, errors: 1, busyMs: 2, lastError: '500' },
     }
     expect(verbSubjects('PING', 'n1')).toEqual(['$SRV.PING', '$SRV.PING.hearthbus', '$SRV.PING.hearthbus.n1'])
-    expect(verbAnswer('PING', facts)).toMatchObject({
+    expect(createVerbAnswer('PING', facts)).toMatchObject({
       type: 'io.nats.micro.v1.ping_response',
       name: 'hearthbus',
       id: 'n1',
     })
-    expect(verbAnswer('INFO', facts)).toMatchObject({ endpoints: [{ name: 'call', subject: 'hb.c.call.n1' }] })
-    expect(verbAnswer('STATS', facts)).toMatchObject({
+    expect(createVerbAnswer('INFO', facts)).toMatchObject({ endpoints: [{ name: 'call', subject: 'hb.c.call.n1' }] })
+    expect(createVerbAnswer('STATS', facts)).toMatchObject({
       endpoints: [{ num_requests: 4, num_errors: 1, processing_time: 2_000_000, average_processing_time: 500_000 }],
     })
   })

@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 
-export type ToNode =
+export type MessageToNode =
   | {
       readonly t: 'call'
       readonly f: Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ export type ToNode =
   /** `c` is in the signed answer, should it be that the call never came: nobody has had it made before. */
   | { readonly t: 'again'; readonly r: string; readonly c: string; readonly k?: string }
 
-export type FromNode =
+export type MessageFromNode =
   | { readonly t: 'frame'; readonly n: number; readonly e: string }
   | { readonly t: 'reply'; readonly s: number; readonly p: string }
   | { readonly t: 'unknown'; readonly p: string }
@@ -34,14 +34,14 @@ export type FromNode =
 const MAX_LINE = 8_192
 const LINE_FEED = 0x0a
 
-export function encodeMessage(head: ToNode | FromNode, body: string | Uint8Array = ''): Uint8Array {
+export function encodeMessage(head: MessageToNode | MessageFromNode, body: string | Uint8Array = ''): Uint8Array {
   const line = toUtf8(`${JSON.stringify(head)}\n`)
   if (body.length === 0) return line
   return concatBytes(line, typeof body === 'string' ? toUtf8(body) : body)
 }
 
 /** Read by hand: every call between nodes passes here, and a schema library costs as much as the rest of it. */
-export function decodeToNode(payload: Uint8Array): Decoded<ToNode> {
+export function decodeToNode(payload: Uint8Array): Decoded<MessageToNode> {
   return decode(payload, (head) => {
     const { t, f, p, w, r, n, c, k } = head
     if (t === 'call')
@@ -56,7 +56,7 @@ export function decodeToNode(payload: Uint8Array): Decoded<ToNode> {
   })
 }
 
-export function decodeFromNode(payload: Uint8Array): Decoded<FromNode> {
+export function decodeFromNode(payload: Uint8Array): Decoded<MessageFromNode> {
   return decode(payload, ({ t, n, e, s, p }) => {
     if (t === 'forgotten') return { t }
     if (t === 'frame') return isCount(n, 1) && isText(e, 64) ? { t, n, e } : undefined
@@ -67,7 +67,7 @@ export function decodeFromNode(payload: Uint8Array): Decoded<FromNode> {
 }
 
 /** What a node signs of a call that never came. */
-export function unknownText(reply: string, challenge: string): string {
+export function formatUnknownCallText(reply: string, challenge: string): string {
   return `unknown ${reply} ${challenge}`
 }
 

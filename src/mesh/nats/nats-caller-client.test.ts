@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { identityOf } from '../../../test/mesh-keys.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeToNode, encodeMessage, unknownText } from './message.ts'
-import type { ToNode } from './message.ts'
+import { decodeToNode, encodeMessage, formatUnknownCallText } from './message.ts'
+import type { MessageToNode } from './message.ts'
 import { NatsCaller } from './nats-caller-client.ts'
 
 const provider = identityOf(2)
@@ -13,10 +13,10 @@ const MESSAGE = { fields: { community: identityOf(3).id, key_id: 'k1' }, proof: 
 /** A broker that does nothing but remember. */
 function emptyBroker(): {
   link: NatsLink
-  sent: { head: ToNode; reply: string }[]
+  sent: { head: MessageToNode; reply: string }[]
   hear: (message: Partial<Msg>) => void
 } {
-  const sent: { head: ToNode; reply: string }[] = []
+  const sent: { head: MessageToNode; reply: string }[] = []
   let hear: (message: Partial<Msg>) => void = () => undefined
   const connection = {
     publish: (_: string, payload: Uint8Array, options?: { reply?: string }) => {
@@ -108,13 +108,13 @@ describe('a call over NATS that is not answered', () => {
       hear({ subject: reply, data: encodeMessage({ t: 'unknown', p: signText(provider, text) }) })
     // Somebody may have asked before the call was sent, when it was true.
     says(`unknown ${reply}`)
-    says(unknownText(reply, 'made up'))
+    says(formatUnknownCallText(reply, 'made up'))
     await vi.advanceTimersByTimeAsync(2_000)
     expect(answers).toEqual([])
     const again = sent.at(-1)?.head
     if (again?.t !== 'again') throw new Error('it was not asked about')
     expect(again).toMatchObject({ r: reply, k: 'k1' })
-    says(unknownText(reply, again.c))
+    says(formatUnknownCallText(reply, again.c))
     await vi.advanceTimersByTimeAsync(0)
     expect(answers).toMatchObject([{ ok: false, fault: { kind: 'offline' } }])
     caller.close()

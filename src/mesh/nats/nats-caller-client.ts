@@ -34,9 +34,9 @@ import type {
 import { isPacket } from '../packets/packet.ts'
 import { ACK_EVERY, KEEP_ALIVE_MS, WINDOW_FRAMES } from './credit.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeFromNode, encodeMessage, unknownText } from './message.ts'
-import type { FromNode } from './message.ts'
-import { callSubject, lastToken, replyPrefix } from './subject.ts'
+import { decodeFromNode, encodeMessage, formatUnknownCallText } from './message.ts'
+import type { MessageFromNode } from './message.ts'
+import { callSubject, readLastSubjectToken, replyPrefix } from './subject.ts'
 
 type Answered = Result<StreamDelivered, Fault>
 
@@ -214,7 +214,7 @@ export class NatsCaller implements MeshTransport<'nats'> {
       this.#packets?.hear(fromUtf8(message.data) ?? '')
       return
     }
-    const token = lastToken(message.subject)
+    const token = readLastSubjectToken(message.subject)
     if (token.startsWith(PACKET_TOKEN)) {
       const { length } = PACKET_TOKEN
       const keyId = token.slice(length, length + SESSION_ID_LENGTH)
@@ -240,18 +240,18 @@ export class NatsCaller implements MeshTransport<'nats'> {
     else if (head.t === 'reply') this.#reply(pending, head, body)
     else if (head.t === 'forgotten')
       pending.settle(fail(lostAnswerFault(pending.nodeId, pending.message.idempotent, 'it has restarted')))
-    else if (verifyText(pending.nodeId, unknownText(pending.reply, pending.challenge), head.p))
+    else if (verifyText(pending.nodeId, formatUnknownCallText(pending.reply, pending.challenge), head.p))
       // Its own signed word that the call never came: as good as never sent.
       pending.settle(fail(unreachableFault(pending.nodeId, 'the message was lost with the connection')))
   }
 
-  #reply(pending: Pending, { s: status, p: proof }: Extract<FromNode, { t: 'reply' }>, body: Uint8Array): void {
+  #reply(pending: Pending, { s: status, p: proof }: Extract<MessageFromNode, { t: 'reply' }>, body: Uint8Array): void {
     const text = fromUtf8(body) ?? ''
     // After the frames before it have been taken, or the consumer would see the end too early.
     void pending.frames.then(() => pending.settle(ok({ status, text, proof, frames: pending.received })))
   }
 
-  #frame(pending: Pending, { n: number, e: event }: Extract<FromNode, { t: 'frame' }>, body: Uint8Array): void {
+  #frame(pending: Pending, { n: number, e: event }: Extract<MessageFromNode, { t: 'frame' }>, body: Uint8Array): void {
     const { emit } = pending
     const data = parseJsonOrUndefined(fromUtf8(body))
     if (emit === undefined) return

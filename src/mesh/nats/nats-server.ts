@@ -11,7 +11,7 @@ import { fromUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { fail } from '../../core/result.ts'
 import { encodeOutcome } from '../mesh-answer.ts'
-import { signedAnswerText, envelopeBodyHash } from '../mesh-envelope.ts'
+import { formatSignedAnswer, envelopeBodyHash } from '../mesh-envelope.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import type { InboundCalls } from '../inbound.ts'
@@ -21,8 +21,8 @@ import { meshRefusal } from '../refusal.ts'
 import type { DeliveredMessage } from '../transport.ts'
 import { ACK_TIMEOUT_MS, FrameCredit, WINDOW_FRAMES } from './credit.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeToNode, encodeMessage, unknownText } from './message.ts'
-import type { ToNode } from './message.ts'
+import { decodeToNode, encodeMessage, formatUnknownCallText } from './message.ts'
+import type { MessageToNode } from './message.ts'
 import { callSubject } from './subject.ts'
 
 export interface NatsServerOptions {
@@ -123,7 +123,7 @@ export class NatsServer {
     this.stats.lastError = `${status}`
   }
 
-  async #serve(reply: string, head: Extract<ToNode, { t: 'call' }>, body: Uint8Array): Promise<void> {
+  async #serve(reply: string, head: Extract<MessageToNode, { t: 'call' }>, body: Uint8Array): Promise<void> {
     const { inbound, maxBodyBytes, clock } = this.#options
     const startedMs = clock.monotonic()
     const served = {
@@ -162,7 +162,7 @@ export class NatsServer {
     const { identity } = this.#options
     const sentence = `The answer is larger than the ${limit} bytes that the NATS server takes. What was done, was done.`
     const { status, text } = encodeOutcome(fail(meshRefusal('internal_error', 'too-large', sentence)))
-    const covered = signedAnswerText({ requestId, from: identity.id, status, bodyHash: envelopeBodyHash(text) })
+    const covered = formatSignedAnswer({ requestId, from: identity.id, status, bodyHash: envelopeBodyHash(text) })
     return encodeMessage({ t: 'reply', s: status, p: signText(identity, covered) }, text)
   }
 
@@ -173,7 +173,10 @@ export class NatsServer {
   }
 
   /** The caller lost its connection and asks what became of a call. */
-  #again({ r: reply, c: challenge, k: keyId }: Extract<ToNode, { t: 'again' }>, served: Served | undefined): void {
+  #again(
+    { r: reply, c: challenge, k: keyId }: Extract<MessageToNode, { t: 'again' }>,
+    served: Served | undefined,
+  ): void {
     if (served !== undefined) return
     const kept = this.#kept.get(reply)
     if (kept !== undefined) {
@@ -187,7 +190,7 @@ export class NatsServer {
       this.#publish(reply, encodeMessage({ t: 'forgotten' }))
       return
     }
-    const proof = signText(this.#options.identity, unknownText(reply, challenge))
+    const proof = signText(this.#options.identity, formatUnknownCallText(reply, challenge))
     this.#publish(reply, encodeMessage({ t: 'unknown', p: proof }))
   }
 

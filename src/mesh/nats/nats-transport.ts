@@ -7,7 +7,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { Logger } from '../../core/logger.ts'
 import type { Result } from '../../core/result.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
-import { idToken } from '../identity/node-key.ts'
+import { stripNodeIdPrefix } from '../identity/node-key.ts'
 import type { InboundCalls } from '../inbound.ts'
 import type { MeshBroker } from '../mesh-options.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
@@ -23,7 +23,7 @@ import { NatsLink } from './nats-link-client.ts'
 import { NatsCaller } from './nats-caller-client.ts'
 import { NatsServer } from './nats-server.ts'
 import { NatsRegistry } from './registry-client.ts'
-import { verbAnswer, verbSubjects } from './service-verbs.ts'
+import { createVerbAnswer, verbSubjects } from './service-verbs.ts'
 import type { ServiceVerb } from './service-verbs.ts'
 
 export interface NatsOptions {
@@ -134,7 +134,7 @@ export class NatsTransport implements MeshBroker {
     if (this.#answersVerbs) return
     this.#answersVerbs = true
     const { identity, name, version } = this.#options
-    const id = idToken(identity.id)
+    const id = stripNodeIdPrefix(identity.id)
     for (const verb of VERBS)
       for (const subject of verbSubjects(verb, id))
         this.#link.subscribe(subject, (message) => {
@@ -147,7 +147,7 @@ export class NatsTransport implements MeshBroker {
             subject: this.#server.subject ?? '',
             stats: this.#server.stats,
           }
-          message.respond(JSON.stringify(verbAnswer(verb, facts)))
+          message.respond(JSON.stringify(createVerbAnswer(verb, facts)))
         })
   }
 }

@@ -19,7 +19,7 @@ import type { Logger } from '../../core/logger.ts'
 import { thrownMessage } from '../../core/thrown.ts'
 import { MAX_BODY_DEPTH } from '../body.ts'
 import type { PeerHint, PeerSource } from '../discovery/peer-source.ts'
-import { idToken, isNodeId } from '../identity/node-key.ts'
+import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
 import type { OwnManifest } from '../own-node.ts'
 import type { NatsLink } from './nats-link-client.ts'
 import { bucketName } from './subject.ts'
@@ -89,7 +89,7 @@ export class NatsRegistry implements PeerSource {
     clearTimeout(this.#retry)
     const bucket = this.#bucket
     if (bucket === undefined || goodbye === undefined || !this.#options.link.isUp) return
-    const token = idToken(this.#options.self)
+    const token = stripNodeIdPrefix(this.#options.self)
     const said = bucket
       .put(`node.${token}`, JSON.stringify(goodbye.slim))
       .then(() => bucket.delete(`caps.${token}`))
@@ -171,7 +171,7 @@ export class NatsRegistry implements PeerSource {
   async #putAll(): Promise<void> {
     const [bucket, own, community] = [this.#bucket, this.#own, this.#community]
     if (bucket === undefined || own === undefined || this.#isClosed) return
-    const token = idToken(this.#options.self)
+    const token = stripNodeIdPrefix(this.#options.self)
     const { capabilities, capabilities_hash: hash } = own.full
     const put = this.#put
     const nowMs = this.#options.clock.monotonic()

@@ -31,7 +31,7 @@ export function verbSubjects(verb: ServiceVerb, id: string): readonly string[] {
   return [`$SRV.${verb}`, `$SRV.${verb}.${SERVICE_NAME}`, `$SRV.${verb}.${SERVICE_NAME}.${id}`]
 }
 
-export function verbAnswer(verb: ServiceVerb, facts: ServiceFacts): object {
+export function createVerbAnswer(verb: ServiceVerb, facts: ServiceFacts): object {
   const { id, nodeName, nodeId, subject, stats } = facts
   const head = {
     type: TYPES[verb],

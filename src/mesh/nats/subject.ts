@@ -7,18 +7,18 @@
  * The community is a hash of its id and a node its key in base64url, which holds nothing that a subject may not.
  */
 import { hashCommunityId } from '../discovery/announcement.ts'
-import { idToken } from '../identity/node-key.ts'
+import { stripNodeIdPrefix } from '../identity/node-key.ts'
 
 export function callSubject(communityId: string, nodeId: string): string {
-  return `hb.${hashCommunityId(communityId)}.call.${idToken(nodeId)}`
+  return `hb.${hashCommunityId(communityId)}.call.${stripNodeIdPrefix(nodeId)}`
 }
 
 export function replyPrefix(communityId: string, nodeId: string, process: string): string {
-  return `hb.${hashCommunityId(communityId)}.reply.${idToken(nodeId)}.${process}`
+  return `hb.${hashCommunityId(communityId)}.reply.${stripNodeIdPrefix(nodeId)}.${process}`
 }
 
 /** The call that an answer belongs to. */
-export function lastToken(subject: string): string {
+export function readLastSubjectToken(subject: string): string {
   return subject.slice(subject.lastIndexOf('.') + 1)
 }
 

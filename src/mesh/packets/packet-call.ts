@@ -15,7 +15,7 @@ import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isActor } from '../actor.ts'
 import { MAX_BODY_DEPTH } from '../body.ts'
-import { isCapabilityName, MAX_DEADLINE_MS, MAX_HOPS, MAX_SESSION } from '../mesh-envelope.ts'
+import { isCapabilityName, MAX_DEADLINE_MS, MAX_HOPS, MAX_SESSION_LENGTH } from '../mesh-envelope.ts'
 
 /** What is called. */
 interface Contract {
@@ -78,7 +78,7 @@ export function encodePacketCall(
 ): PacketCallText {
   const { traceId, sessionId, hopBudget, body } = call
   const trace = isUlid(traceId) ? traceId : newUlid()
-  const session = sessionId === undefined ? 'null' : JSON.stringify(sessionId.slice(0, MAX_SESSION))
+  const session = sessionId === undefined ? 'null' : JSON.stringify(sessionId.slice(0, MAX_SESSION_LENGTH))
   const hops = Math.max(0, hopBudget)
   // An actor has nothing in it that JSON would write differently.
   const tail = actor === undefined ? '' : `,"${actor}"`
@@ -113,7 +113,7 @@ export function decodePacketCall(value: unknown, before: PacketCall | undefined)
     isUlid(traceId) &&
     typeof parentSpan === 'string' &&
     SPAN.test(parentSpan) &&
-    isTextOrNull(session, MAX_SESSION) &&
+    isTextOrNull(session, MAX_SESSION_LENGTH) &&
     isJsonObject(body) &&
     isShallow(body, MAX_BODY_DEPTH) &&
     isActorOrAbsent(actor)

@@ -9,7 +9,7 @@
  *
  * Pure: wires do the I/O; a moment is over when everything that has come in was looked at.
  */
-import { cutOffFault } from '../../bus/attempt.ts'
+import { createInterruptedCallFault } from '../../bus/attempt.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { LiveTicket } from '../../bus/ticket.ts'
 import type { CallWorker } from '../../bus/ticket.ts'
@@ -22,15 +22,15 @@ import { readRefusalReason } from '../refusal.ts'
 import type { MeshSession } from '../sessions.ts'
 import { abortCause, lostAnswerFault } from '../transport.ts'
 import type { PacketEvents, PacketWire } from '../transport.ts'
-import { ByNumber } from './by-number.ts'
+import { PendingCallTable } from './pending-call-table.ts'
 import { SerialReader } from './in-turn.ts'
 import {
-  coveredHead,
+  encodeCoveredHead,
   decodePacket,
   encodePacket,
-  FEW_CALLS_PER_PACKET,
+  DEFAULT_CALLS_PER_PACKET,
   MAX_CALLS_PER_PACKET,
-  MAX_GATHERED_BYTES,
+  MAX_BATCHED_BYTES,
 } from './packet.ts'
 import type { Packet, PacketHead } from './packet.ts'
 import { joinPacketCalls, packetCallLength } from './packet-call.ts'
@@ -128,7 +128,7 @@ class Waiting implements CallWorker {
  */
 interface SessionCalls {
   readonly session: MeshSession
-  readonly waiting: ByNumber<Waiting>
+  readonly waiting: PendingCallTable<Waiting>
   /** Made in this moment, all for one wire. */
   gathered: Waiting[]
   gatheredBytes: number
@@ -171,7 +171,7 @@ export class PacketCaller implements PacketEvents {
     const calls = this.#callsOf(session)
     const other = calls.gathered[0]
     const length = packetCallLength(text)
-    const isFull = calls.gatheredBytes + length > MAX_GATHERED_BYTES || calls.gathered.length >= mostTogether(calls)
+    const isFull = calls.gatheredBytes + length > MAX_BATCHED_BYTES || calls.gathered.length >= mostTogether(calls)
     if (other !== undefined && (isFull || other.wire !== wire)) this.#flush(calls)
     return new Promise((resolve) => {
       calls.gathered.push(new Waiting(calls, wire, { request, resolve, withdraw: this.#withdraw }))
@@ -254,7 +254,7 @@ export class PacketCaller implements PacketEvents {
       calls.waiting.set(waiting.number, waiting)
     }
     const payload = `[${this.#clock.now()}${joinPacketCalls(gathered.map(({ request }) => request.text))}]`
-    const covered = coveredHead({ kind: 'call', keyId: session.id, first, count: gathered.length })
+    const covered = encodeCoveredHead({ kind: 'call', keyId: session.id, first, count: gathered.length })
     const packet = encodePacket(covered, packetProof('call', covered, payload, session), payload)
     if (wire.send(packet, session.id, first)) return
     for (const waiting of gathered) waiting.untried('unsent')
@@ -308,7 +308,7 @@ export class PacketCaller implements PacketEvents {
         this.#sessions.delete(keyId)
     const calls: SessionCalls = {
       session,
-      waiting: new ByNumber(),
+      waiting: new PendingCallTable(),
       gathered: [],
       gatheredBytes: 0,
       next: 1,
@@ -324,18 +324,18 @@ export class PacketCaller implements PacketEvents {
  * own.
  */
 function mostTogether({ session, waiting, gathered }: SessionCalls): number {
-  return Math.min(session.callsPerPacket, Math.max(FEW_CALLS_PER_PACKET, (waiting.size + gathered.length) / 2))
+  return Math.min(session.callsPerPacket, Math.max(DEFAULT_CALLS_PER_PACKET, (waiting.size + gathered.length) / 2))
 }
 
 /** Proven like the call: nobody else withdraws it, or asks after it. */
 function about(kind: 'cancel' | 'again', number: number, session: MeshSession): string {
-  const covered = coveredHead({ kind, keyId: session.id, number })
+  const covered = encodeCoveredHead({ kind, keyId: session.id, number })
   return encodePacket(covered, packetProof('call', covered, '', session))
 }
 
 /** What the bus says of any provider that was cut off. */
 function cutOffRead(call: Call): Outcome {
-  return fail(cutOffFault(call, 'reads', abortCause(call.signal)))
+  return fail(createInterruptedCallFault(call, 'reads', abortCause(call.signal)))
 }
 
 function parsedPair(text: string): readonly [number, unknown] {

@@ -8,23 +8,23 @@
  *
  * Pure: whoever brings packets in takes the answers out.
  */
-import type { ServedCall } from '../../bus/bus.ts'
+import type { InboundPeerCall } from '../../bus/bus.ts'
 import type { Outcome } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { encodeOutcome } from '../mesh-answer.ts'
-import { checkBudget } from '../gate.ts'
+import { checkPeerRateLimit } from '../gate.ts'
 import type { AdmittedMessage, GateParts } from '../gate.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import type { InboundCalls } from '../inbound.ts'
 import { meshRefusal } from '../refusal.ts'
 import type { MeshSession } from '../sessions.ts'
-import { ByNumber } from './by-number.ts'
+import { PendingCallTable } from './pending-call-table.ts'
 import { SerialReader } from './in-turn.ts'
-import { KeptAnswers } from './kept-answers.ts'
-import { coveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_GATHERED_BYTES } from './packet.ts'
+import { AnswerPacketBuffer } from './answer-packet-buffer.ts'
+import { encodeCoveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_BATCHED_BYTES } from './packet.ts'
 import type { Packet, PacketHead } from './packet.ts'
 import { decodePacketCall } from './packet-call.ts'
 import type { PacketCall } from './packet-call.ts'
@@ -53,15 +53,15 @@ export interface PacketProviderParts {
 }
 
 interface Running {
-  readonly serving: ServedCall
+  readonly serving: InboundPeerCall
   readonly source: PacketSource
 }
 
 interface Served {
   readonly session: MeshSession
   readonly seen: SequenceWindow
-  readonly running: ByNumber<Running>
-  readonly kept: KeptAnswers
+  readonly running: PendingCallTable<Running>
+  readonly kept: AnswerPacketBuffer
   /** Answers of this moment, all for one source. */
   gathered: string[]
   gatheredBytes: number
@@ -186,7 +186,7 @@ export class PacketProvider {
   async #finish(
     served: Served,
     number: number,
-    { serving, source, startedMs }: { serving: ServedCall; source: PacketSource; startedMs: number },
+    { serving, source, startedMs }: { serving: InboundPeerCall; source: PacketSource; startedMs: number },
   ): Promise<void> {
     // It never rejects: what goes wrong inside is an outcome.
     const outcome = await serving.outcome
@@ -195,7 +195,7 @@ export class PacketProvider {
     this.#answer(served, number, { outcome, source, startedMs })
   }
 
-  #start(request: PacketCall, caller: AdmittedMessage['caller'], nowMs: number): Result<ServedCall, Fault> {
+  #start(request: PacketCall, caller: AdmittedMessage['caller'], nowMs: number): Result<InboundPeerCall, Fault> {
     const { inbound } = this.#parts
     try {
       return inbound.servePacketCall(request, caller, nowMs)
@@ -219,7 +219,7 @@ export class PacketProvider {
     const { maxBodyBytes, gate } = this.#parts
     if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(request.body)) > maxBodyBytes)
       return meshRefusal('bad_request', 'too-large', 'The body is larger than this node takes.')
-    const late = checkBudget({ from: caller.id, capability: request.capability }, nowMs, gate)
+    const late = checkPeerRateLimit({ from: caller.id, capability: request.capability }, nowMs, gate)
     if (late !== undefined) return late
     return seen.see(number)
       ? undefined
@@ -247,7 +247,7 @@ export class PacketProvider {
 
   #gather(served: Served, answer: string, source: PacketSource): void {
     const isFull =
-      served.gatheredBytes + answer.length > MAX_GATHERED_BYTES || served.gathered.length >= MAX_CALLS_PER_PACKET
+      served.gatheredBytes + answer.length > MAX_BATCHED_BYTES || served.gathered.length >= MAX_CALLS_PER_PACKET
     if (served.gathered.length > 0 && (isFull || (served.source !== source && !source.mayLose))) this.#flush(served)
     served.source = source
     served.gathered.push(answer)
@@ -268,7 +268,7 @@ export class PacketProvider {
     const payload = `[${gathered.join(',')}]`
     served.gathered = []
     served.gatheredBytes = 0
-    const covered = coveredHead({ kind: 'answer', keyId: session.id })
+    const covered = encodeCoveredHead({ kind: 'answer', keyId: session.id })
     const packet = encodePacket(covered, packetProof('answer', covered, payload, session), payload)
     if (source.mayLose) served.kept.keep(packet)
     source.answer(packet)
@@ -282,7 +282,7 @@ export class PacketProvider {
   ): void {
     const { status, text } = encodeOutcome(fail(fault))
     const payload = `[${status},${text}]`
-    const covered = coveredHead({ kind: 'refusal', keyId, first, count })
+    const covered = encodeCoveredHead({ kind: 'refusal', keyId, first, count })
     source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}${payload}`), payload))
   }
 
@@ -299,11 +299,11 @@ export class PacketProvider {
     }
     // A process that has restarted knows nothing of what the one before it did, and must not say that it was nothing.
     if (session === undefined || served?.seen.has(number) === true) {
-      source.answer(encodePacket(coveredHead({ kind: 'forgotten', keyId, number })))
+      source.answer(encodePacket(encodeCoveredHead({ kind: 'forgotten', keyId, number })))
       return
     }
     this.#servedOf(session, source).seen.see(number)
-    const covered = coveredHead({ kind: 'unknown', keyId, number })
+    const covered = encodeCoveredHead({ kind: 'unknown', keyId, number })
     source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}`)))
   }
 
@@ -315,8 +315,8 @@ export class PacketProvider {
     const served: Served = {
       session,
       seen: new SequenceWindow(),
-      running: new ByNumber(),
-      kept: new KeptAnswers(),
+      running: new PendingCallTable(),
+      kept: new AnswerPacketBuffer(),
       gathered: [],
       gatheredBytes: 0,
       source,

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../../core/bytes.ts'
 import { FrameReader, framePacket } from '../http/packet-frames.ts'
-import { KeptAnswers } from './kept-answers.ts'
-import { coveredHead, decodePacket, encodePacket, isPacket } from './packet.ts'
+import { AnswerPacketBuffer } from './answer-packet-buffer.ts'
+import { encodeCoveredHead, decodePacket, encodePacket, isPacket } from './packet.ts'
 import { decodePacketCall, joinPacketCalls } from './packet-call.ts'
 import { isPacketProven, packetProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
@@ -13,7 +13,7 @@ const KEY_ID = 'AAAAAAAAAAAAAAAAAAAAAA'
 
 describe('packet', () => {
   it('is a line of words, a line feed and the calls', () => {
-    const covered = coveredHead({ kind: 'call', keyId: KEY_ID, first: 7, count: 2 })
+    const covered = encodeCoveredHead({ kind: 'call', keyId: KEY_ID, first: 7, count: 2 })
     const packet = encodePacket(covered, 'token:x', '[1,[],[]]')
     expect(packet).toBe(`hbp2 call ${KEY_ID} 7 2 token:x\n[1,[],[]]`)
     expect(decodePacket(packet)).toEqual({
@@ -26,7 +26,7 @@ describe('packet', () => {
 
   it('reads back whatever it is about', () => {
     for (const kind of ['cancel', 'again', 'forgotten', 'unknown'] as const) {
-      const packet = encodePacket(coveredHead({ kind, keyId: KEY_ID, number: 3 }))
+      const packet = encodePacket(encodeCoveredHead({ kind, keyId: KEY_ID, number: 3 }))
       expect([isPacket(toUtf8(packet)), decodePacket(packet)?.head]).toEqual([true, { kind, keyId: KEY_ID, number: 3 }])
     }
   })
@@ -160,7 +160,7 @@ describe('packet proof', () => {
   it('is the HMAC of the word packet, the head and the payload under the key in hex, whatever is in it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (payload) => {
-        const covered = coveredHead({ kind: 'answer', keyId: KEY_ID })
+        const covered = encodeCoveredHead({ kind: 'answer', keyId: KEY_ID })
         const key = session.key.export().toString('hex')
         const expected = createHmac('sha256', key).update(`packet ${covered}${payload}`).digest('base64url')
         const proof = packetProof('answer', covered, payload, session)
@@ -171,7 +171,7 @@ describe('packet proof', () => {
   })
 
   it('holds for nothing else', () => {
-    const covered = coveredHead({ kind: 'answer', keyId: KEY_ID })
+    const covered = encodeCoveredHead({ kind: 'answer', keyId: KEY_ID })
     const proof = packetProof('answer', covered, '[]', session)
     const other = { ...session, key: createSecretKey(Buffer.alloc(32, 0x0c)) }
     const packet = { proof, covered, payload: '[]' }
@@ -187,10 +187,10 @@ describe('packet proof', () => {
 
 describe('kept answers', () => {
   const answersOf = (payload: string): string =>
-    encodePacket(coveredHead({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
+    encodePacket(encodeCoveredHead({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
 
   it('finds the newest by number, and nothing that was never said', () => {
-    const kept = new KeptAnswers()
+    const kept = new AnswerPacketBuffer()
     kept.keep(answersOf('[[1,200,{"data":"[2,"}],[3,200,{}]]'))
     kept.keep(answersOf('[[4,500,{}]]'))
     expect([1, 2, 3, 4].map((number) => kept.find(number))).toEqual([
@@ -202,7 +202,7 @@ describe('kept answers', () => {
   })
 
   it('is bounded', () => {
-    const kept = new KeptAnswers()
+    const kept = new AnswerPacketBuffer()
     for (let number = 1; number <= 1_000; number++) kept.keep(answersOf(`[[${number},200,"${'x'.repeat(10_000)}"]]`))
     expect([1, 800, 1_000].map((number) => kept.find(number) !== undefined)).toEqual([false, false, true])
   })

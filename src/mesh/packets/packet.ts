@@ -44,20 +44,20 @@ const MARK = 'hbp2 '
 const FIRST_BYTE = 0x68
 export const MAX_CALLS_PER_PACKET = 64
 /** What nodes read that do not say how many they read. */
-export const FEW_CALLS_PER_PACKET = 32
+export const DEFAULT_CALLS_PER_PACKET = 32
 /** Bytes of calls, or of answers, up to which more are added. One that is larger travels alone. */
-export const MAX_GATHERED_BYTES = 65_536
+export const MAX_BATCHED_BYTES = 65_536
 /** No packet of calls is larger: what does not fit into one goes as a message of its own. */
 export const MAX_CALL_BYTES = 16_384
 
 /** The words of a head that its proof covers, with the line feed. */
-export function coveredHead(head: PacketHead): string {
+export function encodeCoveredHead(head: PacketHead): string {
   const { kind, keyId } = head
   if ('first' in head) return `${kind} ${keyId} ${head.first} ${head.count}\n`
   return 'number' in head ? `${kind} ${keyId} ${head.number}\n` : `${kind} ${keyId}\n`
 }
 
-/** As a text, which whoever sends it writes down as UTF-8. `covered` is what `coveredHead` made. */
+/** As a text, which whoever sends it writes down as UTF-8. `covered` is what `encodeCoveredHead` made. */
 export function encodePacket(covered: string, proof = '', payload = ''): string {
   return `${MARK}${covered.slice(0, -1)}${proof === '' ? '' : ` ${proof}`}\n${payload}`
 }

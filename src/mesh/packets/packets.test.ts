@@ -10,16 +10,16 @@ import type { ManualClock } from '../../../test/manual-clock.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { GateParts } from '../gate.ts'
-import { foundCommunity, withMember, withoutMember } from '../identity/community.ts'
+import { createCommunity, withMember, withoutMember } from '../identity/community.ts'
 import type { Community } from '../identity/community.ts'
 import { InboundCalls } from '../inbound.ts'
 import { PeerRateLimiter } from '../peer-rate-limiter.ts'
 import { readRefusalReason } from '../refusal.ts'
 import { ReplayCache } from '../replay-cache.ts'
-import { GrantedSessions, offerSession, takeSession } from '../sessions.ts'
+import { GrantedSessions, offerSession, acceptGrantedSession } from '../sessions.ts'
 import type { MeshSession, SignatureMode } from '../sessions.ts'
 import type { PacketWire } from '../transport.ts'
-import { coveredHead, encodePacket } from './packet.ts'
+import { encodeCoveredHead, encodePacket } from './packet.ts'
 import { PacketCaller } from './packet-caller.ts'
 import { encodePacketCall } from './packet-call.ts'
 import { packetProof } from './packet-proof.ts'
@@ -102,7 +102,7 @@ describe('packets', () => {
     const answers: string[] = []
     const broker = { ...source, shownBy: undefined, mayLose: true, answer: (text: string) => void answers.push(text) }
     for (const number of [1, 2, 999_999_999_999_999]) {
-      const covered = coveredHead({ kind: 'again', keyId: session.id, number })
+      const covered = encodeCoveredHead({ kind: 'again', keyId: session.id, number })
       provider.receive(encodePacket(covered, packetProof('call', covered, '', session)), {
         ...broker,
         shownBy: stranger.id,
@@ -122,7 +122,7 @@ describe('packets', () => {
     )
     const slow = call({}, offered({ name: 'test.slow' }))
     await new Promise((resolve) => setImmediate(resolve))
-    const covered = coveredHead({ kind: 'cancel', keyId: session.id, number: 1 })
+    const covered = encodeCoveredHead({ kind: 'cancel', keyId: session.id, number: 1 })
     provider.receive(encodePacket(covered), { ...source, shownBy: undefined })
     provider.receive(encodePacket(covered, packetProof('call', covered, '', session)), {
       ...source,
@@ -285,7 +285,7 @@ let lastAnswer = ''
 function open(mine: SignatureMode, theirs: SignatureMode): void {
   clock = manualClock(NEW_YEAR_MS)
   const founder = { nodeId: providerKey.id, name: 'provider' }
-  const founded = foundCommunity({ name: 'village', root, founder, nowMs: NEW_YEAR_MS })
+  const founded = createCommunity({ name: 'village', root, founder, nowMs: NEW_YEAR_MS })
   const grown = withMember(founded, { nodeId: callerKey.id, name: 'caller', level: 'trusted' }, BY_ROOT)
   if (!grown.ok) throw new Error(grown.fault.kind)
   community = grown.value
@@ -340,7 +340,8 @@ function sessionBetween(mine: SignatureMode, given: GrantedSessions, told: JsonO
   const offer = offerSession(mine)
   const answer = given.give(callerKey.id, offer.ephemeral.publicKey, mine)
   const taken =
-    answer && takeSession(offer, { ...answer, ...told }, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
+    answer &&
+    acceptGrantedSession(offer, { ...answer, ...told }, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
   if (taken === undefined) throw new Error('no session')
   return taken
 }

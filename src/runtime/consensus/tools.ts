@@ -17,7 +17,7 @@ import type { RoundRecord } from '../../guard/round.ts'
 import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
 import { runtimeFamily } from '../runtime-envelope.ts'
 import { runtimeArgumentFault, runtimeFault } from '../faults.ts'
-import { drawAlpha, drawOne, drawSome } from '../random/draw.ts'
+import { encodeDrawAlpha, drawOne, drawIndices } from '../random/draw.ts'
 import { vrfOutput, vrfProve, vrfPublicKey } from '../random/ecvrf.ts'
 import { idArgument, MAX_REASON_LENGTH, textArgument } from '../text.ts'
 
@@ -33,10 +33,10 @@ export interface ConsensusPeers {
   readonly voteElsewhere: (
     roundId: string,
     vote: { readonly digest: string; readonly decision: 'allow' | 'deny'; readonly caller: Call['caller'] },
-  ) => Promise<ElsewhereVote | undefined>
+  ) => Promise<RemoteVoteResult | undefined>
 }
 
-export type ElsewhereVote =
+export type RemoteVoteResult =
   | { readonly ok: true; readonly signature: string }
   | {
       readonly ok: false
@@ -161,7 +161,7 @@ const gossip = defineTool({
   output: z.object({ events_sent: z.int(), events_received: z.int(), conflicts: z.int() }),
 })
 
-export function consensusTools(
+export function createConsensusTools(
   bus: Pick<CapabilityBus, 'offer'>,
   guard: Pick<Guard, 'quorums' | 'approvals' | 'visible'>,
   { peers, vrfSecret }: { readonly peers: () => ConsensusPeers | undefined; readonly vrfSecret: Uint8Array },
@@ -169,7 +169,7 @@ export function consensusTools(
   const { quorums, approvals } = guard
   const drawFor = (round: RoundRecord): Json => {
     const number = approvals.get(round.id)?.askedSeq ?? 0
-    const alpha = drawAlpha({ house: round.house, epoch: round.epoch, purpose: 'arbiter', number })
+    const alpha = encodeDrawAlpha({ house: round.house, epoch: round.epoch, purpose: 'arbiter', number })
     const proof = vrfProve(vrfSecret, alpha)
     const beta = vrfOutput(proof)
     return {
@@ -177,7 +177,7 @@ export function consensusTools(
       public_key_hex: toHex(vrfPublicKey(vrfSecret)),
       proof_hex: toHex(proof),
       arbiter: drawOne(beta, peers()?.members() ?? []) ?? null,
-      sample: [...drawSome(beta, number, SAMPLE)],
+      sample: [...drawIndices(beta, number, SAMPLE)],
     }
   }
   return [

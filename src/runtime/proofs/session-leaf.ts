@@ -12,7 +12,7 @@ export const SESSION_START = 'session.start'
 export const SESSION_FINAL = 'session.final'
 
 /** The intent is not in it: words that may have to be erased are the body of the entry. */
-export function startEvent({
+export function createSessionStartEvent({
   session_id,
   task_id,
   principal,

@@ -2,7 +2,7 @@
  * Session store: audit sessions and the roots they were sealed with, in the database.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { givenFilters, createPrepare } from '../query-store.ts'
+import { createFilterCondition, createPrepare } from '../query-store.ts'
 
 export interface AuditSession {
   readonly session_id: string
@@ -63,7 +63,7 @@ export function createSessionStore(sql: DatabaseSync): SessionStore {
     get: (sessionId) => get.get(sessionId) as AuditSession | undefined,
     root: (sessionId) => root.get(sessionId) as SessionRoot | undefined,
     list: (filter, page) => {
-      const { where, parameters } = givenFilters(filter, TESTS)
+      const { where, parameters } = createFilterCondition(filter, TESTS)
       const list = prepare(`
         SELECT *, (SELECT count(*) FROM thought_records WHERE session_id = audit_sessions.session_id) AS record_count
         FROM audit_sessions WHERE ${where} AND log_index < :before ORDER BY log_index DESC LIMIT :limit`)

@@ -24,7 +24,7 @@ import type { TrailReport } from '../trail/verify.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { cutPage, readCursor } from '../paging.ts'
 import { auditSessionList, auditSessionStart, merkleFinalize, merkleRoot } from './definitions.ts'
-import { isSealedBy, SESSION_FINAL, startEvent } from './session-leaf.ts'
+import { isSealedBy, SESSION_FINAL, createSessionStartEvent } from './session-leaf.ts'
 import type { SessionFacts } from '../runtime-state.ts'
 import type { ListedSession, SessionRoot } from './session-store.ts'
 import { sessionRoot } from './session-tree.ts'
@@ -39,7 +39,7 @@ interface Proof {
   readonly proof: string
 }
 
-export function proofTools(
+export function createProofTools(
   records: RuntimeRecords,
   stores: TrailStores,
   prover: CheckpointProver,
@@ -145,7 +145,10 @@ interface StartedSession {
 function startSession(records: RuntimeRecords, { intent, taskId, call }: Start): StartedSession {
   const { principal, client = null, trace_id } = readOrigin(call)
   const named = { session_id: randomUUID(), task_id: taskId ?? null }
-  const { seq, at } = records.ledger.appendIn({ ...startEvent({ ...named, principal, client }), trace_id }, { intent })
+  const { seq, at } = records.ledger.appendIn(
+    { ...createSessionStartEvent({ ...named, principal, client }), trace_id },
+    { intent },
+  )
   return { ...named, intent, started_at: at, log_index: seq }
 }
 

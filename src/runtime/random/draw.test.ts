@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromUtf8 } from '../../core/bytes.ts'
-import { drawAlpha, drawOne, drawSome } from './draw.ts'
+import { encodeDrawAlpha, drawOne, drawIndices } from './draw.ts'
 
 const bytes = fc.uint8Array({ minLength: 64, maxLength: 64 })
 
 describe('a draw', () => {
   it('is about what was fixed before', () => {
-    const alpha = drawAlpha({ house: 'ed25519:x', epoch: 3, purpose: 'arbiter', number: 9 })
+    const alpha = encodeDrawAlpha({ house: 'ed25519:x', epoch: 3, purpose: 'arbiter', number: 9 })
     expect(fromUtf8(alpha)).toBe(
       '{"draw":"hearthbus/vrf/v1","epoch":3,"house":"ed25519:x","number":9,"purpose":"arbiter"}',
     )
@@ -30,11 +30,11 @@ describe('a draw', () => {
   it('chooses different entries within the log, all of a small one', () => {
     fc.assert(
       fc.property(bytes, fc.integer({ min: 0, max: 10_000 }), fc.integer({ min: 1, max: 16 }), (beta, size, count) => {
-        const drawn = drawSome(beta, size, count)
+        const drawn = drawIndices(beta, size, count)
         expect(drawn).toHaveLength(Math.min(size, count))
         expect(new Set(drawn).size).toBe(drawn.length)
         expect(drawn.every((index) => index >= 0 && index < size)).toBe(true)
-        expect(drawSome(beta, size, count)).toEqual(drawn)
+        expect(drawIndices(beta, size, count)).toEqual(drawn)
       }),
     )
   })

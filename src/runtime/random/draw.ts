@@ -19,7 +19,7 @@ export interface DrawSubject {
   readonly number: number
 }
 
-export function drawAlpha({ house, epoch, purpose, number }: DrawSubject): Uint8Array {
+export function encodeDrawAlpha({ house, epoch, purpose, number }: DrawSubject): Uint8Array {
   return toUtf8(canonicalJson({ draw: 'hearthbus/vrf/v1', house, epoch, purpose, number }))
 }
 
@@ -32,7 +32,7 @@ export function drawOne(beta: Uint8Array, members: readonly string[]): string | 
 }
 
 /** Different numbers from 0 to below `size`, smallest first: all of them where there are no more than `count`. */
-export function drawSome(beta: Uint8Array, size: number, count: number): readonly number[] {
+export function drawIndices(beta: Uint8Array, size: number, count: number): readonly number[] {
   if (size <= count) return Array.from({ length: Math.max(0, size) }, (_, index) => index)
   const range = 2n ** 64n
   const limit = range - (range % BigInt(size))

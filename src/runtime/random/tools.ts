@@ -68,7 +68,7 @@ export const vrfVerifyTool = defineRuntimeTool({
   output: z.object({ valid: z.boolean(), output_hex: z.string().exactOptional() }),
 })
 
-export function randomTools(secret: Uint8Array): readonly Capability[] {
+export function createRandomTools(secret: Uint8Array): readonly Capability[] {
   const publicKey = vrfPublicKey(secret)
   return [
     vrfEval.handledBy(async ({ alpha_hex: alphaHex, key_id: key = NODE_VRF_KEY }) => {

@@ -6,8 +6,8 @@
  *
  * Holds memory; otherwise pure.
  */
-import { readCallerPeer } from '../../bus/caller.ts'
-import { entryNumber, entryText } from '../../ledger/entry.ts'
+import { parsePeerCallerKey } from '../../bus/caller.ts'
+import { readEntryNumber, readEntryText } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { ReputationRuleId } from './formula.ts'
 
@@ -64,7 +64,7 @@ export class EvidenceReader {
       case 'call.exit':
         return this.#exit(entry)
       case 'call.aborted':
-        this.#open.delete(entryNumber(entry, 'call') ?? -1)
+        this.#open.delete(readEntryNumber(entry, 'call') ?? -1)
         return []
       case 'call.outcome':
         return this.#outcome(entry)
@@ -83,20 +83,20 @@ export class EvidenceReader {
   }
 
   #enter(entry: LedgerEntry): readonly ReputationEvidence[] {
-    const [effect, tool] = [entryText(entry, 'effect'), entryText(entry, 'tool') ?? '']
+    const [effect, tool] = [readEntryText(entry, 'effect'), readEntryText(entry, 'tool') ?? '']
     // Reading says nothing about anybody, and is most of what happens.
     if (effect === undefined || effect === 'reads') return []
-    this.#open.set(entry.seq, { caller: callerSubject(entryText(entry, 'principal')), tool, effect })
+    this.#open.set(entry.seq, { caller: callerSubject(readEntryText(entry, 'principal')), tool, effect })
     return []
   }
 
   #exit(entry: LedgerEntry): readonly ReputationEvidence[] {
-    const call = entryNumber(entry, 'call') ?? -1
+    const call = readEntryNumber(entry, 'call') ?? -1
     const open = this.#open.get(call)
     this.#open.delete(call)
-    const effect = entryText(entry, 'effect') ?? open?.effect ?? 'reads'
+    const effect = readEntryText(entry, 'effect') ?? open?.effect ?? 'reads'
     if (open === undefined || effect === 'reads' || entry['dry_run'] === true || entry['replayed'] === true) return []
-    const target = entryText(entry, 'target')
+    const target = readEntryText(entry, 'target')
     const device = target === undefined || effect === 'records' ? undefined : deviceSubject(target)
     if (device !== undefined) this.#ended.set(call, { device, epoch: this.#epoch })
     const rule = this.#ruleOf(entry, { open, effect, target })
@@ -113,7 +113,7 @@ export class EvidenceReader {
       target = '',
     }: { readonly open: OpenCall; readonly effect: string; readonly target: string | undefined },
   ): ReputationRuleId | undefined {
-    const fault = entryText(entry, 'fault') ?? ''
+    const fault = readEntryText(entry, 'fault') ?? ''
     if (entry['outcome'] === 'ok') return CHANGING.has(effect) ? 'call-done' : 'record-done'
     if (fault === 'invalid-arguments') return 'call-malformed'
     if (fault === 'not-permitted') {
@@ -128,7 +128,7 @@ export class EvidenceReader {
   }
 
   #outcome(entry: LedgerEntry): readonly ReputationEvidence[] {
-    const call = entryNumber(entry, 'call') ?? -1
+    const call = readEntryNumber(entry, 'call') ?? -1
     const ended = this.#ended.get(call)
     if (ended === undefined) return []
     // The first outcome counts: a device that swings to and fro gains nothing by it.
@@ -139,8 +139,8 @@ export class EvidenceReader {
 
   /** One vote that contradicts another is one offence, however many nodes report it. */
   #equivocation(entry: LedgerEntry): readonly ReputationEvidence[] {
-    const voter = entryText(entry, 'voter')
-    const key = `${entryText(entry, 'approval') ?? ''}\n${voter ?? ''}`
+    const voter = readEntryText(entry, 'voter')
+    const key = `${readEntryText(entry, 'approval') ?? ''}\n${voter ?? ''}`
     if (voter === undefined || this.#equivocated.has(key)) return []
     this.#equivocated.add(key)
     return [{ rule: 'equivocated', named: voterSubject(voter) }]
@@ -152,22 +152,22 @@ function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
   switch (entry.kind) {
     case 'approval.approved':
     case 'approval.denied': {
-      const caller = callerSubject(entryText(entry, 'principal'))
+      const caller = callerSubject(readEntryText(entry, 'principal'))
       const rule = entry.kind === 'approval.approved' ? 'person-approved' : 'person-denied'
       return [...(caller === undefined ? [] : [{ rule, caller } as const]), ...decision]
     }
     case 'device.tools.withheld':
     case 'device.tools.approved': {
-      const device = entryText(entry, 'device')
+      const device = readEntryText(entry, 'device')
       const rule = entry.kind === 'device.tools.withheld' ? 'definition-withheld' : 'definition-approved'
       return device === undefined ? [] : [{ rule, device: deviceSubject(device) }]
     }
     case 'consensus.voted': {
-      const voter = entryText(entry, 'voter')
+      const voter = readEntryText(entry, 'voter')
       return voter === undefined ? [] : [{ rule: 'vote-cast', named: voterSubject(voter) }]
     }
     case 'community.forked': {
-      const signer = entryText(entry, 'signer')
+      const signer = readEntryText(entry, 'signer')
       return signer === undefined ? [] : [{ rule: 'membership-forked', named: signer }]
     }
     default:
@@ -177,7 +177,7 @@ function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
 
 /** A round decides by its votes, which count for themselves. */
 function decisionEvidence(entry: LedgerEntry): readonly ReputationEvidence[] {
-  const by = entryText(entry, 'by')
+  const by = readEntryText(entry, 'by')
   const named = by === 'quorum' ? undefined : callerSubject(by)
   return named === undefined ? [] : [{ rule: 'decision-made', named }]
 }
@@ -185,7 +185,7 @@ function decisionEvidence(entry: LedgerEntry): readonly ReputationEvidence[] {
 /** A node by its id, whomever it speaks for; everybody else by their credential. Our own services have no reputation. */
 export function callerSubject(key: string | undefined): string | undefined {
   if (key === undefined || key === '' || key.startsWith('service:')) return undefined
-  return readCallerPeer(key)?.node ?? `agent:${key}`
+  return parsePeerCallerKey(key)?.node ?? `agent:${key}`
 }
 
 function voterSubject(voter: string): string {

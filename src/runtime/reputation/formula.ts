@@ -17,7 +17,7 @@ export interface ReputationRule {
 }
 
 /** All numbers but `version` and `epoch_seconds` are basis points or epochs. The bands are the original's. */
-export const FORMULA = {
+export const REPUTATION_FORMULA = {
   version: 1,
   epoch_seconds: 86_400,
   neutral: 5_000,
@@ -47,7 +47,7 @@ export const FORMULA = {
   gates: { max_parallel_tasks: 20, arbitrate: { arbitration: 6_000, execution: 5_000 }, govern: { governance: 5_000 } },
 } as const
 
-export type ReputationRuleId = keyof typeof FORMULA.rules
+export type ReputationRuleId = keyof typeof REPUTATION_FORMULA.rules
 
 /** Hex SHA-256 over the canonical JSON (RFC 8785) of the formula. */
-export const FORMULA_HASH: string = hash('sha256', canonicalJson(FORMULA))
+export const FORMULA_HASH: string = hash('sha256', canonicalJson(REPUTATION_FORMULA))

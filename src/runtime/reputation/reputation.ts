@@ -4,12 +4,12 @@
  *
  * Holds memory; otherwise pure.
  */
-import { entryTime } from '../../ledger/entry.ts'
+import { readEntryTime } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { EvidenceReader } from './evidence.ts'
 import type { ReputationEvidence } from './evidence.ts'
-import { FORMULA, REPUTATION_DOMAINS } from './formula.ts'
+import { REPUTATION_FORMULA, REPUTATION_DOMAINS } from './formula.ts'
 import type { ReputationDomain, ReputationRule, ReputationRuleId } from './formula.ts'
 import { applyChange, decayedScore, newScore } from './score.ts'
 import type { ReputationScore } from './score.ts'
@@ -36,7 +36,7 @@ interface Standing {
 const PIECE = 2_000
 /** A subject's evidence in one domain: the newest of it. */
 const MAX_EVENTS = 10_000
-const EPOCH_MS = FORMULA.epoch_seconds * 1_000
+const EPOCH_MS = REPUTATION_FORMULA.epoch_seconds * 1_000
 
 export class Reputation {
   readonly #ledger: Pick<Ledger, 'entries' | 'size'>
@@ -72,13 +72,13 @@ export class Reputation {
 
   #read(entry: LedgerEntry): void {
     this.#size = entry.seq + 1
-    this.#epoch = Math.max(this.#epoch, Math.floor(entryTime(entry) / EPOCH_MS) || 0)
+    this.#epoch = Math.max(this.#epoch, Math.floor(readEntryTime(entry) / EPOCH_MS) || 0)
     for (const evidence of this.#reader.read(entry, this.#epoch)) this.#count(evidence, entry)
   }
 
   #count(evidence: ReputationEvidence, { seq, at }: LedgerEntry): void {
     const { rule } = evidence
-    const { domain, ...deltas }: ReputationRule = FORMULA.rules[rule]
+    const { domain, ...deltas }: ReputationRule = REPUTATION_FORMULA.rules[rule]
     for (const role of ['caller', 'device', 'named'] as const) {
       const [subject, delta] = [evidence[role], deltas[role]]
       if (subject === undefined || delta === undefined) continue

@@ -3,7 +3,7 @@
  *
  *   score ──epoch without activity──▶ nearer to neutral ──event──▶ score + delta, within 0 … ceiling − scar
  */
-import { FORMULA } from './formula.ts'
+import { REPUTATION_FORMULA } from './formula.ts'
 import type { ReputationDomain, ReputationRuleId } from './formula.ts'
 
 export interface ReputationScore {
@@ -16,7 +16,7 @@ export interface ReputationScore {
 }
 
 export function newScore(epoch: number): ReputationScore {
-  return { score: FORMULA.neutral, scarBps: 0, banUntilEpoch: 0, lastActivityEpoch: epoch, gained: 0 }
+  return { score: REPUTATION_FORMULA.neutral, scarBps: 0, banUntilEpoch: 0, lastActivityEpoch: epoch, gained: 0 }
 }
 
 /** As it counts in an epoch: for each epoch since the last activity, the distance from neutral shrinks. */
@@ -25,11 +25,13 @@ export function decayedScore(
   domain: ReputationDomain,
   epoch: number,
 ): number {
-  const kept = FORMULA.ceiling - FORMULA.decay[domain]
-  let distance = Math.abs(score - FORMULA.neutral)
+  const kept = REPUTATION_FORMULA.ceiling - REPUTATION_FORMULA.decay[domain]
+  let distance = Math.abs(score - REPUTATION_FORMULA.neutral)
   for (let passed = epoch - lastActivityEpoch; passed > 0 && distance > 0; passed--)
-    distance = Math.floor((distance * kept) / FORMULA.ceiling)
-  return score < FORMULA.neutral ? FORMULA.neutral - distance : FORMULA.neutral + distance
+    distance = Math.floor((distance * kept) / REPUTATION_FORMULA.ceiling)
+  return score < REPUTATION_FORMULA.neutral
+    ? REPUTATION_FORMULA.neutral - distance
+    : REPUTATION_FORMULA.neutral + distance
 }
 
 export interface ReputationChange {
@@ -39,7 +41,7 @@ export interface ReputationChange {
   readonly epoch: number
 }
 
-const FRAUD: ReadonlySet<string> = new Set(FORMULA.fraud.rules)
+const FRAUD: ReadonlySet<string> = new Set(REPUTATION_FORMULA.fraud.rules)
 
 /** The score after an event, and what of its delta counted. */
 export function applyChange(
@@ -48,11 +50,13 @@ export function applyChange(
 ): { readonly after: ReputationScore; readonly counted: number } {
   const decayed = decayedScore(before, domain, epoch)
   const gainedBefore = before.lastActivityEpoch === epoch ? before.gained : 0
-  const gain = delta > 0 ? Math.min(delta, FORMULA.gain_per_epoch - gainedBefore) : 0
-  const scarBps = FRAUD.has(rule) ? Math.min(FORMULA.ceiling, before.scarBps + FORMULA.fraud.scar) : before.scarBps
+  const gain = delta > 0 ? Math.min(delta, REPUTATION_FORMULA.gain_per_epoch - gainedBefore) : 0
+  const scarBps = FRAUD.has(rule)
+    ? Math.min(REPUTATION_FORMULA.ceiling, before.scarBps + REPUTATION_FORMULA.fraud.scar)
+    : before.scarBps
   const moved = decayed + (delta > 0 ? gain : delta)
-  const score = Math.max(0, Math.min(FORMULA.ceiling - scarBps, moved))
-  const banUntilEpoch = FRAUD.has(rule) ? epoch + FORMULA.fraud.ban_epochs : before.banUntilEpoch
+  const score = Math.max(0, Math.min(REPUTATION_FORMULA.ceiling - scarBps, moved))
+  const banUntilEpoch = FRAUD.has(rule) ? epoch + REPUTATION_FORMULA.fraud.ban_epochs : before.banUntilEpoch
   return {
     after: { score, scarBps, banUntilEpoch, lastActivityEpoch: epoch, gained: gainedBefore + gain },
     counted: score - decayed,
@@ -72,7 +76,7 @@ export function reputationGates(
   scores: Readonly<Record<ReputationDomain, number>>,
   isBanned: boolean,
 ): ReputationGates {
-  const { gates } = FORMULA
+  const { gates } = REPUTATION_FORMULA
   const { execution, arbitration, governance } = scores
   return {
     max_parallel_tasks: isBanned ? 0 : Math.min(gates.max_parallel_tasks, integerRoot(execution)),

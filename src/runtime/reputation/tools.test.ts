@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
-import { FORMULA } from './formula.ts'
+import { REPUTATION_FORMULA } from './formula.ts'
 import { applyChange, decayedScore, newScore } from './score.ts'
 
 let rig: Rig
@@ -124,7 +124,7 @@ describe('a score', () => {
   it('comes back to neutral from both sides, and stays there', () => {
     for (const score of [0, 10_000]) {
       const old = { ...newScore(0), score }
-      expect(decayedScore(old, 'governance', 100_000)).toBe(FORMULA.neutral)
+      expect(decayedScore(old, 'governance', 100_000)).toBe(REPUTATION_FORMULA.neutral)
       expect(decayedScore(old, 'governance', 0)).toBe(score)
     }
   })

@@ -15,7 +15,7 @@ import { runtimeFault } from '../faults.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { runInPieces } from '../piecewise.ts'
 import { textArgument } from '../text.ts'
-import { FORMULA, FORMULA_HASH, REPUTATION_DOMAINS } from './formula.ts'
+import { REPUTATION_FORMULA, FORMULA_HASH, REPUTATION_DOMAINS } from './formula.ts'
 import type { ReputationDomain } from './formula.ts'
 import type { Reputation, ReputationRow } from './reputation.ts'
 import { reputationGates } from './score.ts'
@@ -40,7 +40,7 @@ const epochArgument = z
   .exactOptional()
   .describe('Refused unless it is the epoch of the ledger: days since 1970 of its newest entry.')
 
-const basisPoints = z.int().min(0).max(FORMULA.ceiling)
+const basisPoints = z.int().min(0).max(REPUTATION_FORMULA.ceiling)
 const row = z.object({
   node_id: z.string(),
   domain: domainArgument,
@@ -136,7 +136,7 @@ const reputationCheckGates = defineRuntimeTool({
   }),
 })
 
-export function reputationTools({ ledger }: RuntimeRecords, reputation: Reputation): readonly Capability[] {
+export function createReputationTools({ ledger }: RuntimeRecords, reputation: Reputation): readonly Capability[] {
   /** What was recorded when the call came is counted; what comes meanwhile is for the next. */
   const counted = async (
     { signal }: Pick<Call, 'signal'>,
@@ -199,7 +199,7 @@ export function reputationTools({ ledger }: RuntimeRecords, reputation: Reputati
         const scores = Object.fromEntries(
           REPUTATION_DOMAINS.map((domain) => [
             domain,
-            rows.find((each) => each.domain === domain)?.score ?? FORMULA.neutral,
+            rows.find((each) => each.domain === domain)?.score ?? REPUTATION_FORMULA.neutral,
           ]),
         ) as Record<ReputationDomain, number>
         const banUntil = Math.max(0, ...rows.map((each) => each.ban_until_epoch))

@@ -122,7 +122,7 @@ const skillFileResource = defineRuntimeTool({
   lock: RUNTIME_LOCK,
 })
 
-export function skillTools(registry: SkillRegistry): readonly Capability[] {
+export function createSkillTools(registry: SkillRegistry): readonly Capability[] {
   return [
     skillList.handledBy(async ({ search, capability, include_body: includeBody }) => {
       const { skills, skipped } = await registry.refresh()

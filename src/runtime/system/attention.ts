@@ -8,8 +8,8 @@ import type { EmergencyStop } from '../../guard/actuator-store.ts'
 import type { AccessTokens } from '../../guard/token-store.ts'
 import type { HealthCheck } from './health.ts'
 
-export const attentionOutput = z.array(z.object({ about: z.string(), sentence: z.string() }))
-export type AttentionItem = z.output<typeof attentionOutput>
+export const attentionOutputSchema = z.array(z.object({ about: z.string(), sentence: z.string() }))
+export type AttentionItem = z.output<typeof attentionOutputSchema>
 
 /** Whoever says how it is: the families, and the mesh. */
 export type HealthReporter = Pick<Service, 'name' | 'health'>

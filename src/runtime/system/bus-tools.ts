@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { ProviderView } from '../../bus/topology.ts'
-import { TRACE_RING_BUFFER } from '../../bus/trace.ts'
+import { TRACE_BUFFER_CAPACITY } from '../../bus/trace.ts'
 import type { CallTraceEvent } from '../../bus/trace.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isSpellingOf, toUnderscores } from '../../core/spelling.ts'
@@ -61,7 +61,7 @@ const busTraces = defineRuntimeTool({
   ...common,
   name: 'bus_traces',
   title: 'The last calls',
-  description: `Lists the calls under way, and the last ones, newest first: who called what, where it ran, how it ended and how long each stage took. The last ${TRACE_RING_BUFFER.toLocaleString('en')} are kept in memory; for proof of older ones see the ledger.`,
+  description: `Lists the calls under way, and the last ones, newest first: who called what, where it ran, how it ended and how long each stage took. The last ${TRACE_BUFFER_CAPACITY.toLocaleString('en')} are kept in memory; for proof of older ones see the ledger.`,
   input: z.strictObject({
     limit: limitArgument,
     capability: idArgument().exactOptional(),
@@ -113,7 +113,7 @@ export function createBusTools(bus: ViewedBus, guard: Pick<Guard, 'mayRead'>): r
         guard.mayRead(caller, { principal, effect: bus.offer(tool)?.effect, target: undefined }, bus.offer(tool))
       // Whoever asks knows that this very call runs.
       const running = bus.runningTraces().filter((trace) => trace.traceId !== ownId)
-      const traces = [...running, ...bus.recentTraces(TRACE_RING_BUFFER)].filter(
+      const traces = [...running, ...bus.recentTraces(TRACE_BUFFER_CAPACITY)].filter(
         (trace) =>
           mayRead(trace) &&
           (capability === undefined || isSpellingOf(trace.capability, capability)) &&

@@ -21,7 +21,7 @@ import { defineRuntimeTool } from '../runtime-tool.ts'
 import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { cursorArgument, limitArgument, cutPage, readCursor } from '../paging.ts'
 import { idArgument } from '../text.ts'
-import { CHANGE_RESULTS, readChange, changeOutput, matchesChangeFilter, NODE_FAMILY } from './change.ts'
+import { CHANGE_RESULTS, readChange, changeOutputSchema, matchesChangeFilter, NODE_FAMILY } from './change.ts'
 import type { LedgerChange, ChangeFilter, ChangeContext } from './change.ts'
 
 /** In the one spelling that the ledger has, so that text compares as time does. */
@@ -57,7 +57,7 @@ const ledgerChanges = defineRuntimeTool({
   }),
   output: z.object({
     now: z.string().describe('What the clock of this node says.'),
-    changes: z.array(changeOutput),
+    changes: z.array(changeOutputSchema),
     next_cursor: z
       .string()
       .exactOptional()

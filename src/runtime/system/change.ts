@@ -7,7 +7,7 @@
  * Pure: it asks what it is given.
  */
 import { z } from 'zod'
-import { readCallerAccount, readCallerPeer } from '../../bus/caller.ts'
+import { readCallerAccount, parsePeerCallerKey } from '../../bus/caller.ts'
 import type { Offer } from '../../bus/capability.ts'
 import { isUntried } from '../../core/fault.ts'
 import type { FaultKind } from '../../core/fault.ts'
@@ -30,7 +30,7 @@ type ChangeResult = (typeof CHANGE_RESULTS)[number]
 /** What people do to the node itself is no family's. */
 export const NODE_FAMILY = 'node'
 
-export const changeOutput = z.object({
+export const changeOutputSchema = z.object({
   log_index: z.int().describe('Where the ledger has it; ledger_proof proves it.'),
   end_log_index: z.int().exactOptional().describe('The same for how it ended.'),
   at: z.string(),
@@ -88,7 +88,7 @@ export const changeOutput = z.object({
   task_id: z.string().exactOptional().describe('For which task its caller said that it was.'),
   session_id: z.string().exactOptional().describe('The same for an audit session.'),
 })
-export type LedgerChange = z.output<typeof changeOutput>
+export type LedgerChange = z.output<typeof changeOutputSchema>
 
 /** What is known beside the ledger. */
 export interface ChangeContext {
@@ -253,7 +253,7 @@ function deed(entry: LedgerEntry, around: ChangeContext): LedgerChange | undefin
 }
 
 function whoOf(entry: LedgerEntry, caller: string, { nodeName }: ChangeContext): Pick<LedgerChange, 'caller'> {
-  const peer = readCallerPeer(caller)
+  const peer = parsePeerCallerKey(caller)
   return {
     caller,
     ...(peer === undefined ? {} : texts({ node: nodeName(peer.node), actor: peer.actor })),

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
-import { mayRecord } from '../../guard/authority.ts'
+import { mayAddRecords } from '../../guard/authority.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { collectAuditPacket, packetFaultSentence } from '../../ledger/packet-collection.ts'
 import type { PacketFault } from '../../ledger/packet-collection.ts'
@@ -63,7 +63,7 @@ const auditExport = defineRuntimeTool({
   }),
 })
 
-export function exportTools(ledger: Ledger): readonly Capability[] {
+export function createExportTools(ledger: Ledger): readonly Capability[] {
   return [
     auditExport.handledBy(async ({ from_size: fromSize, ...scope }, { caller }) => {
       if (SCOPES.filter((name) => scope[name] !== undefined).length !== 1)
@@ -72,7 +72,7 @@ export function exportTools(ledger: Ledger): readonly Capability[] {
         fromSize,
         mayRead: (entry) => mayReadEntry(ledger, entry, caller),
         mayOpen: (entry) => mayOpenEntry(ledger, entry.seq, caller),
-        under: mayRecord(caller) ? undefined : 'existing',
+        under: mayAddRecords(caller) ? undefined : 'existing',
       })
       return packet.ok ? runtimeAnswer(packet.value) : fail(packetFault(packet.fault))
     }),

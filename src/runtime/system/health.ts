@@ -16,7 +16,7 @@ export interface HealthCheck {
   readonly figures: JsonObject
 }
 
-export const checkOutput = z.object({
+export const healthCheckOutputSchema = z.object({
   status: z.enum(['ok', 'degraded', 'failing', 'skipped']),
   message: z.string().exactOptional(),
   figures: z.record(z.string(), z.unknown()),

@@ -11,8 +11,8 @@ import { toBase64, fromUtf8, toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { isNarrowed, mayReadRecord, mayRecord } from '../../guard/authority.ts'
-import { checkpointText } from '../../ledger/checkpoint.ts'
+import { hasRestrictedCredential, mayReadRecord, mayAddRecords } from '../../guard/authority.ts'
+import { formatSignedCheckpoint } from '../../ledger/checkpoint.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import { findingSentence } from '../../ledger/finding.ts'
 import { ledgerFaultSentence, ledgerStateSentence } from '../../ledger/fork.ts'
@@ -28,13 +28,13 @@ import { runtimeFault } from '../faults.ts'
 import type { CheckpointProver } from '../proofs/tools.ts'
 import { ledgerCheckpoint, ledgerConsistency, ledgerProof, ledgerTrace, ledgerVerify } from './ledger-definitions.ts'
 
-export function ledgerTools(ledger: Ledger): readonly Capability[] {
+export function createLedgerTools(ledger: Ledger): readonly Capability[] {
   const verifierKey = formatVerifierKey(ledger.verifierKey)
   return [
     ledgerCheckpoint.handledBy(async (_, { caller }) => {
       // A caller that changes nothing at all is shown what was signed before.
-      const latest = mayRecord(caller) ? undefined : ledger.latestCheckpoint()
-      const signed = latest === undefined && mayRecord(caller) ? await ledger.checkpoint() : ok(latest)
+      const latest = mayAddRecords(caller) ? undefined : ledger.latestCheckpoint()
+      const signed = latest === undefined && mayAddRecords(caller) ? await ledger.checkpoint() : ok(latest)
       if (!signed.ok) return fail(toLedgerFault(signed.fault))
       if (signed.value === undefined)
         return fail(
@@ -42,7 +42,7 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
         )
       const { origin, size, root } = signed.value.checkpoint
       return runtimeAnswer({
-        checkpoint: checkpointText(signed.value),
+        checkpoint: formatSignedCheckpoint(signed.value),
         origin,
         size,
         root: toBase64(root),
@@ -53,7 +53,7 @@ export function ledgerTools(ledger: Ledger): readonly Capability[] {
     }),
 
     ledgerProof.handledBy(async ({ log_index: index, with_body: withBody }, { caller }) => {
-      const under = mayRecord(caller) ? undefined : 'existing'
+      const under = mayAddRecords(caller) ? undefined : 'existing'
       const proof = await ledger.proofText(index, { withBody: withBody && mayOpenEntry(ledger, index, caller), under })
       if (!proof.ok) return fail(toLedgerFault(proof.fault))
       const entry = ledger.entry(index)
@@ -131,13 +131,13 @@ export function mayOpenEntry(ledger: Ledger, seq: number, caller: Caller): boole
     principal: typeof principal === 'string' ? principal : '',
     effect: EFFECTS.find((known) => known === effect),
     target: typeof target === 'string' ? target : undefined,
-    inProfile: !isNarrowed(caller),
+    inProfile: !hasRestrictedCredential(caller),
   })
 }
 
 /** A credential that is narrowed sees its own calls: the entries tell of the whole house. */
 function readableEntries(entries: readonly LedgerEntry[], caller: Caller): readonly LedgerEntry[] {
-  if (!isNarrowed(caller)) return entries
+  if (!hasRestrictedCredential(caller)) return entries
   const own = new Set(
     entries
       .filter(({ kind, principal }) => kind === 'call.enter' && principal === callerKey(caller))
@@ -148,7 +148,7 @@ function readableEntries(entries: readonly LedgerEntry[], caller: Caller): reado
 
 /** The same for one entry, whoever asks for which others. */
 export function mayReadEntry(ledger: Ledger, entry: LedgerEntry, caller: Caller): boolean {
-  if (!isNarrowed(caller)) return true
+  if (!hasRestrictedCredential(caller)) return true
   const enter = typeof entry['call'] === 'number' ? ledger.entry(entry['call'])?.entry : entry
   return enter?.['principal'] === callerKey(caller)
 }

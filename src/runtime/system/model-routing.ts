@@ -13,7 +13,7 @@ import type { Outcome } from '../../bus/call.ts'
 import { canonicalJson } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { visibleText } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/stranger-text.ts'
 import { runtimeFault } from '../faults.ts'
 
 export const CHAT_CAPABILITY = 'llm.chat'
@@ -89,7 +89,7 @@ export async function promptModels(
       return ok({ ...rest, data: { capability: CHAT_CAPABILITY, model, data, attempts } })
     }
     const { kind, code = kind, message } = outcome.fault
-    attempts.push({ model, code: visibleText(code, MAX_TOLD), message: visibleText(message, MAX_TOLD) })
+    attempts.push({ model, code: sanitizeLine(code, MAX_TOLD), message: sanitizeLine(message, MAX_TOLD) })
   }
   const told = attempts.map(({ model, code }) => `${model} (${code})`).join(', ')
   const message = attempts.length === 0 ? 'No language model can be asked now.' : `No language model answered: ${told}.`

@@ -92,7 +92,7 @@ export const routerScore = defineRuntimeTool({
   lock: RUNTIME_LOCK,
 })
 
-export const routerCall = {
+export const routerCallDefinition = {
   name: 'router_call',
   title: 'Call any capability',
   description: withFailurePattern(

@@ -6,14 +6,14 @@
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Call } from '../../bus/call.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
-import { versionText } from '../../bus/capability.ts'
+import { formatCapabilityVersion } from '../../bus/capability.ts'
 import type { Capability, CapabilityVersion } from '../../bus/capability.ts'
 import { isEligible } from '../../bus/eligible.ts'
 import type { CapabilityEntry } from '../../bus/entry.ts'
 import { estimateCost } from '../../bus/health.ts'
 import type { CapabilityRouter } from '../../bus/router.ts'
 import { scoreBySpecification } from '../../bus/strategy.ts'
-import { findClosest, suggestNames } from '../../core/closest-name.ts'
+import { findClosest, formatNameSuggestion } from '../../core/closest-name.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -23,7 +23,7 @@ import type { RuntimeRecords } from '../dependencies.ts'
 import { runtimeArgumentFault } from '../faults.ts'
 import { CHAT_CAPABILITY, promptModels, rankModels, ROUTING_RULES_HASH, scoreModels } from './model-routing.ts'
 import type { ModelProvider } from './model-routing.ts'
-import { routerCall, routerFallback, routerScore, routerStats } from './router-definitions.ts'
+import { routerCallDefinition, routerFallback, routerScore, routerStats } from './router-definitions.ts'
 
 export type RoutingBus = Pick<
   CapabilityBus,
@@ -35,7 +35,7 @@ const MAX_PROVIDERS_LISTED = 500
 /** Calls that ended since the one whose provider is looked up. */
 const TRACES_SEARCHED = 100
 
-export function routerTools({ database, ledger, clock }: RuntimeRecords, bus: RoutingBus): readonly Capability[] {
+export function createRouterTools({ database, ledger, clock }: RuntimeRecords, bus: RoutingBus): readonly Capability[] {
   return [
     routerScore.handledBy(async ({ capability: given, version, arguments: body, node: wanted, context }, call) => {
       const nowMs = clock.monotonic()
@@ -65,7 +65,7 @@ export function routerTools({ database, ledger, clock }: RuntimeRecords, bus: Ro
     }),
 
     defineChange({
-      ...routerCall,
+      ...routerCallDefinition,
       act: async (_plan, input, context) => {
         const { version: wanted, arguments: body, node, session_id: sessionId, timeout_ms: timeoutMs, prompt } = input
         if (input.capability === undefined) {
@@ -78,7 +78,8 @@ export function routerTools({ database, ledger, clock }: RuntimeRecords, bus: Ro
         }
         const capability = offeredName(bus, input.capability)
         // A chain of calls of itself would only use up its deadline.
-        if (capability === routerCall.name) return fail(runtimeArgumentFault('capability', 'calls nothing but itself'))
+        if (capability === routerCallDefinition.name)
+          return fail(runtimeArgumentFault('capability', 'calls nothing but itself'))
         const version = versionOf(wanted)
         const options = { node, sessionId, timeoutMs, ...(version === undefined ? {} : { version }) }
         const outcome = await context.call(capability, body, options)
@@ -162,7 +163,7 @@ function offeredName({ registry }: RoutingBus, given: string): string {
 /** What may have been meant by a name of nothing. */
 function nearTo({ registry }: RoutingBus, name: string): string {
   if (registry.named(name).length > 0) return ''
-  return suggestNames(findClosest(name, namesIn(registry)))
+  return formatNameSuggestion(findClosest(name, namesIn(registry)))
 }
 
 function namesIn(registry: RoutingBus['registry']): readonly string[] {
@@ -177,7 +178,12 @@ function versionOf(text: string | undefined): CapabilityVersion | undefined {
 
 function identityOf(entry: CapabilityEntry): JsonObject {
   const { nodeId, instanceId, isLocal, offer } = entry
-  return { node_id: nodeId, version: versionText(offer.version), instance_id: instanceId, is_local: isLocal }
+  return {
+    node_id: nodeId,
+    version: formatCapabilityVersion(offer.version),
+    instance_id: instanceId,
+    is_local: isLocal,
+  }
 }
 
 function scoreOf(

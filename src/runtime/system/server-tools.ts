@@ -9,9 +9,9 @@ import type { JsonObject } from '../../core/json.ts'
 import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
 import type { RuntimeRecords } from '../dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { collectAttention, attentionOutput } from './attention.ts'
+import { collectAttention, attentionOutputSchema } from './attention.ts'
 import type { AttentionSources } from './attention.ts'
-import { checkOutput, checkLedger, worstStatus, checkQueue, toSnakeCase } from './health.ts'
+import { healthCheckOutputSchema, checkLedger, worstStatus, checkQueue, toSnakeCase } from './health.ts'
 import type { LockQueue } from './health.ts'
 import { ledgerFacts } from './ledger-facts.ts'
 import type { DatabaseProbe } from './probe-store.ts'
@@ -44,8 +44,13 @@ const serverHealth = defineRuntimeTool({
     status: z.enum(['ok', 'degraded', 'failing']),
     ...standing,
     db_tables: z.int(),
-    checks: z.object({ database: checkOutput, ledger: checkOutput, disk: checkOutput, queue: checkOutput }),
-    attention: attentionOutput
+    checks: z.object({
+      database: healthCheckOutputSchema,
+      ledger: healthCheckOutputSchema,
+      disk: healthCheckOutputSchema,
+      queue: healthCheckOutputSchema,
+    }),
+    attention: attentionOutputSchema
       .exactOptional()
       .describe('What needs a person; another node is not told, it has its own.'),
   }),
@@ -61,7 +66,11 @@ export interface ServerFacts {
   readonly watched: AttentionSources
 }
 
-export function serverTools(records: RuntimeRecords, facts: ServerFacts, probe: DatabaseProbe): readonly Capability[] {
+export function createServerTools(
+  records: RuntimeRecords,
+  facts: ServerFacts,
+  probe: DatabaseProbe,
+): readonly Capability[] {
   const now = (): JsonObject => ({
     version: facts.version,
     mode: facts.mode,

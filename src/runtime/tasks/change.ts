@@ -3,7 +3,7 @@
  */
 import type { Fault } from '../../core/fault.ts'
 import { runtimeFault } from '../faults.ts'
-import { mayTransition, isClosed, TRANSITIONS } from './machine.ts'
+import { mayTransition, isTaskClosed, TRANSITIONS } from './machine.ts'
 import type { TaskStatus } from './machine.ts'
 import type { Task } from './task.ts'
 
@@ -22,12 +22,12 @@ export interface TaskTransition {
 }
 
 /** Why the change is refused, or `undefined`. Every transition is judged from the status that the one before leaves. */
-export function refuseChange(
+export function refuseTaskChange(
   task: Task,
   transitions: readonly TaskTransition[],
   conditions: TaskConditions,
 ): Fault | undefined {
-  if (transitions.length === 0) return isClosed(task.status) ? taskClosed(task) : undefined
+  if (transitions.length === 0) return isTaskClosed(task.status) ? taskClosed(task) : undefined
   let from = task.status
   let entersVerify = false
   for (const transition of transitions) {
@@ -67,7 +67,7 @@ export function invalidTransition(from: TaskStatus | null, to: TaskStatus): Faul
     from === null
       ? `A task begins as INIT, not as ${to}.`
       : from === to
-        ? `The task is already ${to}${isClosed(to) ? ' for good' : '; leave `status` out to change its other fields'}.`
+        ? `The task is already ${to}${isTaskClosed(to) ? ' for good' : '; leave `status` out to change its other fields'}.`
         : `A task in ${from} ${waysFrom(from)}, not to ${to}.`
   return runtimeFault('ERR_INVALID_TRANSITION', message, { from, to })
 }

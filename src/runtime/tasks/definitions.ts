@@ -6,17 +6,17 @@ import { RUNTIME_LOCK } from '../dependencies.ts'
 import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { idArgument } from '../text.ts'
-import { changeOutput } from '../system/change.ts'
+import { changeOutputSchema } from '../system/change.ts'
 import { reflectionArgument } from '../trail/definitions.ts'
-import { thoughtOutput } from '../trail/thought.ts'
+import { thoughtOutputSchema } from '../trail/thought.ts'
 import { TASK_STATUSES } from './machine.ts'
 import {
   detailArguments,
-  patchArgument,
-  patchArguments,
+  taskPatchSchema,
+  taskPatchArgumentSchemas,
   reasonArgument,
   statusArgument,
-  taskOutput,
+  taskOutputSchema,
   taskStepOutput,
   titleArgument,
 } from './task.ts'
@@ -46,7 +46,7 @@ export const taskCreate = defineRuntimeTool({
     more: z.array(z.strictObject(creationArguments)).min(1).max(MAX_MORE_TASKS).exactOptional(),
     idempotency_key: idempotencyKeyArgument,
   }),
-  output: taskOutput.extend({ more: z.array(taskOutput).exactOptional().describe('In the order given.') }),
+  output: taskOutputSchema.extend({ more: z.array(taskOutputSchema).exactOptional().describe('In the order given.') }),
   effect: 'records',
   assess: assessRecord,
 })
@@ -64,11 +64,11 @@ export const taskGet = defineRuntimeTool({
     id: idArgument(),
     include: z.array(z.enum(TASK_PARTS)).max(TASK_PARTS.length).default([]),
   }),
-  output: taskOutput.extend({
+  output: taskOutputSchema.extend({
     history: z.array(taskStepOutput).exactOptional().describe('Oldest first.'),
     history_omitted: z.int().exactOptional().describe('Earlier changes, not listed.'),
-    thoughts: z.array(thoughtOutput).exactOptional().describe('Oldest first.'),
-    changes: z.array(changeOutput).exactOptional().describe('Newest first, as ledger_changes lists them.'),
+    thoughts: z.array(thoughtOutputSchema).exactOptional().describe('Oldest first.'),
+    changes: z.array(changeOutputSchema).exactOptional().describe('Newest first, as ledger_changes lists them.'),
     changes_cursor: z.string().exactOptional().describe('There may be more: give it to ledger_changes.'),
     thoughts_cursor: z.string().exactOptional().describe('There are more: give it to thought_record_list.'),
   }),
@@ -95,8 +95,8 @@ const transitionsArgument = z
 const updateInput = z
   .strictObject({
     id: idArgument(),
-    patch: patchArgument.exactOptional().describe('The fields to change; they may also stand beside `id`.'),
-    ...patchArguments,
+    patch: taskPatchSchema.exactOptional().describe('The fields to change; they may also stand beside `id`.'),
+    ...taskPatchArgumentSchemas,
     transitions: transitionsArgument.exactOptional(),
     reflection: reflectionArgument
       .exactOptional()
@@ -149,8 +149,8 @@ export const taskUpdate = defineRuntimeTool({
   description:
     'Changes fields of a task or moves it on: INIT ▸ GATHER ▸ ANALYZE ▸ PLAN ▸ APPLY ▸ VERIFY ▸ DONE; VERIFY ▸ GATHER tries again; CANCELLED ends it and needs a `reason`. No status is skipped; `transitions` takes several steps in one call. APPLY needs every dependency DONE. DONE needs a reflection from after the task entered VERIFY: recorded with thought_record, or given here as `reflection`. A task that is DONE or CANCELLED never changes again: create one that `follows` it.',
   input: updateInput,
-  output: taskOutput.extend({
-    reflection: thoughtOutput.exactOptional(),
+  output: taskOutputSchema.extend({
+    reflection: thoughtOutputSchema.exactOptional(),
     ignored: z.array(z.string()).exactOptional().describe('Arguments that no task has.'),
   }),
   effect: 'records',
@@ -176,7 +176,7 @@ export const taskList = defineRuntimeTool({
     include_deleted: z.boolean().default(false),
   }),
   output: z.object({
-    tasks: z.array(taskOutput),
+    tasks: z.array(taskOutputSchema),
     total: z.int().describe('How many fit the filters, on all pages.'),
     next_cursor: z.string().exactOptional(),
   }),
@@ -196,7 +196,7 @@ export const taskNextActions = defineRuntimeTool({
     cursor: cursorArgument,
   }),
   output: z.object({
-    tasks: z.array(taskOutput.extend({ next_statuses: z.array(z.enum(TASK_STATUSES)) })),
+    tasks: z.array(taskOutputSchema.extend({ next_statuses: z.array(z.enum(TASK_STATUSES)) })),
     blocked_count: z.int().describe('Open tasks that wait for another.'),
     stalled: z.array(z.object({ id: z.string(), cancelled_dependencies: z.array(z.string()) })),
     next_cursor: z.string().exactOptional(),

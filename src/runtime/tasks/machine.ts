@@ -35,6 +35,6 @@ export function isRetry(from: TaskStatus, to: TaskStatus): boolean {
 }
 
 /** DONE and CANCELLED are for good: nothing of such a task changes any more. */
-export function isClosed(status: TaskStatus): boolean {
+export function isTaskClosed(status: TaskStatus): boolean {
   return TRANSITIONS[status].length === 0
 }

@@ -11,8 +11,15 @@ export const TASK_CHANGED = 'task.changed'
 export const TASK_TRANSITION = 'task.transition'
 
 /** The fields of a task that people wrote. Dependencies are not among them: they are ids, and others wait for them. */
-export const ERASABLE = ['title', 'project_id', 'description', 'priority', 'assignee', 'cancel_reason'] as const
-export type ErasableWord = (typeof ERASABLE)[number]
+export const ERASABLE_TASK_FIELDS = [
+  'title',
+  'project_id',
+  'description',
+  'priority',
+  'assignee',
+  'cancel_reason',
+] as const
+export type ErasableTaskField = (typeof ERASABLE_TASK_FIELDS)[number]
 
 /** The id, if the entry is about a task. */
 export function readTaskId({ kind, task_id: id }: LedgerEntry): string | undefined {
@@ -21,7 +28,7 @@ export function readTaskId({ kind, task_id: id }: LedgerEntry): string | undefin
 }
 
 /** Which words of a task the body of an entry has: the entry says so itself, so that it is known after an erasure. */
-export function listErasableWords({ kind, fields, to }: LedgerEntry): readonly ErasableWord[] {
-  const set = Array.isArray(fields) ? ERASABLE.filter((word) => fields.includes(word)) : []
+export function listErasableTaskFields({ kind, fields, to }: LedgerEntry): readonly ErasableTaskField[] {
+  const set = Array.isArray(fields) ? ERASABLE_TASK_FIELDS.filter((word) => fields.includes(word)) : []
   return kind === TASK_TRANSITION && to === 'CANCELLED' ? [...set, 'cancel_reason'] : set
 }

@@ -7,7 +7,7 @@
  */
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { entryNumber, entryText } from '../../ledger/entry.ts'
+import { readEntryNumber, readEntryText } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Task } from './task.ts'
@@ -30,7 +30,7 @@ export function taskHistory(ledger: Pick<Ledger, 'entry' | 'body'>, task: Task):
     const entry: LedgerEntry | undefined = ledger.entry(place)?.entry
     if (entry === undefined || readTaskId(entry) !== task.id) break
     history.unshift(taskStep(ledger, entry))
-    place = entryNumber(entry, 'previous_entry')
+    place = readEntryNumber(entry, 'previous_entry')
   }
   const omitted = task.version - history.length
   return { history, ...(omitted === 0 ? {} : { history_omitted: omitted }) }
@@ -43,15 +43,15 @@ function taskStep(ledger: Pick<Ledger, 'body'>, entry: LedgerEntry): JsonObject 
   const reason = words === undefined ? null : words['reason']
   return {
     change: CHANGES[entry.kind] ?? entry.kind,
-    version: entryNumber(entry, 'version') ?? 0,
+    version: readEntryNumber(entry, 'version') ?? 0,
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
     // An entry without a body never had a reason; of an erased one nobody knows.
     ...(reason === undefined || (words === undefined && entry['body_hash'] === undefined) ? {} : { reason }),
     fields: fields ?? [],
     ...(Array.isArray(emptied) && emptied.length > 0 ? { emptied } : {}),
-    by: entryText(entry, 'principal') ?? '',
-    client: entryText(entry, 'client') ?? null,
+    by: readEntryText(entry, 'principal') ?? '',
+    client: readEntryText(entry, 'client') ?? null,
     at: entry.at,
     log_index: entry.seq,
   }

@@ -2,7 +2,7 @@
  * Task store: tasks and what they wait for, in the database.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { givenFilters, createPrepare } from '../query-store.ts'
+import { createFilterCondition, createPrepare } from '../query-store.ts'
 import type { SqlCondition } from '../query-store.ts'
 import type { TaskStatus } from './machine.ts'
 import type { RuntimeState, TaskFacts } from '../runtime-state.ts'
@@ -126,7 +126,7 @@ export function createTaskStore(sql: DatabaseSync, state: RuntimeState): TaskSto
 
 /** Deleted tasks are hidden unless they were asked for. */
 function condition({ include_deleted, ...filter }: TaskFilter): SqlCondition {
-  const { where, parameters } = givenFilters(filter, TESTS)
+  const { where, parameters } = createFilterCondition(filter, TESTS)
   return { where: include_deleted === true ? where : `${where} AND task.deleted_at IS NULL`, parameters }
 }
 

@@ -10,7 +10,7 @@ import { PRIORITIES, spellPriority } from './priority.ts'
 /** More are a project, not a task; they also bound what a search for circles has to look at. */
 const MAX_DEPENDENCIES = 64
 
-export const taskOutput = z.object({
+export const taskOutputSchema = z.object({
   id: z.string(),
   project_id: z.string().nullable(),
   title: z.string(),
@@ -32,7 +32,7 @@ export const taskOutput = z.object({
   log_index: z.int().describe('Ledger entry of the last change.'),
 })
 
-export type Task = z.output<typeof taskOutput>
+export type Task = z.output<typeof taskOutputSchema>
 
 /** One entry of a task's history. */
 export const taskStepOutput = z.object({
@@ -80,7 +80,7 @@ export const reasonArgument = textArgument(MAX_REASON_LENGTH).describe(
 )
 
 /** What task_update takes, beside the id or inside `patch`. */
-export const patchArguments = {
+export const taskPatchArgumentSchemas = {
   title: titleArgument.exactOptional(),
   status: statusArgument
     .exactOptional()
@@ -91,5 +91,5 @@ export const patchArguments = {
   reason: reasonArgument.exactOptional(),
 }
 
-export const patchArgument = z.strictObject(patchArguments)
-export type TaskPatch = z.output<typeof patchArgument>
+export const taskPatchSchema = z.strictObject(taskPatchArgumentSchemas)
+export type TaskPatch = z.output<typeof taskPatchSchema>

@@ -22,7 +22,7 @@ import { appendThought, checkThought } from '../trail/recording.ts'
 import type { ThoughtRecording, TrailStores } from '../trail/recording.ts'
 import type { Thought } from '../trail/thought.ts'
 import { thoughtsOfTask } from '../trail/tools.ts'
-import { invalidTransition, refuseChange } from './change.ts'
+import { invalidTransition, refuseTaskChange } from './change.ts'
 import type { TaskTransition } from './change.ts'
 import { taskCreate, taskGet, taskList, taskNextActions, taskUpdate } from './definitions.ts'
 import { findCycle } from './graph.ts'
@@ -35,7 +35,7 @@ import type { TaskStore } from './task-store.ts'
 /** Enough to see that something is wrong; the rest shows when these are mended. */
 const MAX_STALLED = 50
 
-export function taskTools(records: RuntimeRecords, store: TaskStore, stores: TrailStores): readonly Capability[] {
+export function createTaskTools(records: RuntimeRecords, store: TaskStore, stores: TrailStores): readonly Capability[] {
   return [
     taskCreate.handledBy(async ({ status, more = [], ...first }, call) => {
       if (status !== undefined && status !== FIRST_STATUS) return fail(invalidTransition(null, status))
@@ -201,7 +201,7 @@ function updateTask(
   if (expected !== undefined && expected !== task.version) return fail(versionConflict(task, expected))
   const wanted = words.depends_on === undefined ? ok(undefined) : checkDependencies(store, id, words.depends_on)
   if (!wanted.ok) return wanted
-  const refused = refuseChange(task, transitions, {
+  const refused = refuseTaskChange(task, transitions, {
     hasReflection: () => store.hasReflectionSinceVerify(id),
     bringsReflection: reflection !== undefined,
     // With the dependencies that the patch sets, not those that it replaces.

@@ -60,7 +60,7 @@ const setInput = z.strictObject({
   reason: textArgument(MAX_REASON_LENGTH),
 })
 
-export function agentKeyTools(
+export function createAgentKeyTools(
   { database, ledger }: RuntimeRecords,
   { agentKeys }: Pick<RuntimeState, 'agentKeys'>,
 ): readonly Capability[] {

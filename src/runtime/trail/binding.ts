@@ -11,7 +11,7 @@ import type { RuntimeState } from '../runtime-state.ts'
 const MAX_NAMED = 10
 
 /** The session given, if it is open; else the task's one open session; `null` when it has none. */
-export function bindSession(
+export function resolveAuditSession(
   state: Pick<RuntimeState, 'sessions' | 'openSessions'>,
   taskId: string,
   given: string | undefined,

@@ -6,7 +6,7 @@ import { RUNTIME_LOCK } from '../dependencies.ts'
 import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { idArgument, MAX_CONTENT_LENGTH, textArgument } from '../text.ts'
-import { signatureArgument, THOUGHT_TYPES, thoughtOutput } from './thought.ts'
+import { signatureArgument, THOUGHT_TYPES, thoughtOutputSchema } from './thought.ts'
 
 const common = { lock: RUNTIME_LOCK } as const
 
@@ -33,7 +33,7 @@ export const thoughtRecord = defineRuntimeTool({
     ...authorArguments,
     idempotency_key: idempotencyKeyArgument,
   }),
-  output: thoughtOutput.extend({
+  output: thoughtOutputSchema.extend({
     unsealed: z
       .string()
       .exactOptional()
@@ -64,7 +64,7 @@ export const thoughtRecordList = defineRuntimeTool({
     limit: limitArgument,
     cursor: cursorArgument,
   }),
-  output: z.object({ records: z.array(thoughtOutput), next_cursor: z.string().exactOptional() }),
+  output: z.object({ records: z.array(thoughtOutputSchema), next_cursor: z.string().exactOptional() }),
   effect: 'reads',
 })
 

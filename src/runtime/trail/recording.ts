@@ -17,7 +17,7 @@ import { runtimeFault } from '../faults.ts'
 import type { SessionStore } from '../proofs/session-store.ts'
 import type { RuntimeState } from '../runtime-state.ts'
 import { refuseAuthor } from './authorship.ts'
-import { bindSession } from './binding.ts'
+import { resolveAuditSession } from './binding.ts'
 import { thoughtEvent } from './thought-leaf.ts'
 import type { NewThought } from './thought-leaf.ts'
 import { GENESIS_HASH, thoughtHash } from './thought.ts'
@@ -42,7 +42,7 @@ export interface ThoughtRecording extends ThoughtStatement {
 export function checkThought({ state }: TrailStores, recording: ThoughtRecording): Result<string | null, Fault> {
   const { task_id: taskId, session_id: sessionId, signature } = recording
   if (!state.tasks.has(taskId)) return fail(unknownTaskFault(taskId))
-  const session = bindSession(state, taskId, sessionId)
+  const session = resolveAuditSession(state, taskId, sessionId)
   if (!session.ok) return session
   const refused = refuseAuthor(state, recording, signature)
   return refused === undefined ? session : fail(refused)

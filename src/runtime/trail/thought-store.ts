@@ -3,7 +3,7 @@
  * erased; here is everything else.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { givenFilters, createPrepare } from '../query-store.ts'
+import { createFilterCondition, createPrepare } from '../query-store.ts'
 import type { ThoughtType } from './thought.ts'
 
 export interface ThoughtRow {
@@ -77,7 +77,7 @@ export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
   return {
     lastBefore: (taskId, logIndex) => lastBefore.get(taskId, logIndex) as ThoughtRow | undefined,
     list: (filter, page) => {
-      const { where, parameters } = givenFilters(filter, TESTS)
+      const { where, parameters } = createFilterCondition(filter, TESTS)
       const list = prepare(`SELECT * FROM thought_records WHERE ${where} AND seq > :after ORDER BY seq LIMIT :limit`)
       return list.all({ ...parameters, ...page }) as unknown as ThoughtRow[]
     },

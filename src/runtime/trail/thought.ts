@@ -88,7 +88,7 @@ function keyFrom(publicKey: string): KeyObject | undefined {
   }
 }
 
-export const thoughtOutput = z.object({
+export const thoughtOutputSchema = z.object({
   id: z.string(),
   type: z.enum(THOUGHT_TYPES),
   task_id: z.string(),
@@ -105,4 +105,4 @@ export const thoughtOutput = z.object({
   leaf_hash: z.string(),
 })
 
-export type Thought = z.output<typeof thoughtOutput>
+export type Thought = z.output<typeof thoughtOutputSchema>

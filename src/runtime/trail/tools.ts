@@ -28,7 +28,7 @@ const MAX_PAGE_CHARACTERS = 250_000
 /** Beyond it `by_task_omitted` counts; the totals are over all of them. */
 const MAX_TASKS_LISTED = 1_000
 
-export function trailTools(records: RuntimeRecords, stores: TrailStores): readonly Capability[] {
+export function createTrailTools(records: RuntimeRecords, stores: TrailStores): readonly Capability[] {
   return [
     thoughtRecord.handledBy(async (input, call) =>
       toRuntimeAnswer(await records.database.commit(() => recordThought(records, stores, { ...input, call }))),

@@ -10,12 +10,12 @@ export interface UdpTarget extends UdpKeys {
   readonly port: number
 }
 
-export interface AudioLine {
+export interface UdpAudioConnection {
   readonly send: (opus: Uint8Array) => Promise<void>
   readonly close: () => void
 }
 
-export function openAudio(target: UdpTarget, hear: (opus: Uint8Array) => void): AudioLine {
+export function openUdpAudioConnection(target: UdpTarget, hear: (opus: Uint8Array) => void): UdpAudioConnection {
   const socket = createSocket('udp4')
   socket.unref()
   socket.on('error', () => undefined)

@@ -6,10 +6,10 @@
  * Pure, apart from the state it holds.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { cameraTools } from './camera.ts'
-import { lampTools } from './lamp.ts'
-import { robotTools } from './robot.ts'
-import { assetsTool, screenTools } from './screen.ts'
+import { createCameraTools } from './camera.ts'
+import { createLampTools } from './lamp.ts'
+import { createRobotTools } from './robot.ts'
+import { createAssetsTool, createScreenTools } from './screen.ts'
 import type { ScreenNetwork } from './screen.ts'
 import type { FirmwareTool } from './tool.ts'
 import { ToolFailed } from './tool.ts'
@@ -45,8 +45,8 @@ const BOARD_NAMES: Readonly<Record<BoardKind, string>> = {
 export function makeBoard(kind: BoardKind, surroundings: BoardDependencies): SimulatedBoard {
   const common = { volume: 70, brightness: 75, theme: 'light' }
   const own = ownTools(kind, surroundings)
-  const screen = screenTools(() => common.theme, surroundings)
-  const assets = assetsTool()
+  const screen = createScreenTools(() => common.theme, surroundings)
+  const assets = createAssetsTool()
   return {
     name: BOARD_NAMES[kind],
     tools: [
@@ -61,9 +61,9 @@ export function makeBoard(kind: BoardKind, surroundings: BoardDependencies): Sim
 }
 
 function ownTools(kind: BoardKind, surroundings: BoardDependencies) {
-  if (kind === 'lamp') return lampTools()
-  if (kind === 'camera') return cameraTools(surroundings.explain)
-  if (kind === 'robot') return robotTools()
+  if (kind === 'lamp') return createLampTools()
+  if (kind === 'camera') return createCameraTools(surroundings.explain)
+  if (kind === 'robot') return createRobotTools()
   return { tools: [], state: () => ({}) }
 }
 

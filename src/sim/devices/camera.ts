@@ -12,7 +12,7 @@ import type { FirmwareTool } from './tool.ts'
 const COLUMNS = 40
 const ROWS = 30
 
-export function cameraTools(explain: (question: string, jpeg: Uint8Array) => Promise<string>): {
+export function createCameraTools(explain: (question: string, jpeg: Uint8Array) => Promise<string>): {
   readonly tools: readonly FirmwareTool[]
   readonly state: () => JsonObject
 } {

@@ -9,8 +9,8 @@ import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
 import { decodeAudioFrame, encodeAudioFrame } from '../../devices/wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
-import type { AudioLine } from './audio-client.ts'
-import { openAudio } from './audio-client.ts'
+import type { UdpAudioConnection } from './audio-client.ts'
+import { openUdpAudioConnection } from './audio-client.ts'
 import type { SimulatedIdentity } from './identity.ts'
 import { helloText, upgradeHeaders } from './identity.ts'
 import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
@@ -66,7 +66,7 @@ class DeviceClient implements SimulatedDevice {
   #mqtt: MqttSettings | undefined
   #told: JsonObject | undefined
   #line: DeviceConnection | undefined
-  #audio: AudioLine | undefined
+  #audio: UdpAudioConnection | undefined
   /** Counts connections: what an older one still says is not heard. */
   #epoch = 0
   #sessionId = ''
@@ -254,7 +254,8 @@ class DeviceClient implements SimulatedDevice {
     else if (message.kind === 'speech') this.#voice.hear(message.state)
     else if (message.kind === 'hello') {
       this.#closeAudio()
-      if (message.udp !== undefined) this.#audio = openAudio(message.udp, (opus) => this.#voice.hearAudio(opus))
+      if (message.udp !== undefined)
+        this.#audio = openUdpAudioConnection(message.udp, (opus) => this.#voice.hearAudio(opus))
       this.#sessionId = message.sessionId
       this.#greeted = true
       this.#failed = false

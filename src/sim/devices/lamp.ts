@@ -13,7 +13,7 @@ const RGB: readonly ToolProperty[] = [
   { name: 'b', ...CHANNEL },
 ]
 
-export function lampTools(): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
+export function createLampTools(): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
   let power = false
   let rgb = { r: 255, g: 200, b: 120 }
   const switched = (to: boolean) => () => {

@@ -40,7 +40,7 @@ const GESTURES = [
   'fitness',
 ] as const
 
-export function robotTools(): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
+export function createRobotTools(): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
   const done: string[] = []
   const trims: Record<string, number> = { left_leg: 0, right_leg: 0, left_foot: 0, right_foot: 0 }
   const gesture = (name: string): FirmwareTool => ({

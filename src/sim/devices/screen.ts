@@ -24,7 +24,7 @@ const ROWS = 30
 const LIGHT: Rgb = [240, 240, 240]
 const DARK: Rgb = [20, 20, 30]
 
-export function screenTools(
+export function createScreenTools(
   theme: () => string,
   { upload, download }: ScreenNetwork,
 ): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
@@ -68,7 +68,7 @@ export function screenTools(
 }
 
 /** Since 2026-05 a device takes its pictures and sounds from wherever it was told, at the next boot. */
-export function assetsTool(): { readonly tool: FirmwareTool; readonly state: () => JsonObject } {
+export function createAssetsTool(): { readonly tool: FirmwareTool; readonly state: () => JsonObject } {
   let assetsUrl = ''
   const tool: FirmwareTool = {
     name: 'self.assets.set_download_url',

@@ -7,10 +7,10 @@ import { createServer } from 'node:net'
 import { listenOn } from '../../core/listen-server.ts'
 import type { AdapterMessage } from '../../ebus/wire/enhanced.ts'
 import { FEATURE_INFO, encodeAdapterMessage, newEnhancedParser, parseHostBytes } from '../../ebus/wire/enhanced.ts'
-import { AdapterHead } from './adapter-head.ts'
+import { AdapterClientPort } from './adapter-client-port.ts'
 import { adapterInfoAnswer } from './adapter-info.ts'
 import type { HeatingSystem } from './heating-system.ts'
-import { PlainHead } from './plain-head.ts'
+import { PlainClientPort } from './plain-client-port.ts'
 import type { VirtualClock } from './virtual-clock-server.ts'
 
 export interface AdapterServerOptions {
@@ -30,7 +30,7 @@ export class AdapterServer {
   readonly #options: AdapterServerOptions
   readonly #server: Server
   readonly #clients = new Set<Socket>()
-  readonly #heads = new Set<AdapterHead>()
+  readonly #heads = new Set<AdapterClientPort>()
   #restarts = 0
   #refusing = false
 
@@ -103,14 +103,14 @@ export class AdapterServer {
       this.#clients.delete(socket)
       clock.forget(flush)
       system.bus.leave(leave)
-      if (leave instanceof AdapterHead) this.#heads.delete(leave)
+      if (leave instanceof AdapterClientPort) this.#heads.delete(leave)
     })
   }
 
-  #serveEnhanced(socket: Socket, unsent: number[]): AdapterHead {
+  #serveEnhanced(socket: Socket, unsent: number[]): AdapterClientPort {
     const { system, clock } = this.#options
     const tell = (message: AdapterMessage): void => void unsent.push(...encodeAdapterMessage(message))
-    const head = new AdapterHead({
+    const head = new AdapterClientPort({
       tell,
       transmit: (symbol) => system.bus.send(head, symbol, clock.now()),
       answerInfo: (id) =>
@@ -131,9 +131,9 @@ export class AdapterServer {
     return head
   }
 
-  #servePlain(socket: Socket, unsent: number[]): PlainHead {
+  #servePlain(socket: Socket, unsent: number[]): PlainClientPort {
     const { system, clock } = this.#options
-    const head = new PlainHead((symbol) => void unsent.push(symbol))
+    const head = new PlainClientPort((symbol) => void unsent.push(symbol))
     system.bus.join(head)
     socket.on('data', (bytes) =>
       clock.act((nowMs) => {

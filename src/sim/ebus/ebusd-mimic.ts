@@ -22,7 +22,7 @@ export type EbusdCommand =
 const text = (answer: string): EbusdCommand => ({ kind: 'text', text: answer })
 
 /** One line of a client. In direct mode a line is a telegram, unless it is `stop`. */
-export function readCommand(line: string, direct: boolean): EbusdCommand {
+export function parseEbusdCommand(line: string, direct: boolean): EbusdCommand {
   const words = line.trim().split(/\s+/)
   const [verb = '', ...rest] = words
   if (direct) return verb.toLowerCase() === 'stop' ? { kind: 'direct', on: false } : readHex(words)

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 
 import { listenOn } from '../../core/listen-server.ts'
 import type { TelegramExchange } from '../../ebus/wire/telegram.ts'
-import { printExchange, printOutcome, readCommand } from './ebusd-mimic.ts'
+import { printExchange, printOutcome, parseEbusdCommand } from './ebusd-mimic.ts'
 import type { HeatingSystem } from './heating-system.ts'
 import { BusStation } from './station.ts'
 import type { VirtualClock } from './virtual-clock-server.ts'
@@ -85,7 +85,7 @@ export class EbusdServer {
   }
 
   #obey(client: Client, line: string): void {
-    const command = readCommand(line, client.direct)
+    const command = parseEbusdCommand(line, client.direct)
     switch (command.kind) {
       case 'send':
         this.#station.say(command.telegram, (outcome) => {

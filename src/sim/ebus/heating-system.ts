@@ -11,11 +11,11 @@ import { answerBoiler } from './boiler.ts'
 import { seedRandom } from './random-state.ts'
 import { BusFaults } from './faults.ts'
 import { answerHeatPump, answerHeatPumpModule } from './heat-pump.ts'
-import { GATEWAY_ROUND, answerGateway } from './internet-gateway.ts'
+import { GATEWAY_PERIODIC_TELEGRAMS, answerGateway } from './internet-gateway.ts'
 import { answerMixer } from './mixer.ts'
 import type { SimulatedPlant } from './plant.ts'
 import type { RegulatorFamily } from './regulator-registers.ts'
-import { REGULATOR_ROUND, answerRegulator } from './regulator.ts'
+import { REGULATOR_PERIODIC_TELEGRAMS, answerRegulator } from './regulator.ts'
 import type { StationAnswer } from './station.ts'
 import { BusStation } from './station.ts'
 import { Timeline } from './timeline.ts'
@@ -102,11 +102,11 @@ export class HeatingSystem {
     if (hasHeatPump) this.bus.join(inside)
     if (!options.chatter) return
     // Spread, so that not everybody starts at once.
-    for (const { everyMs, say } of REGULATOR_ROUND) {
+    for (const { everyMs, say } of REGULATOR_PERIODIC_TELEGRAMS) {
       let turn = 0
       this.timeline.every(everyMs, 200 + chance() * everyMs, () => regulator.say(say(plant.house, turn++)))
     }
-    for (const { everyMs, say } of GATEWAY_ROUND) {
+    for (const { everyMs, say } of GATEWAY_PERIODIC_TELEGRAMS) {
       let turn = 0
       this.timeline.every(everyMs, 200 + chance() * everyMs, () => gateway.say(say(turn++)))
     }

@@ -34,7 +34,7 @@ const WATCHED: readonly (readonly [group: number, instance: number, register: nu
 ]
 
 /** Slower than the regulator's own round: enough that a listener learns most of what it wants without asking. */
-export const GATEWAY_ROUND: readonly {
+export const GATEWAY_PERIODIC_TELEGRAMS: readonly {
   readonly everyMs: number
   readonly say: (turn: number) => Omit<Telegram, 'source'>
 }[] = [

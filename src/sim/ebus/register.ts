@@ -33,7 +33,7 @@ export const DATE = requireDatatype('HDA:3')
 export const TIME = requireDatatype('HTI')
 
 /** A number within limits that a person may set. */
-export function settableNumber(
+export function createNumberAccess(
   get: (plant: SimulatedPlant, instance: number) => number | undefined,
   set: (plant: SimulatedPlant, value: number, instance: number) => void,
   [min, max]: readonly [number, number],

@@ -5,7 +5,7 @@ import type { FieldValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedPlant } from './plant.ts'
 import { F32, U16, U8, requireDatatype } from './register.ts'
 import type { RowAccess, RegisterRow } from './regulator-rows.ts'
-import { shownRow } from './regulator-rows.ts'
+import { readOnlyAccess } from './regulator-rows.ts'
 
 interface RemoteSlot {
   readonly classAddress: number
@@ -40,7 +40,7 @@ export function remoteRows(group: number): readonly RegisterRow[] {
     read: (slot: RemoteSlot, plant: SimulatedPlant) => FieldValue | undefined,
     empty: FieldValue | undefined,
   ): RowAccess =>
-    shownRow((plant, index) => {
+    readOnlyAccess((plant, index) => {
       const found = index === 0 ? REMOTE[group] : undefined
       return found === undefined ? empty : read(found, plant)
     })

@@ -24,14 +24,14 @@ export const OPERATING_MODES: readonly OperatingMode[] = ['off', 'auto', 'manual
 export const UNSET_DATE: CalendarDate = { year: 2015, month: 1, day: 1 }
 
 /** Read only. */
-export const shownRow = (read: SimulatedRegister['read']): RowAccess => ({ read })
-export const houseRow = (read: (house: SimulatedHouse) => number | undefined): RowAccess =>
-  shownRow((plant) => read(plant.house))
+export const readOnlyAccess = (read: SimulatedRegister['read']): RowAccess => ({ read })
+export const houseAccess = (read: (house: SimulatedHouse) => number | undefined): RowAccess =>
+  readOnlyAccess((plant) => read(plant.house))
 /** Meters count in Wh; registers show whole kWh. */
-export const energyRow = (read: (house: SimulatedHouse) => number): RowAccess =>
-  houseRow((state) => Math.floor(read(state) / 1_000))
+export const energyMeterAccess = (read: (house: SimulatedHouse) => number): RowAccess =>
+  houseAccess((state) => Math.floor(read(state) / 1_000))
 /** Padded with NUL. */
-export const textRow = (length: number): Datatype<FieldValue> => requireDatatype(`NTS:${length}`)
+export const paddedTextDatatype = (length: number): Datatype<FieldValue> => requireDatatype(`NTS:${length}`)
 
 export const changeHouse = (plant: SimulatedPlant, part: Partial<SimulatedHouse>): void => {
   plant.house = { ...plant.house, ...part }

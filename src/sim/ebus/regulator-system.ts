@@ -4,7 +4,7 @@
  * Pure, but for the plant it is given.
  */
 import { activeSlot } from '../house-control.ts'
-import { DATE, F32, rememberedValue, settableNumber, TIME, U16, U32, U8 } from './register.ts'
+import { DATE, F32, rememberedValue, createNumberAccess, TIME, U16, U32, U8 } from './register.ts'
 import type { RowAccess, RegisterRow } from './regulator-rows.ts'
 import {
   OPERATING_MODES,
@@ -12,10 +12,10 @@ import {
   changeHouse,
   changeDhw,
   toCalendarDate,
-  houseRow,
-  energyRow,
-  shownRow,
-  textRow,
+  houseAccess,
+  energyMeterAccess,
+  readOnlyAccess,
+  paddedTextDatatype,
   toTimeOfDay,
 } from './regulator-rows.ts'
 
@@ -31,7 +31,7 @@ export const SIMULATED_SYSTEM: readonly RegisterRow[] = [
     0x07, // system off
     U8,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant) => Number(plant.house.systemOff),
       (plant, value) => changeHouse(plant, { systemOff: value === 1 }),
       [0, 1],
@@ -50,7 +50,7 @@ export const SIMULATED_SYSTEM: readonly RegisterRow[] = [
     0x27, // cylinder hysteresis, K
     F32,
     2,
-    settableNumber(
+    createNumberAccess(
       (plant) => plant.house.dhw.hysteresisK,
       (plant, value) => changeDhw(plant, { hysteresisK: value }),
       [3, 20],
@@ -59,52 +59,52 @@ export const SIMULATED_SYSTEM: readonly RegisterRow[] = [
   [0x29, F32, 3, rememberedValue(18)], // cylinder charge offset, K
   [0x2c, DATE, 3, rememberedValue({ year: 2027, month: 2, day: 15 })], // maintenance date
   [0x2f, U16, 3, rememberedValue(2)], // how the VR 71 is wired, 1 to 11
-  [0x34, DATE, 3, shownRow((plant) => toCalendarDate(plant.house.timeMs))], // date
-  [0x35, TIME, 3, shownRow((plant) => toTimeOfDay(plant.house.timeMs))], // time
+  [0x34, DATE, 3, readOnlyAccess((plant) => toCalendarDate(plant.house.timeMs))], // date
+  [0x35, TIME, 3, readOnlyAccess((plant) => toTimeOfDay(plant.house.timeMs))], // time
   [0x36, U16, 3, rememberedValue(1)], // hydraulic scheme, 1 to 16
-  [0x39, F32, 1, houseRow(({ boiler }) => boiler.pressureBar)], // water pressure, bar
-  [0x3d, U32, 1, houseRow(({ solar }) => Math.floor(solar.yieldKwh))], // solar yield, kWh
-  [0x3e, U32, 0, houseRow(() => 0)], // environmental yield, kWh
+  [0x39, F32, 1, houseAccess(({ boiler }) => boiler.pressureBar)], // water pressure, bar
+  [0x3d, U32, 1, houseAccess(({ solar }) => Math.floor(solar.yieldKwh))], // solar yield, kWh
+  [0x3e, U32, 0, houseAccess(() => 0)], // environmental yield, kWh
   [0x46, F32, 3, rememberedValue(80)], // highest flow for hot water, °C
   // Energy manager: 0 standby, 1 heats, 2 cools, 3 hot water.
-  [0x48, U16, 1, houseRow(({ boiler }) => (boiler.mode === 'dhw' ? 3 : boiler.mode === 'heating' ? 1 : 0))],
-  [0x4b, F32, 1, houseRow(({ boiler }) => boiler.flowCelsius)], // flow, °C
+  [0x48, U16, 1, houseAccess(({ boiler }) => (boiler.mode === 'dhw' ? 3 : boiler.mode === 'heating' ? 1 : 0))],
+  [0x4b, F32, 1, houseAccess(({ boiler }) => boiler.flowCelsius)], // flow, °C
   [0x4d, U16, 2, rememberedValue(0)], // multi-function relay
-  [0x4e, U32, 1, energyRow(({ energy }) => energy.gasHeating.monthWh)], // this month: gas heating
-  [0x4f, U32, 1, energyRow(({ energy }) => energy.electricHeating.monthWh)], // … electricity, heating
-  [0x50, U32, 1, energyRow(({ energy }) => energy.electricDhw.monthWh)], // … electricity, hot water
-  [0x51, U32, 1, energyRow(({ energy }) => energy.gasDhw.monthWh)], // … gas, hot water
-  [0x52, U32, 1, energyRow(({ energy }) => energy.gasHeating.lastMonthWh)], // last month, in the same order
-  [0x53, U32, 1, energyRow(({ energy }) => energy.electricHeating.lastMonthWh)], // …
-  [0x54, U32, 1, energyRow(({ energy }) => energy.electricDhw.lastMonthWh)], // …
-  [0x55, U32, 1, energyRow(({ energy }) => energy.gasDhw.lastMonthWh)], // …
-  [0x56, U32, 1, energyRow(({ energy }) => energy.gasHeating.totalWh)], // all time, in the same order
-  [0x57, U32, 1, energyRow(({ energy }) => energy.electricHeating.totalWh)], // …
-  [0x58, U32, 1, energyRow(({ energy }) => energy.electricDhw.totalWh)], // …
-  [0x59, U32, 1, energyRow(({ energy }) => energy.gasDhw.totalWh)], // …
-  [0x5c, U32, 1, energyRow(({ energy }) => energy.electricHeating.totalWh + energy.electricDhw.totalWh)], // all electricity
-  [0x5d, U32, 1, energyRow(({ energy }) => energy.gasHeating.totalWh + energy.gasDhw.totalWh)], // all gas
-  [0x6c, textRow(6), 3, rememberedValue('HEARTH')], // installer, six characters
-  [0x6d, textRow(6), 3, rememberedValue('BUS')], // … and six more
-  [0x6f, textRow(6), 3, rememberedValue('030123')], // telephone, six characters
-  [0x70, textRow(6), 3, rememberedValue('456')], // … and six more
-  [0x73, F32, 1, houseRow(({ weather }) => weather.outsideCelsius)], // outside, °C
+  [0x4e, U32, 1, energyMeterAccess(({ energy }) => energy.gasHeating.monthWh)], // this month: gas heating
+  [0x4f, U32, 1, energyMeterAccess(({ energy }) => energy.electricHeating.monthWh)], // … electricity, heating
+  [0x50, U32, 1, energyMeterAccess(({ energy }) => energy.electricDhw.monthWh)], // … electricity, hot water
+  [0x51, U32, 1, energyMeterAccess(({ energy }) => energy.gasDhw.monthWh)], // … gas, hot water
+  [0x52, U32, 1, energyMeterAccess(({ energy }) => energy.gasHeating.lastMonthWh)], // last month, in the same order
+  [0x53, U32, 1, energyMeterAccess(({ energy }) => energy.electricHeating.lastMonthWh)], // …
+  [0x54, U32, 1, energyMeterAccess(({ energy }) => energy.electricDhw.lastMonthWh)], // …
+  [0x55, U32, 1, energyMeterAccess(({ energy }) => energy.gasDhw.lastMonthWh)], // …
+  [0x56, U32, 1, energyMeterAccess(({ energy }) => energy.gasHeating.totalWh)], // all time, in the same order
+  [0x57, U32, 1, energyMeterAccess(({ energy }) => energy.electricHeating.totalWh)], // …
+  [0x58, U32, 1, energyMeterAccess(({ energy }) => energy.electricDhw.totalWh)], // …
+  [0x59, U32, 1, energyMeterAccess(({ energy }) => energy.gasDhw.totalWh)], // …
+  [0x5c, U32, 1, energyMeterAccess(({ energy }) => energy.electricHeating.totalWh + energy.electricDhw.totalWh)], // all electricity
+  [0x5d, U32, 1, energyMeterAccess(({ energy }) => energy.gasHeating.totalWh + energy.gasDhw.totalWh)], // all gas
+  [0x6c, paddedTextDatatype(6), 3, rememberedValue('HEARTH')], // installer, six characters
+  [0x6d, paddedTextDatatype(6), 3, rememberedValue('BUS')], // … and six more
+  [0x6f, paddedTextDatatype(6), 3, rememberedValue('030123')], // telephone, six characters
+  [0x70, paddedTextDatatype(6), 3, rememberedValue('456')], // … and six more
+  [0x73, F32, 1, houseAccess(({ weather }) => weather.outsideCelsius)], // outside, °C
   [0x76, U16, 3, rememberedValue(17)], // installer menu code
-  [0x95, F32, 0, houseRow(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
-  [0x96, U8, 1, houseRow(() => 0)], // maintenance due
-  [0x9d, F32, 0, houseRow(({ dhw }) => dhw.topCelsius)], // cylinder top, °C
-  [0x9e, F32, 0, houseRow(({ dhw }) => dhw.bottomCelsius)], // cylinder bottom, °C
+  [0x95, F32, 0, houseAccess(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
+  [0x96, U8, 1, houseAccess(() => 0)], // maintenance due
+  [0x9d, F32, 0, houseAccess(({ dhw }) => dhw.topCelsius)], // cylinder top, °C
+  [0x9e, F32, 0, houseAccess(({ dhw }) => dhw.bottomCelsius)], // cylinder bottom, °C
 ]
 
 export const SIMULATED_HOT_WATER: readonly RegisterRow[] = [
   [0x01, U16, 3, rememberedValue(1)], // enabled
   // Circulation pump.
-  [0x02, U8, 1, houseRow(({ dhw, timeMs }) => Number(activeSlot(dhw.circulation, timeMs) !== undefined))],
+  [0x02, U8, 1, houseAccess(({ dhw, timeMs }) => Number(activeSlot(dhw.circulation, timeMs) !== undefined))],
   [
     0x03, // mode
     U16,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant) => OPERATING_MODES.indexOf(plant.house.dhw.mode),
       (plant, value) => changeDhw(plant, { mode: OPERATING_MODES[value] ?? 'auto' }),
       [0, 2],
@@ -114,42 +114,42 @@ export const SIMULATED_HOT_WATER: readonly RegisterRow[] = [
     0x04, // target, °C
     F32,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant) => plant.house.dhw.targetCelsius,
       (plant, value) => changeDhw(plant, { targetCelsius: value }),
       [35, 70],
     ),
   ],
-  [0x05, F32, 1, houseRow(({ dhw }) => dhw.topCelsius)], // now, °C
-  [0x06, U8, 1, houseRow(({ dhw }) => Number(dhw.charging))], // reheating
-  [0x08, F32, 1, houseRow(({ boiler }) => (boiler.mode === 'dhw' ? boiler.flowSetCelsius : 0))], // flow wanted, °C
+  [0x05, F32, 1, houseAccess(({ dhw }) => dhw.topCelsius)], // now, °C
+  [0x06, U8, 1, houseAccess(({ dhw }) => Number(dhw.charging))], // reheating
+  [0x08, F32, 1, houseAccess(({ boiler }) => (boiler.mode === 'dhw' ? boiler.flowSetCelsius : 0))], // flow wanted, °C
   [0x09, DATE, 2, rememberedValue(UNSET_DATE)], // holiday from
   [0x0a, DATE, 2, rememberedValue(UNSET_DATE)], // holiday to
   [
     0x0d, // special function: 6 is one charge
     U8,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant) => (plant.house.dhw.boost ? 6 : 0),
       (plant, value) => changeDhw(plant, { boost: value === 6 }),
       [0, 6],
     ),
   ],
-  [0x0f, U16, 1, houseRow(({ dhw }) => Number(dhw.charging))], // status
+  [0x0f, U16, 1, houseAccess(({ dhw }) => Number(dhw.charging))], // status
   [0x10, TIME, 2, rememberedValue({ hour: 0, minute: 0, second: 0 })], // holiday from, time
   [0x11, TIME, 2, rememberedValue({ hour: 0, minute: 0, second: 0 })], // holiday to, time
 ]
 
 export const SIMULATED_SOLAR: readonly RegisterRow[] = [
-  [0x01, U8, 3, houseRow(({ solar }) => Number(solar.enabled))], // enabled
-  [0x02, U8, 3, houseRow(() => 1)], // function mode
-  [0x03, F32, 0, houseRow(({ solar }) => solar.collectorCelsius)], // collector, °C
+  [0x01, U8, 3, houseAccess(({ solar }) => Number(solar.enabled))], // enabled
+  [0x02, U8, 3, houseAccess(() => 1)], // function mode
+  [0x03, F32, 0, houseAccess(({ solar }) => solar.collectorCelsius)], // collector, °C
   [0x04, F32, 3, rememberedValue(8)], // difference that switches on, K
   [0x05, F32, 3, rememberedValue(130)], // collector limit, °C
-  [0x07, F32, 0, houseRow(({ dhw }) => dhw.bottomCelsius)], // return, °C
-  [0x08, U8, 0, houseRow(({ solar }) => Number(solar.pumpOn))], // pump
-  [0x09, F32, 0, houseRow(({ solar }) => solar.yieldKwh)], // yield, kWh
-  [0x0b, U32, 0, houseRow(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
+  [0x07, F32, 0, houseAccess(({ dhw }) => dhw.bottomCelsius)], // return, °C
+  [0x08, U8, 0, houseAccess(({ solar }) => Number(solar.pumpOn))], // pump
+  [0x09, F32, 0, houseAccess(({ solar }) => solar.yieldKwh)], // yield, kWh
+  [0x0b, U32, 0, houseAccess(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
 ]
 
 /** There is one cylinder; the regulator has registers for three. */
@@ -159,8 +159,8 @@ const firstOnly = (access: RowAccess): RowAccess => ({
 })
 
 export const SIMULATED_CYLINDERS: readonly RegisterRow[] = [
-  [0x01, F32, 3, firstOnly(houseRow(({ solar }) => solar.cylinderMaxCelsius))], // highest, °C
-  [0x02, F32, 3, firstOnly(houseRow(({ dhw }) => dhw.hysteresisK))], // hysteresis, K
+  [0x01, F32, 3, firstOnly(houseAccess(({ solar }) => solar.cylinderMaxCelsius))], // highest, °C
+  [0x02, F32, 3, firstOnly(houseAccess(({ dhw }) => dhw.hysteresisK))], // hysteresis, K
   [0x03, F32, 3, firstOnly(rememberedValue(0))], // offset, K
-  [0x04, F32, 0, firstOnly(houseRow(({ dhw }) => dhw.bottomCelsius))], // now, °C
+  [0x04, F32, 0, firstOnly(houseAccess(({ dhw }) => dhw.bottomCelsius))], // now, °C
 ]

@@ -7,15 +7,15 @@ import type { FieldValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import type { SimulatedPlant } from './plant.ts'
 import { changeZone } from './plant.ts'
-import { DATE, F32, rememberedValue, settableNumber, TIME, U16, U32, U8 } from './register.ts'
+import { DATE, F32, rememberedValue, createNumberAccess, TIME, U16, U32, U8 } from './register.ts'
 import type { RowAccess, RegisterRow } from './regulator-rows.ts'
 import {
   OPERATING_MODES,
   UNSET_DATE,
   changeCircuit,
   toCalendarDate,
-  shownRow,
-  textRow,
+  readOnlyAccess,
+  paddedTextDatatype,
   toTimeOfDay,
 } from './regulator-rows.ts'
 
@@ -24,7 +24,7 @@ const HOUR_MS = 3_600_000
 const NO_HOLIDAY_MS = Date.UTC(2015, 0, 1)
 
 const circuit = (read: (circuit: SimulatedHouse['circuits'][number]) => number | undefined): RowAccess =>
-  shownRow((plant, index) => {
+  readOnlyAccess((plant, index) => {
     const found = plant.house.circuits[index]
     return found === undefined ? undefined : read(found)
   })
@@ -32,7 +32,7 @@ const circuit = (read: (circuit: SimulatedHouse['circuits'][number]) => number |
 const zone = (
   read: (zone: SimulatedHouse['zones'][number], house: SimulatedHouse) => FieldValue | undefined,
 ): RowAccess =>
-  shownRow((plant, index) => {
+  readOnlyAccess((plant, index) => {
     const found = plant.house.zones[index]
     return found === undefined ? undefined : read(found, plant.house)
   })
@@ -40,8 +40,8 @@ const zone = (
 /** `circuit` and `zone` read as empty for instances that this house does not have, as a regulator's unused ones do. */
 export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
   // Type: 0 none, 1 heating.
-  [0x02, U16, 3, shownRow(({ house: { circuits } }, index) => Number(circuits[index] !== undefined))],
-  [0x06, U8, 3, shownRow(() => 0)], // cooling enabled
+  [0x02, U16, 3, readOnlyAccess(({ house: { circuits } }, index) => Number(circuits[index] !== undefined))],
+  [0x06, U8, 3, readOnlyAccess(() => 0)], // cooling enabled
   [0x07, F32, 1, circuit(({ flowSetCelsius }) => flowSetCelsius)], // flow wanted, °C
   [0x08, F32, 1, circuit(({ flowCelsius }) => flowCelsius)], // flow, °C
   [0x0e, U16, 3, rememberedValue(1)], // setback: 0 eco, 1 night
@@ -49,7 +49,7 @@ export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
     0x0f, // heating curve
     F32,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant, index) => plant.house.circuits[index]?.curve,
       (plant, curve, index) => changeCircuit(plant, index, { curve }),
       [0.1, 4],
@@ -59,7 +59,7 @@ export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
     0x10, // highest flow, °C
     F32,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant, index) => plant.house.circuits[index]?.flowMaxCelsius,
       (plant, value, index) => changeCircuit(plant, index, { flowMaxCelsius: value }),
       [15, 80],
@@ -69,7 +69,7 @@ export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
     0x12, // lowest flow, °C
     F32,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant, index) => plant.house.circuits[index]?.flowMinCelsius,
       (plant, value, index) => changeCircuit(plant, index, { flowMinCelsius: value }),
       [15, 80],
@@ -79,7 +79,7 @@ export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
     0x14, // summer limit, °C
     F32,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant, index) => plant.house.circuits[index]?.summerLimitCelsius,
       (plant, value, index) => changeCircuit(plant, index, { summerLimitCelsius: value }),
       [10, 99],
@@ -94,9 +94,19 @@ export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
   [0x20, F32, 0, circuit(({ flowSetCelsius }) => flowSetCelsius)], // flow computed, °C
   [0x21, F32, 0, circuit(({ hasMixer, mixerPct }) => (hasMixer ? mixerPct : undefined))], // mixer, %
   // Humidity, %.
-  [0x22, F32, 0, shownRow(({ house: { zones } }, index) => zones.find((each) => each.circuit === index)?.humidityPct)],
+  [
+    0x22,
+    F32,
+    0,
+    readOnlyAccess(({ house: { zones } }, index) => zones.find((each) => each.circuit === index)?.humidityPct),
+  ],
   // Dew point, °C.
-  [0x23, F32, 0, shownRow(({ house: { zones } }, index) => dewPoint(zones.find((each) => each.circuit === index)))],
+  [
+    0x23,
+    F32,
+    0,
+    readOnlyAccess(({ house: { zones } }, index) => dewPoint(zones.find((each) => each.circuit === index))),
+  ],
   [0x24, U32, 0, circuit(({ pumpHours }) => Math.floor(pumpHours))], // pump hours
   [0x25, U32, 0, circuit(({ pumpStarts }) => pumpStarts)], // pump starts
 ]
@@ -112,7 +122,7 @@ const vetoRuns = ({ quickVeto }: SimulatedHouse['zones'][number], { timeMs }: Si
   quickVeto !== undefined && quickVeto.untilMs > timeMs
 
 const daySetpoint = (limits: readonly [number, number]): RowAccess =>
-  settableNumber(
+  createNumberAccess(
     (plant, index) => plant.house.zones[index]?.dayCelsius,
     (plant, value, index) => changeZone(plant, index, { dayCelsius: value }),
     limits,
@@ -126,7 +136,7 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
     0x06, // mode
     U16,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant, index) => OPERATING_MODES.indexOf(plant.house.zones[index]?.mode ?? 'off'),
       (plant, value, index) => changeZone(plant, index, { mode: OPERATING_MODES[value] ?? 'auto' }),
       [0, 2],
@@ -136,7 +146,7 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
     0x08, // quick veto, °C
     F32,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant, index) => plant.house.zones[index]?.quickVetoCelsius,
       (plant, value, index) => setVeto(plant, index, { celsius: value }),
       [5, 30],
@@ -146,7 +156,7 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
     0x09, // night, °C
     F32,
     3,
-    settableNumber(
+    createNumberAccess(
       (plant, index) => plant.house.zones[index]?.nightCelsius,
       (plant, value, index) => changeZone(plant, index, { nightCelsius: value }),
       [5, 30],
@@ -156,18 +166,18 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
     0x0e, // special function
     U8,
     3,
-    settableNumber(specialFunction, setSpecialFunction, [0, 5]),
+    createNumberAccess(specialFunction, setSpecialFunction, [0, 5]),
   ],
   [0x0f, F32, 1, zone(({ roomCelsius }) => roomCelsius)], // room, °C
   [0x12, U8, 1, zone(({ heating }) => Number(heating))], // valve
   [0x13, U16, 2, zone((self, { zones }) => (zones[0] === self ? 1 : 2))], // sensor: 1 regulator, 2 the first thermostat
   [0x14, F32, 1, zone(({ targetCelsius }) => targetCelsius)], // wanted now, °C; computed
-  [0x16, textRow(6), 3, zone(({ name }) => name.slice(0, 6))], // name, six characters
-  [0x17, textRow(6), 3, zone(({ name }) => name.slice(0, 6))], // name, its first part
-  [0x18, textRow(6), 3, zone(({ name }) => name.slice(6, 12))], // name, its second
+  [0x16, paddedTextDatatype(6), 3, zone(({ name }) => name.slice(0, 6))], // name, six characters
+  [0x17, paddedTextDatatype(6), 3, zone(({ name }) => name.slice(0, 6))], // name, its first part
+  [0x18, paddedTextDatatype(6), 3, zone(({ name }) => name.slice(6, 12))], // name, its second
   [0x1b, U16, 1, zone(({ heating }) => Number(heating))], // status
   // Index; FF where there is no such zone.
-  [0x1c, U8, 1, shownRow(({ house: { zones } }, index) => (zones[index] === undefined ? 0xff : index))],
+  [0x1c, U8, 1, readOnlyAccess(({ house: { zones } }, index) => (zones[index] === undefined ? 0xff : index))],
   [
     0x1e, // quick veto until, time
     TIME,
@@ -182,7 +192,12 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
   // Quick veto until, date.
   [0x24, DATE, 1, zone(({ quickVeto }) => (quickVeto === undefined ? UNSET_DATE : toCalendarDate(quickVeto.untilMs)))],
   // Quick veto, h; writing starts it.
-  [0x26, F32, 3, settableNumber(vetoHours, (plant, value, index) => setVeto(plant, index, { hours: value }), [0, 12])],
+  [
+    0x26,
+    F32,
+    3,
+    createNumberAccess(vetoHours, (plant, value, index) => setVeto(plant, index, { hours: value }), [0, 12]),
+  ],
   [0x28, F32, 0, zone(({ humidityPct }) => humidityPct)], // humidity, %
 ]
 
@@ -255,7 +270,7 @@ function holidayDate(edge: 'startMs' | 'endMs'): RowAccess {
 }
 
 function holidaySetpoint(): RowAccess {
-  return settableNumber(
+  return createNumberAccess(
     (plant, index) => plant.house.zones[index]?.holiday?.celsius ?? 15,
     (plant, celsius, index) => {
       // Kept before there is a holiday, as a real one does.

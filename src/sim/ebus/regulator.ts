@@ -114,7 +114,7 @@ const BOILER = 0x08
 const MIXER = 0x26
 
 /** What the regulator says by itself, and how often. */
-export const REGULATOR_ROUND: readonly {
+export const REGULATOR_PERIODIC_TELEGRAMS: readonly {
   readonly everyMs: number
   readonly say: (house: SimulatedHouse, turn: number) => Said
 }[] = [

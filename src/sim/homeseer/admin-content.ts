@@ -6,12 +6,12 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import {
-  recordBoolean,
-  recordField,
-  recordNumber,
-  recordObject,
-  recordText,
-  recordTexts,
+  readRecordBoolean,
+  readRecordField,
+  readRecordNumber,
+  readRecordObject,
+  readRecordText,
+  readRecordTexts,
 } from '../../homeseer/wire/field.ts'
 import { changedResult, refusedResult, type OperationResult, type Operations } from './admin-result.ts'
 import { eventGroupsFile, eventsFile } from './automation.ts'
@@ -25,19 +25,19 @@ export const SIMULATED_CONTENT_OPERATIONS: Operations = {
   'cameras.config.update': (world, args) =>
     changeCamera(world, args, (one) => ({
       ...one,
-      name: recordText(args, 'name') ?? one.name,
-      streamUrl: recordText(args, 'streamUrl') ?? one.streamUrl,
-      profile: recordText(args, 'profile') ?? one.profile,
+      name: readRecordText(args, 'name') ?? one.name,
+      streamUrl: readRecordText(args, 'streamUrl') ?? one.streamUrl,
+      profile: readRecordText(args, 'profile') ?? one.profile,
     })),
   'cameras.config.delete': (world, args) => changeCamera(world, args, () => undefined),
   'cameras.stream_profile.set': (world, args) =>
-    changeCamera(world, args, (one) => ({ ...one, profile: recordText(args, 'profile') ?? one.profile })),
+    changeCamera(world, args, (one) => ({ ...one, profile: readRecordText(args, 'profile') ?? one.profile })),
   'cameras.recording.set': (world, args) =>
     changeCamera(world, args, (one) => ({
       ...one,
       recording: {
-        enabled: recordBoolean(args, 'enabled') ?? one.recording.enabled,
-        retentionDays: recordNumber(args, 'retentionDays') ?? one.recording.retentionDays,
+        enabled: readRecordBoolean(args, 'enabled') ?? one.recording.enabled,
+        retentionDays: readRecordNumber(args, 'retentionDays') ?? one.recording.retentionDays,
       },
     })),
 
@@ -49,15 +49,15 @@ export const SIMULATED_CONTENT_OPERATIONS: Operations = {
   },
   'events.create': createEvent,
   'events.update': (world, args) =>
-    changeEvent(world, args, (one) => withDefinition(one, recordObject(args, 'definition'))),
+    changeEvent(world, args, (one) => withDefinition(one, readRecordObject(args, 'definition'))),
   'events.delete': (world, args) => changeEvent(world, args, () => undefined),
 
   'config.device_metadata.set': ({ house }, args) => {
-    const ref = recordNumber(args, 'ref') ?? -1
-    const property = recordText(args, 'property') ?? ''
+    const ref = readRecordNumber(args, 'ref') ?? -1
+    const property = readRecordText(args, 'property') ?? ''
     const before = house.record(ref)
     if (before === undefined) return refusedResult('not-found', 'no such device')
-    if (!house.setProperty(ref, property, recordText(args, 'value') ?? ''))
+    if (!house.setProperty(ref, property, readRecordText(args, 'value') ?? ''))
       return refusedResult('invalid', 'no such property')
     const after = house.record(ref)
     const shown = (record: typeof before | undefined): JsonObject => ({
@@ -71,15 +71,15 @@ export const SIMULATED_CONTENT_OPERATIONS: Operations = {
   },
   'config.categories.list': ({ system }) => ok({ categories: system.categories.map((one) => ({ ...one })) }),
   'config.category.upsert': ({ system }, args) => {
-    const category = recordText(args, 'category') ?? ''
+    const category = readRecordText(args, 'category') ?? ''
     if (category === '') return refusedResult('invalid', 'a category needs a name')
     const before = system.categories.find((one) => one.category === category)
-    const after = { category, rooms: recordTexts(args, 'rooms') }
+    const after = { category, rooms: readRecordTexts(args, 'rooms') }
     system.categories = [...system.categories.filter((one) => one !== before), after]
     return changedResult(before ?? null, after)
   },
   'config.category.delete': ({ system }, args) => {
-    const before = system.categories.find((one) => one.category === recordText(args, 'category'))
+    const before = system.categories.find((one) => one.category === readRecordText(args, 'category'))
     if (before === undefined) return refusedResult('not-found', 'no such category')
     system.categories = system.categories.filter((one) => one !== before)
     return changedResult(before, null)
@@ -87,8 +87,8 @@ export const SIMULATED_CONTENT_OPERATIONS: Operations = {
 }
 
 function createCamera({ system }: SimulatedWorld, args: JsonObject): OperationResult {
-  const name = recordText(args, 'name') ?? ''
-  const streamUrl = recordText(args, 'streamUrl') ?? ''
+  const name = readRecordText(args, 'name') ?? ''
+  const streamUrl = readRecordText(args, 'streamUrl') ?? ''
   if (name === '' || streamUrl === '') return refusedResult('invalid', 'a camera needs a name and a stream')
   // Ids are not used again, as long as the newest is not deleted: enough for a simulator.
   const camId = Math.max(0, ...system.cameras.map((camera) => camera.camId)) + 1
@@ -97,7 +97,7 @@ function createCamera({ system }: SimulatedWorld, args: JsonObject): OperationRe
     name,
     streamUrl,
     supportsPanTilt: false,
-    profile: recordText(args, 'profile') ?? 'main',
+    profile: readRecordText(args, 'profile') ?? 'main',
     recording: { enabled: false, retentionDays: 7 },
     pan: { x: 0, y: 0 },
   }
@@ -110,7 +110,7 @@ function changeCamera(
   args: JsonObject,
   change: (camera: SimCamera) => SimCamera | undefined,
 ): OperationResult {
-  const before = system.cameras.find((camera) => camera.camId === recordNumber(args, 'camId'))
+  const before = system.cameras.find((camera) => camera.camId === readRecordNumber(args, 'camId'))
   if (before === undefined) return refusedResult('not-found', 'no such camera')
   const after = change(before)
   system.cameras = system.cameras.map((one) => (one === before ? after : one)).filter((one) => one !== undefined)
@@ -118,12 +118,12 @@ function changeCamera(
 }
 
 function createEvent({ system }: SimulatedWorld, args: JsonObject): OperationResult {
-  const group = recordText(args, 'group') ?? ''
-  const name = recordText(args, 'name') ?? ''
+  const group = readRecordText(args, 'group') ?? ''
+  const name = readRecordText(args, 'name') ?? ''
   if (group === '' || name === '') return refusedResult('invalid', 'an event needs a group and a name')
   if (findWanted(system.events, args) !== undefined) return refusedResult('conflict', `there is ${group} / ${name}`)
   const id = Math.max(0, ...system.events.map((event) => event.id)) + 1
-  const event = withDefinition(simEvent({ id, group, name }), recordObject(args, 'definition'))
+  const event = withDefinition(simEvent({ id, group, name }), readRecordObject(args, 'definition'))
   if (!system.groupRefs.has(group)) system.groupRefs.set(group, 880_011_223 + system.groupRefs.size)
   system.events = [...system.events, event]
   return changedResult(null, shownEvent(event))
@@ -132,21 +132,21 @@ function createEvent({ system }: SimulatedWorld, args: JsonObject): OperationRes
 /** A definition holds `enabled` and `actions: [{ref, value, label}]`; what it leaves out stays as it was. */
 function withDefinition(event: SimEvent, definition: JsonObject | undefined): SimEvent {
   if (definition === undefined) return event
-  const actions = recordField(definition, 'actions')
+  const actions = readRecordField(definition, 'actions')
   return {
     ...event,
-    enabled: recordBoolean(definition, 'enabled') ?? event.enabled,
+    enabled: readRecordBoolean(definition, 'enabled') ?? event.enabled,
     actions: Array.isArray(actions) ? (actions as readonly Json[]).flatMap(actionOf) : event.actions,
   }
 }
 
 function actionOf(value: Json): SimEvent['actions'] {
   const record = isJsonObject(value) ? value : {}
-  const ref = recordNumber(record, 'ref')
-  const target = recordNumber(record, 'value')
+  const ref = readRecordNumber(record, 'ref')
+  const target = readRecordNumber(record, 'value')
   return ref === undefined || target === undefined
     ? []
-    : [{ ref, value: target, label: recordText(record, 'label') ?? '' }]
+    : [{ ref, value: target, label: readRecordText(record, 'label') ?? '' }]
 }
 
 function changeEvent(
@@ -164,9 +164,9 @@ function changeEvent(
 }
 
 function findWanted(events: readonly SimEvent[], args: JsonObject): SimEvent | undefined {
-  const id = recordNumber(args, 'eventId')
-  const group = recordText(args, 'group')?.toLowerCase()
-  const name = recordText(args, 'name')?.toLowerCase()
+  const id = readRecordNumber(args, 'eventId')
+  const group = readRecordText(args, 'group')?.toLowerCase()
+  const name = readRecordText(args, 'name')?.toLowerCase()
   if (id !== undefined) return events.find((event) => event.id === id)
   return events.find((event) => event.group.toLowerCase() === group && event.name.toLowerCase() === name)
 }

@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import { recordBoolean, recordField, recordText } from '../../homeseer/wire/field.ts'
+import { readRecordBoolean, readRecordField, readRecordText } from '../../homeseer/wire/field.ts'
 import { changedResult, refusedResult, type OperationResult, type Operations } from './admin-result.ts'
 import type { SimulatedWorld } from './world.ts'
 import type { SimInterface, SimPlugin } from './system.ts'
@@ -16,17 +16,17 @@ export const SIMULATED_MACHINE_OPERATIONS: Operations = {
   'plugins.update': (world, args) =>
     changePlugin(world, args, (one) => ({
       ...one,
-      version: recordText(args, 'targetVersion') ?? `${one.version}.1`,
+      version: readRecordText(args, 'targetVersion') ?? `${one.version}.1`,
       updateAvailable: false,
     })),
   'plugins.remove': (world, args) => changePlugin(world, args, () => undefined),
   'plugins.set_enabled': (world, args) =>
-    changePlugin(world, args, (one) => ({ ...one, enabled: recordBoolean(args, 'enabled') ?? one.enabled })),
+    changePlugin(world, args, (one) => ({ ...one, enabled: readRecordBoolean(args, 'enabled') ?? one.enabled })),
   'plugins.restart': (world, args) => changePlugin(world, args, (one) => ({ ...one, restarts: one.restarts + 1 })),
 
   'interfaces.list': ({ system }) => ok({ interfaces: system.interfaces.map((one) => ({ ...one })) }),
   'interfaces.diagnostics': ({ system }, args) => {
-    const wanted = recordText(args, 'interfaceId')
+    const wanted = readRecordText(args, 'interfaceId')
     const found = system.interfaces.filter((one) => wanted === undefined || one.id === wanted)
     return found.length === 0
       ? refusedResult('not-found', 'no such interface')
@@ -36,8 +36,8 @@ export const SIMULATED_MACHINE_OPERATIONS: Operations = {
   'interfaces.update': (world, args) =>
     changeInterface(world, args, (one) => ({
       ...one,
-      name: recordText(args, 'interfaceName') ?? one.name,
-      settings: recordField(args, 'settings') ?? one.settings,
+      name: readRecordText(args, 'interfaceName') ?? one.name,
+      settings: readRecordField(args, 'settings') ?? one.settings,
     })),
   'interfaces.remove': (world, args) => changeInterface(world, args, () => undefined),
   'interfaces.restart': (world, args) =>
@@ -45,20 +45,24 @@ export const SIMULATED_MACHINE_OPERATIONS: Operations = {
 
   'system.backup.list': ({ system }) => ok({ backups: system.backups.map((backup) => ({ ...backup })) }),
   'system.backup.start': ({ system }, args, nowMs) => {
-    const backup = { id: `backup-${system.backups.length + 1}`, label: recordText(args, 'label') ?? '', madeMs: nowMs }
+    const backup = {
+      id: `backup-${system.backups.length + 1}`,
+      label: readRecordText(args, 'label') ?? '',
+      madeMs: nowMs,
+    }
     system.backups = [...system.backups, backup]
     return changedResult(null, backup)
   },
   'system.restore.start': ({ system }, args) => {
-    const backup = system.backups.find((one) => one.id === recordText(args, 'backupId'))
+    const backup = system.backups.find((one) => one.id === readRecordText(args, 'backupId'))
     if (backup === undefined) return refusedResult('not-found', 'no such backup')
     // `running` is looked at by tests; nothing here really stops.
-    if (recordBoolean(args, 'verifyOnly') !== true) system.running = 'restarting'
-    return changedResult(null, { ...backup, restored: recordBoolean(args, 'verifyOnly') !== true })
+    if (readRecordBoolean(args, 'verifyOnly') !== true) system.running = 'restarting'
+    return changedResult(null, { ...backup, restored: readRecordBoolean(args, 'verifyOnly') !== true })
   },
   'system.service.restart': ({ system }, args) => {
     system.running = 'restarting'
-    return changedResult(null, { service: recordText(args, 'service') ?? 'hs4', state: 'restarting' })
+    return changedResult(null, { service: readRecordText(args, 'service') ?? 'hs4', state: 'restarting' })
   },
   'system.shutdown': ({ system }) => {
     system.running = 'shut down'
@@ -66,8 +70,8 @@ export const SIMULATED_MACHINE_OPERATIONS: Operations = {
   },
   'system.config.get': ({ system }) => ok({ settings: Object.fromEntries(system.settings) }),
   'system.config.set': ({ system }, args) => {
-    const key = recordText(args, 'key')
-    const value = recordField(args, 'value')
+    const key = readRecordText(args, 'key')
+    const value = readRecordField(args, 'value')
     if (key === undefined || value === undefined || value === null || typeof value === 'object')
       return refusedResult('invalid', 'key and a plain value are needed')
     const before = system.settings.get(key)
@@ -77,10 +81,10 @@ export const SIMULATED_MACHINE_OPERATIONS: Operations = {
 }
 
 function installPlugin({ system }: SimulatedWorld, args: JsonObject): OperationResult {
-  const id = recordText(args, 'pluginId') ?? ''
+  const id = readRecordText(args, 'pluginId') ?? ''
   if (id === '') return refusedResult('invalid', 'a plug-in needs an id')
   if (system.plugins.some((plugin) => plugin.id === id)) return refusedResult('conflict', `${id} is installed`)
-  const version = recordText(args, 'version') ?? '1.0.0.0'
+  const version = readRecordText(args, 'version') ?? '1.0.0.0'
   const plugin = { id, name: id, version, updateAvailable: false, instance: '', enabled: true, restarts: 0 }
   system.plugins = [...system.plugins, plugin]
   return changedResult(null, plugin)
@@ -92,9 +96,9 @@ function changePlugin(
   args: JsonObject,
   change: (plugin: SimPlugin) => SimPlugin | undefined,
 ): OperationResult {
-  const instance = recordText(args, 'instance')
+  const instance = readRecordText(args, 'instance')
   const meant = (one: SimPlugin) =>
-    one.id === recordText(args, 'pluginId') && (instance === undefined || one.instance === instance)
+    one.id === readRecordText(args, 'pluginId') && (instance === undefined || one.instance === instance)
   const before = system.plugins.filter(meant)
   if (before.length === 0) return refusedResult('not-found', 'no such plug-in')
   const after = before.map(change).filter((one) => one !== undefined)
@@ -103,11 +107,11 @@ function changePlugin(
 }
 
 function addInterface({ system }: SimulatedWorld, args: JsonObject): OperationResult {
-  const type = recordText(args, 'interfaceType') ?? ''
-  const name = recordText(args, 'interfaceName') ?? ''
+  const type = readRecordText(args, 'interfaceType') ?? ''
+  const name = readRecordText(args, 'interfaceName') ?? ''
   if (type === '' || name === '') return refusedResult('invalid', 'an interface needs a type and a name')
   const id = `${type.toLowerCase()}-${system.interfaces.length + 1}`
-  const after = { id, type, name, settings: recordField(args, 'settings') ?? {}, restarts: 0 }
+  const after = { id, type, name, settings: readRecordField(args, 'settings') ?? {}, restarts: 0 }
   system.interfaces = [...system.interfaces, after]
   return changedResult(null, after)
 }
@@ -117,7 +121,7 @@ function changeInterface(
   args: JsonObject,
   change: (one: SimInterface) => SimInterface | undefined,
 ): OperationResult {
-  const before = system.interfaces.find((one) => one.id === recordText(args, 'interfaceId'))
+  const before = system.interfaces.find((one) => one.id === readRecordText(args, 'interfaceId'))
   if (before === undefined) return refusedResult('not-found', 'no such interface')
   const after = change(before)
   system.interfaces = system.interfaces.map((one) => (one === before ? after : one)).filter((one) => one !== undefined)

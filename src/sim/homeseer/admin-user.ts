@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import { recordBoolean, recordText } from '../../homeseer/wire/field.ts'
+import { readRecordBoolean, readRecordText } from '../../homeseer/wire/field.ts'
 import { changedResult, refusedResult, type OperationResult, type Operations } from './admin-result.ts'
 import type { SimulatedWorld } from './world.ts'
 import { RIGHTS, type SimUser } from './system.ts'
@@ -16,17 +16,17 @@ export const SIMULATED_USER_OPERATIONS: Operations = {
   'users.create': createUser,
   'users.update': (world, args) => changeUser(world, args, (user) => withUserArgs(user, args)),
   'users.set_role': (world, args) =>
-    lookUp(RIGHTS, recordText(args, 'role') ?? '') === undefined
+    lookUp(RIGHTS, readRecordText(args, 'role') ?? '') === undefined
       ? refusedResult('invalid', 'role is guest, normal or admin')
-      : changeUser(world, args, (user) => withUserArgs(user, { role: recordText(args, 'role') ?? '' })),
+      : changeUser(world, args, (user) => withUserArgs(user, { role: readRecordText(args, 'role') ?? '' })),
   'users.delete': (world, args) =>
     changeUser(world, args, (user) =>
-      recordBoolean(args, 'hardDelete') === true ? undefined : { ...user, enabled: false },
+      readRecordBoolean(args, 'hardDelete') === true ? undefined : { ...user, enabled: false },
     ),
 }
 
 function createUser({ system }: SimulatedWorld, args: JsonObject): OperationResult {
-  const username = recordText(args, 'username') ?? ''
+  const username = readRecordText(args, 'username') ?? ''
   if (username === '') return refusedResult('invalid', 'a user needs a name')
   if (system.users.some((user) => user.username === username))
     return refusedResult('conflict', `there is a user ${username}`)
@@ -41,11 +41,11 @@ function createUser({ system }: SimulatedWorld, args: JsonObject): OperationResu
 function withUserArgs(user: SimUser, args: JsonObject): SimUser {
   return {
     ...user,
-    displayName: recordText(args, 'displayName') ?? user.displayName,
-    email: recordText(args, 'email') ?? user.email,
-    password: recordText(args, 'password') ?? user.password,
-    enabled: recordBoolean(args, 'enabled') ?? user.enabled,
-    rights: lookUp(RIGHTS, recordText(args, 'role') ?? '') ?? user.rights,
+    displayName: readRecordText(args, 'displayName') ?? user.displayName,
+    email: readRecordText(args, 'email') ?? user.email,
+    password: readRecordText(args, 'password') ?? user.password,
+    enabled: readRecordBoolean(args, 'enabled') ?? user.enabled,
+    rights: lookUp(RIGHTS, readRecordText(args, 'role') ?? '') ?? user.rights,
   }
 }
 
@@ -54,7 +54,7 @@ function changeUser(
   args: JsonObject,
   change: (user: SimUser) => SimUser | undefined,
 ): OperationResult {
-  const before = system.users.find((user) => user.id === recordText(args, 'userId'))
+  const before = system.users.find((user) => user.id === readRecordText(args, 'userId'))
   if (before === undefined) return refusedResult('not-found', 'no such user')
   const after = change(before)
   const rest = system.users.map((user) => (user === before ? after : user)).filter((user) => user !== undefined)

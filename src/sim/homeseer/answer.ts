@@ -15,12 +15,12 @@ export function dataAnswer(value: Json): SimulatedAnswer {
 }
 
 /** JSON that is text already, because its numbers have a form of their own. */
-export function jsonTextAnswer(json: string): SimulatedAnswer {
+export function rawJsonAnswer(json: string): SimulatedAnswer {
   return { status: 200, body: `${json}\r\n` }
 }
 
 /** HomeSeer answers control with a bare word, not with JSON. */
-export function wordAnswer(word: 'ok' | 'error'): SimulatedAnswer {
+export function plainTextAnswer(word: 'ok' | 'error'): SimulatedAnswer {
   return { status: 200, body: `${word}\r\n` }
 }
 
@@ -30,10 +30,10 @@ export function responseAnswer(text: string): SimulatedAnswer {
 }
 
 /** The one text HomeSeer has for unknown requests and for bad parameters. */
-export const BAD_REQUEST = responseAnswer('Error, bad request')
+export const BAD_REQUEST_ANSWER = responseAnswer('Error, bad request')
 
 export function doneAnswer(done: boolean): SimulatedAnswer {
-  return done ? responseAnswer('ok') : BAD_REQUEST
+  return done ? responseAnswer('ok') : BAD_REQUEST_ANSWER
 }
 
 export function pageAnswer(status: number, text: string): SimulatedAnswer {

@@ -5,7 +5,7 @@
  */
 import { decodeAsciiCommand, joinParts } from '../../homeseer/wire/ascii.ts'
 import { loginAs, mayControl } from './login.ts'
-import { noteDeed } from './system.ts'
+import { recordChangeAttempt } from './system.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** The answer, without its line end. */
@@ -37,12 +37,12 @@ export function answerLine(
     case 'control-value': {
       const { ref, value } = command
       const done = house.controlByValue(ref, value, by)
-      return noteDeed(system, { kind: 'control', ref, value, done }) ? 'ok' : 'error'
+      return recordChangeAttempt(system, { kind: 'control', ref, value, done }) ? 'ok' : 'error'
     }
     case 'control-label': {
       const { ref, label } = command
       const done = house.controlByLabel(ref, label, by)
-      return noteDeed(system, { kind: 'control', ref, text: label, done }) ? 'ok' : 'error'
+      return recordChangeAttempt(system, { kind: 'control', ref, text: label, done }) ? 'ok' : 'error'
     }
     case 'status':
       return listed(world, command.ref, statusLine)

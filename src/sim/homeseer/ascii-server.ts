@@ -3,7 +3,7 @@
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { listenOn } from '../../core/listen-server.ts'
-import { encodeChange, NO_REST, takeLines, type DeviceChange } from '../../homeseer/wire/ascii.ts'
+import { encodeChange, EMPTY_PARTIAL_LINE, splitCompleteLines, type DeviceChange } from '../../homeseer/wire/ascii.ts'
 import { answerLine } from './ascii-port.ts'
 import type { ListenPlace } from './http-server.ts'
 import type { SimulatedWorld } from './world.ts'
@@ -20,9 +20,9 @@ export async function startAsciiServer(world: SimulatedWorld, place: ListenPlace
   const server = createServer((socket) => {
     open.add(socket)
     socket.setEncoding('utf8')
-    let rest = NO_REST
+    let rest = EMPTY_PARTIAL_LINE
     socket.on('data', (piece: string) => {
-      const taken = takeLines(rest, piece)
+      const taken = splitCompleteLines(rest, piece)
       rest = taken.rest
       for (const line of taken.lines) answer(world, socket, line)
       // After the answers, so that a client reads `ok` before the change it caused.

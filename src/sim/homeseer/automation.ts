@@ -4,7 +4,7 @@
  * Pure, given the world it is handed.
  */
 import type { Json } from '../../core/json.ts'
-import { noteDeed, type SimEvent, type SimulatedSystem } from './system.ts'
+import { recordChangeAttempt, type SimEvent, type SimulatedSystem } from './system.ts'
 import type { SimTrigger } from './trigger.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -24,26 +24,26 @@ export function findSimulatedEvent(
 const MAX_NESTED = 8
 
 /** An event acts with HomeSeer's own rights, whoever runs it. One that is switched off is not run. */
-export function runEvent(
+export function runSimulatedEvent(
   world: Pick<SimulatedWorld, 'house' | 'system'>,
   event: SimEvent,
   nowMs: number,
   nested = 0,
 ): boolean {
   const { house, system } = world
-  noteDeed(system, { kind: 'event', id: event.id, done: event.enabled })
+  recordChangeAttempt(system, { kind: 'event', id: event.id, done: event.enabled })
   if (!event.enabled || nested > MAX_NESTED) return false
   for (const { ref, value } of event.actions) {
     const done = house.controlByValue(ref, value, { user: 'default', nowMs })
-    noteDeed(system, { kind: 'control', ref, value, done })
+    recordChangeAttempt(system, { kind: 'control', ref, value, done })
   }
   if (event.script !== undefined) {
     const done = system.scripts.has(event.script)
-    noteDeed(system, { kind: 'script', command: event.script, done })
+    recordChangeAttempt(system, { kind: 'script', command: event.script, done })
   }
   for (const id of event.runs) {
     const next = system.events.find((one) => one.id === id)
-    if (next !== undefined) runEvent(world, next, nowMs, nested + 1)
+    if (next !== undefined) runSimulatedEvent(world, next, nowMs, nested + 1)
   }
   return true
 }

@@ -2,7 +2,13 @@
  * Ways in: doors, gates, alarms and their like as plug-ins other than the usual ones present them, in the languages that
  * people name their devices in. None of them says `lock` where our own would.
  */
-import { BINARY_SWITCH, createPart, type PairOptions, type SimulatedPart, type PartOptions } from './simulated-part.ts'
+import {
+  BINARY_SWITCH_CONTROLS,
+  createPart,
+  type PairOptions,
+  type SimulatedPart,
+  type PartOptions,
+} from './simulated-part.ts'
 
 function buttons(...labels: readonly (readonly [label: string, value: number])[]): readonly PairOptions[] {
   return labels.map(([label, value]) => ({ label, value }))
@@ -32,10 +38,10 @@ const PLUG_INS: readonly Unplaced[] = [
   { name: 'Bay 2', typeString: 'Opener', interfaceName: 'MyQ', pairs: buttons(['On', 1], ['Off', 0]) },
   { name: 'Side Entrance', typeString: '', pairs: buttons(['Secured', 255], ['Unsecured', 0]), value: 255 },
   { name: 'House Mode', pairs: buttons(['Home', 0], ['Away', 1], ['Night', 2]), value: 1 },
-  { name: 'Garage Relay', location: 'Cellar', pairs: BINARY_SWITCH },
-  { name: 'Chime', typeString: 'Z-Wave Sound Switch', interfaceName: 'Z-Wave', pairs: BINARY_SWITCH },
-  { name: 'Zone Bypass', interfaceName: 'Elk', pairs: BINARY_SWITCH },
-  { name: 'Bolt', interfaceName: 'August', pairs: BINARY_SWITCH, value: 255 },
+  { name: 'Garage Relay', location: 'Cellar', pairs: BINARY_SWITCH_CONTROLS },
+  { name: 'Chime', typeString: 'Z-Wave Sound Switch', interfaceName: 'Z-Wave', pairs: BINARY_SWITCH_CONTROLS },
+  { name: 'Zone Bypass', interfaceName: 'Elk', pairs: BINARY_SWITCH_CONTROLS },
+  { name: 'Bolt', interfaceName: 'August', pairs: BINARY_SWITCH_CONTROLS, value: 255 },
   { name: 'Main Water', typeString: 'Water Shutoff', pairs: buttons(['Open', 0], ['Close', 255]) },
 ]
 

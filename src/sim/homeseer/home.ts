@@ -3,26 +3,26 @@
  * the table in docs/protocols/homeseer.md.
  */
 import {
-  BINARY_SWITCH,
-  BLIND,
-  COLOUR_PICKER,
-  DIMMED,
-  DIMMED_BLIND,
-  DIMMER,
-  GARAGE,
-  LOCK,
+  BINARY_SWITCH_CONTROLS,
+  BLIND_CONTROLS,
+  COLOUR_PICKER_CONTROLS,
+  DIMMER_DISPLAY,
+  BLIND_DISPLAY,
+  DIMMER_CONTROLS,
+  GARAGE_CONTROLS,
+  LOCK_CONTROLS,
   createPart,
-  REVERSED_VALVE,
+  REVERSED_VALVE_CONTROLS,
   createSetpoint,
-  TEXT_BOX,
-  THERMOSTAT_FAN,
-  THERMOSTAT_MODE,
+  TEXT_BOX_CONTROLS,
+  THERMOSTAT_FAN_CONTROLS,
+  THERMOSTAT_MODE_CONTROLS,
   type SimulatedPart,
   type PartOptions,
 } from './simulated-part.ts'
 
 /** Where a test or a person finds each case. */
-export const HOME_REFS = {
+export const HARD_CASE_REFS = {
   hallLampRoot: 100,
   hallLamp: 101,
   porchMaster: 110,
@@ -66,7 +66,7 @@ const VOICE_CONFIRM = 0x400
 const DIMMABLE_LIGHT = 0x6000
 
 /** A house in which every device is a trap for some client; the numbers are those of the list they come from. */
-export function hardCases(): readonly SimulatedPart[] {
+export function createHardCaseParts(): readonly SimulatedPart[] {
   return [
     ...lights(),
     ...ways(),
@@ -96,7 +96,12 @@ function zwave(root: PartOptions, ...features: readonly PartOptions[]): readonly
 
 /** Cases 1 to 4: root and feature of one name, a master next to its feature, a switch, a dimmer without 100. */
 function lights(): readonly PartOptions[] {
-  const multilevel = { typeString: 'Z-Wave Switch Multilevel', pairs: DIMMER, display: DIMMED, misc: DIMMABLE_LIGHT }
+  const multilevel = {
+    typeString: 'Z-Wave Switch Multilevel',
+    pairs: DIMMER_CONTROLS,
+    display: DIMMER_DISPLAY,
+    misc: DIMMABLE_LIGHT,
+  }
   return [
     ...zwave(
       { ref: 100, name: 'Hall Lamp', location: 'Hall', location2: 'Ground' },
@@ -110,7 +115,7 @@ function lights(): readonly PartOptions[] {
       location2: 'Outside',
       typeString: 'Z-Wave Switch Binary',
       interfaceName: 'Z-Wave',
-      pairs: BINARY_SWITCH,
+      pairs: BINARY_SWITCH_CONTROLS,
     },
     {
       ref: 120,
@@ -119,7 +124,7 @@ function lights(): readonly PartOptions[] {
       location2: 'Ground',
       typeString: 'Z-Wave Switch Binary',
       interfaceName: 'Z-Wave',
-      pairs: BINARY_SWITCH,
+      pairs: BINARY_SWITCH_CONTROLS,
       misc: 0x2000,
     },
     ...zwave(
@@ -138,7 +143,7 @@ function ways(): readonly PartOptions[] {
         ref: 141,
         name: 'Front Door Lock',
         typeString: 'Z-Wave Door Lock',
-        pairs: LOCK,
+        pairs: LOCK_CONTROLS,
         display: {
           texts: new Map([
             [0, 'Unlocked'],
@@ -153,7 +158,7 @@ function ways(): readonly PartOptions[] {
       },
       battery(142, 64),
     ),
-    { ref: 150, name: 'Garage Door', location: 'Garage', location2: 'Ground', pairs: GARAGE },
+    { ref: 150, name: 'Garage Door', location: 'Garage', location2: 'Ground', pairs: GARAGE_CONTROLS },
     {
       ref: 155,
       name: 'Garden Valve',
@@ -161,7 +166,7 @@ function ways(): readonly PartOptions[] {
       location2: 'Outside',
       typeString: 'Z-Wave Valve',
       interfaceName: 'Z-Wave',
-      pairs: REVERSED_VALVE,
+      pairs: REVERSED_VALVE_CONTROLS,
       value: 255,
     },
   ]
@@ -173,8 +178,8 @@ function climate(): readonly PartOptions[] {
   return zwave(
     { ref: 160, name: 'Living Thermostat', location: 'Living Room', location2: 'Ground' },
     { ref: 161, name: 'Heating Setpoint', pairs: createSetpoint('HeatSetPoint', 5, 30), display: degrees, value: 20.5 },
-    { ref: 162, name: 'Thermostat Mode', pairs: THERMOSTAT_MODE, value: 1 },
-    { ref: 163, name: 'Thermostat Fan', pairs: THERMOSTAT_FAN },
+    { ref: 162, name: 'Thermostat Mode', pairs: THERMOSTAT_MODE_CONTROLS, value: 1 },
+    { ref: 163, name: 'Thermostat Fan', pairs: THERMOSTAT_FAN_CONTROLS },
     battery(164, 87),
     {
       ref: 165,
@@ -205,23 +210,37 @@ function oddities(): readonly PartOptions[] {
         ]),
       },
     },
-    { ref: 175, name: 'Message Board', location: 'Hall', location2: 'Ground', pairs: TEXT_BOX, text: 'Welcome' },
+    {
+      ref: 175,
+      name: 'Message Board',
+      location: 'Hall',
+      location2: 'Ground',
+      pairs: TEXT_BOX_CONTROLS,
+      text: 'Welcome',
+    },
     {
       ref: 176,
       name: 'Mood Light',
       location: 'Living Room',
       location2: 'Ground',
-      pairs: COLOUR_PICKER,
+      pairs: COLOUR_PICKER_CONTROLS,
       text: '#ff8800',
     },
-    { ref: 180, name: 'Küchentheke, links', location: 'Küche', location2: 'Ground', pairs: BINARY_SWITCH },
-    { ref: 185, name: 'Boiler Relay', location: 'Cellar', location2: 'Below', pairs: BINARY_SWITCH, hidden: true },
+    { ref: 180, name: 'Küchentheke, links', location: 'Küche', location2: 'Ground', pairs: BINARY_SWITCH_CONTROLS },
+    {
+      ref: 185,
+      name: 'Boiler Relay',
+      location: 'Cellar',
+      location2: 'Below',
+      pairs: BINARY_SWITCH_CONTROLS,
+      hidden: true,
+    },
     {
       ref: 186,
       name: 'Office Heater',
       location: 'Office',
       location2: 'First',
-      pairs: BINARY_SWITCH,
+      pairs: BINARY_SWITCH_CONTROLS,
       userAccess: 'anna',
     },
   ]
@@ -229,7 +248,7 @@ function oddities(): readonly PartOptions[] {
 
 /** Case 17: accepts and never moves; moves after three seconds; moves and falls back. */
 function troublemakers(): readonly PartOptions[] {
-  const place = { location: 'Attic', location2: 'Top', pairs: BINARY_SWITCH }
+  const place = { location: 'Attic', location2: 'Top', pairs: BINARY_SWITCH_CONTROLS }
   return [
     { ref: 195, name: 'Attic Lamp', ...place, behaviour: { kind: 'stuck' } },
     { ref: 196, name: 'Attic Blind', ...place, behaviour: { kind: 'slow', afterMs: 3_000 } },
@@ -240,10 +259,10 @@ function troublemakers(): readonly PartOptions[] {
 /** Cases 16 and 19: two lamps that differ only in the floor; devices named like an event and like a group of events. */
 function namesakes(): readonly PartOptions[] {
   return [
-    { ref: 190, name: 'Lamp', location: 'Bedroom', location2: 'First', pairs: BINARY_SWITCH },
-    { ref: 191, name: 'Lamp', location: 'Bedroom', location2: 'Below', pairs: BINARY_SWITCH },
-    { ref: 198, name: 'Movie Night', location: 'Living Room', location2: 'Ground', pairs: BINARY_SWITCH },
-    { ref: 199, name: 'Evening', location: 'Living Room', location2: 'Ground', pairs: BINARY_SWITCH },
+    { ref: 190, name: 'Lamp', location: 'Bedroom', location2: 'First', pairs: BINARY_SWITCH_CONTROLS },
+    { ref: 191, name: 'Lamp', location: 'Bedroom', location2: 'Below', pairs: BINARY_SWITCH_CONTROLS },
+    { ref: 198, name: 'Movie Night', location: 'Living Room', location2: 'Ground', pairs: BINARY_SWITCH_CONTROLS },
+    { ref: 199, name: 'Evening', location: 'Living Room', location2: 'Ground', pairs: BINARY_SWITCH_CONTROLS },
   ]
 }
 
@@ -255,7 +274,7 @@ function otherNumbers(): readonly PartOptions[] {
       ref: 201,
       name: 'Stair Light',
       ...upstairs,
-      pairs: BINARY_SWITCH,
+      pairs: BINARY_SWITCH_CONTROLS,
       shows: new Map([[255, 99]]),
       display: {
         texts: new Map([
@@ -269,7 +288,7 @@ function otherNumbers(): readonly PartOptions[] {
       ref: 202,
       name: 'Heating Mode',
       ...upstairs,
-      pairs: THERMOSTAT_MODE,
+      pairs: THERMOSTAT_MODE_CONTROLS,
       shows: new Map([[1, 17]]),
       display: {
         texts: new Map([
@@ -292,8 +311,8 @@ function otherNumbers(): readonly PartOptions[] {
       location2: 'First',
       typeString: 'Z-Wave Window Covering',
       interfaceName: 'Z-Wave',
-      pairs: BLIND,
-      display: DIMMED_BLIND,
+      pairs: BLIND_CONTROLS,
+      display: BLIND_DISPLAY,
       behaviour: { kind: 'gliding', forMs: 8_000, reportEveryMs: 1_000 },
     },
     ...zwave(

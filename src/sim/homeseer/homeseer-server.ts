@@ -11,7 +11,7 @@ import type { Server as HttpServer } from 'node:http'
 import { startAsciiServer } from './ascii-server.ts'
 import { writeEventFiles, type EventFilePlaces } from './event-file-store.ts'
 import { noFaults, type SimulatedFaults } from './fault.ts'
-import { hardCases, manySensors } from './home.ts'
+import { createHardCaseParts, manySensors } from './home.ts'
 import { SimulatedDevices, type HouseChange } from './simulated-devices.ts'
 import { startHomeseerHttpServer } from './http-server.ts'
 import type { SimulatedPart } from './simulated-part.ts'
@@ -55,7 +55,7 @@ export interface HomeseerSimulator {
 
 export async function startHomeseerSimulator(options: HomeseerSimulatorOptions): Promise<HomeseerSimulator> {
   const faults = noFaults()
-  const parts = [...(options.parts ?? hardCases()), ...manySensors(options.sensors ?? 0)]
+  const parts = [...(options.parts ?? createHardCaseParts()), ...manySensors(options.sensors ?? 0)]
   const house = new SimulatedDevices(parts, faults)
   const system = newSystem(options.events)
   const world = newWorld(house, system, faults)

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { listenOn } from '../../core/listen-server.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import { BACKUP_PAGE, SCRIPT_PAGE } from '../../homeseer/wire/script.ts'
-import { BAD_REQUEST, pageAnswer, responseAnswer, wordAnswer, type SimulatedAnswer } from './answer.ts'
+import { BAD_REQUEST_ANSWER, pageAnswer, responseAnswer, plainTextAnswer, type SimulatedAnswer } from './answer.ts'
 import { identifyUser } from './login.ts'
 import { readQuery } from './query.ts'
 import { answerRead } from './read-api.ts'
@@ -92,15 +92,15 @@ function answerJson(
 ): SimulatedAnswer {
   const { parameters, user } = asked
   if (world.faults.jsonDisabled) return responseAnswer('Error, JSON control is disabled')
-  if (world.faults.bareError) return wordAnswer('error')
+  if (world.faults.bareError) return plainTextAnswer('error')
   const asker = { user, nowMs: Date.now() }
   if (request.method === 'POST') {
     const value = parseJsonOrUndefined(asked.body)
-    return isJsonObject(value) ? answerAction(world, value, asker) : BAD_REQUEST
+    return isJsonObject(value) ? answerAction(world, value, asker) : BAD_REQUEST_ANSWER
   }
   const name = parameters.get('request')?.toLowerCase() ?? ''
   const question = { parameters, ...asker }
-  return answerRead(world, name, question) ?? answerWrite(world, name, question) ?? BAD_REQUEST
+  return answerRead(world, name, question) ?? answerWrite(world, name, question) ?? BAD_REQUEST_ANSWER
 }
 
 function refusedLogin({ faults }: SimulatedWorld): SimulatedAnswer {

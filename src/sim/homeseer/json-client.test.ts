@@ -26,7 +26,7 @@ import {
   setStoredStatus,
 } from '../../homeseer/wire/request.ts'
 import { runScript, startBackup } from '../../homeseer/wire/script.ts'
-import { HOME_REFS } from './home.ts'
+import { HARD_CASE_REFS } from './home.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
 let simulator: HomeseerSimulator
@@ -342,7 +342,7 @@ describe('admin adapter of the simulated HomeSeer', () => {
       profile: 'sub',
       eventId: 36,
       group: 'New',
-      ref: HOME_REFS.kitchenSwitch,
+      ref: HARD_CASE_REFS.kitchenSwitch,
       property: 'Name',
       category: 'Attic',
     }

@@ -12,7 +12,7 @@ import type { HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 import { encodeEvent } from '../../homeseer/wire/event.ts'
 import { encodePlugin } from '../../homeseer/wire/plugin.ts'
 import { encodeJpeg } from '../jpeg.ts'
-import { BAD_REQUEST, dataAnswer, responseAnswer, jsonTextAnswer, type SimulatedAnswer } from './answer.ts'
+import { BAD_REQUEST_ANSWER, dataAnswer, responseAnswer, rawJsonAnswer, type SimulatedAnswer } from './answer.ts'
 import { encodeStatus } from './device-answer.ts'
 import type { SimCamera, SimUser } from './system.ts'
 import { lookUp } from './table.ts'
@@ -58,11 +58,11 @@ const READS: Readonly<Record<string, ReadRequest>> = {
     const name = parameters.get('counter')
     if (name === undefined) return dataAnswer(Object.fromEntries(system.counters))
     const value = system.counters.get(name)
-    return value === undefined ? BAD_REQUEST : dataAnswer({ Value: value })
+    return value === undefined ? BAD_REQUEST_ANSWER : dataAnswer({ Value: value })
   },
   getsetting: ({ system }, { parameters }) => {
     const value = system.settings.get(parameters.get('setting') ?? '')
-    return value === undefined ? BAD_REQUEST : dataAnswer({ Value: value })
+    return value === undefined ? BAD_REQUEST_ANSWER : dataAnswer({ Value: value })
   },
   getdeviceinfo: ({ house }) => dataAnswer({ count: house.refs.length, last_added: encodeWireDate(undefined) }),
   getdeviceschanged: getDevicesChanged,
@@ -85,7 +85,7 @@ const READS: Readonly<Record<string, ReadRequest>> = {
   getcameras: ({ system }) => dataAnswer({ Cameras: system.cameras.map(encodeCamera) }),
   getcamerasnapshot: ({ system, faults }, { parameters, nowMs }) => {
     const camera = system.cameras.find((one) => one.camId === Number(parameters.get('camid')))
-    if (camera === undefined) return BAD_REQUEST
+    if (camera === undefined) return BAD_REQUEST_ANSWER
     const bytes = cameraPicture(camera, nowMs)
     if (faults.snapshotAsJson) return dataAnswer({ Image: toBase64(bytes) })
     return { status: 200, body: bytes, contentType: 'image/jpeg' }
@@ -101,7 +101,7 @@ export function answerStatus(
   // Documented: events come along with everything, unless they are excluded.
   const withEvents = isTrue(parameters.get('everything')) && !isTrue(parameters.get('excludeevents'))
   const events = withEvents ? { events: eventList(world.system) } : {}
-  return jsonTextAnswer(encodeStatus(records, { compress, zone: world.system.zone, ...events }))
+  return rawJsonAnswer(encodeStatus(records, { compress, zone: world.system.zone, ...events }))
 }
 
 function eventList({ events }: SimulatedWorld['system']): readonly Json[] {
@@ -130,7 +130,7 @@ function getControl({ house }: SimulatedWorld, { parameters }: ApiQuestion): Sim
   const [ref, second] = refs ?? []
   if (ref === undefined || second !== undefined) return controlList(house, refs ?? house.refs)
   const record = house.record(ref)
-  if (record === undefined) return BAD_REQUEST
+  if (record === undefined) return BAD_REQUEST_ANSWER
   const { name, location, location2 } = record
   return dataAnswer({ ControlPairs: house.pairs(ref).map(encodePair), ref, name, location, location2 })
 }
@@ -152,7 +152,7 @@ function controlList(house: SimulatedWorld['house'], refs: readonly number[]): S
 /** The first call with an id only begins to count. */
 function getDevicesChanged({ changedSince }: SimulatedWorld, { parameters }: ApiQuestion): SimulatedAnswer {
   const id = parameters.get('devicechangeid')
-  if (id === undefined || (!changedSince.has(id) && changedSince.size >= MAX_CHANGE_IDS)) return BAD_REQUEST
+  if (id === undefined || (!changedSince.has(id) && changedSince.size >= MAX_CHANGE_IDS)) return BAD_REQUEST_ANSWER
   const refs = [...(changedSince.get(id) ?? [])]
   changedSince.set(id, new Set())
   return dataAnswer({ refs })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { noFaults } from './fault.ts'
-import { hardCases } from './home.ts'
+import { createHardCaseParts } from './home.ts'
 import { SimulatedDevices } from './simulated-devices.ts'
 import { Scheduler } from './scheduler.ts'
 import { newSystem, simEvent, type SimEvent } from './system.ts'
@@ -11,7 +11,7 @@ const UNLOCK = [{ ref: 141, value: 0, label: 'Unlock' }]
 /** A house whose events are these; time passes when it is told. */
 function houseWith(...events: readonly SimEvent[]) {
   const faults = { ...noFaults(), settleMs: 0 }
-  const house = new SimulatedDevices(hardCases(), faults)
+  const house = new SimulatedDevices(createHardCaseParts(), faults)
   const system = newSystem(events)
   const scheduler = new Scheduler({ house, system })
   house.onWrite((change, nowMs) => scheduler.written(change, nowMs))

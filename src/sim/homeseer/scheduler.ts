@@ -4,7 +4,7 @@
  *
  * Holds memory; time is an argument.
  */
-import { runEvent } from './automation.ts'
+import { runSimulatedEvent } from './automation.ts'
 import type { SimEvent } from './system.ts'
 import { doesTriggerHold, isStartedBy, type SimTrigger, type WrittenValue } from './trigger.ts'
 import type { SimulatedWorld } from './world.ts'
@@ -74,6 +74,6 @@ export class Scheduler {
     const last = this.#lastRunMs.get(event.id) ?? Number.NEGATIVE_INFINITY
     if (!event.enabled || nowMs - last < RETRIGGER_MS) return
     this.#lastRunMs.set(event.id, nowMs)
-    runEvent(this.#world, event, nowMs)
+    runSimulatedEvent(this.#world, event, nowMs)
   }
 }

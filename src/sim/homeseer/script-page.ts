@@ -11,15 +11,15 @@ import {
   type AdapterReply,
   type AdapterRequest,
 } from '../../homeseer/wire/admin-adapter.ts'
-import { recordText } from '../../homeseer/wire/field.ts'
+import { readRecordText } from '../../homeseer/wire/field.ts'
 import { SIMULATED_CONTENT_OPERATIONS } from './admin-content.ts'
 import { SIMULATED_MACHINE_OPERATIONS } from './admin-machine.ts'
 import type { Operations } from './admin-result.ts'
 import { SIMULATED_USER_OPERATIONS } from './admin-user.ts'
-import { dataAnswer, pageAnswer, wordAnswer, type SimulatedAnswer } from './answer.ts'
+import { dataAnswer, pageAnswer, plainTextAnswer, type SimulatedAnswer } from './answer.ts'
 import { isSimulatedAdmin } from './login.ts'
 import type { ApiQuestion } from './read-api.ts'
-import { noteDeed } from './system.ts'
+import { recordChangeAttempt } from './system.ts'
 import { lookUp } from './table.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -50,7 +50,7 @@ export function answerBackupPage(
   const done = parameters.get('action')?.toLowerCase() === 'backup' && isSimulatedAdmin(user)
   if (done)
     system.backups = [...system.backups, { id: `backup-${system.backups.length + 1}`, label: '', madeMs: nowMs }]
-  return wordAnswer(noteDeed(system, { kind: 'backup', done }) ? 'ok' : 'error')
+  return plainTextAnswer(recordChangeAttempt(system, { kind: 'backup', done }) ? 'ok' : 'error')
 }
 
 /** Statements HomeSeer knows, and scripts by their file name; the wording of the errors is ours. */
@@ -59,7 +59,7 @@ function runPlainScript({ system }: SimulatedWorld, command: string): string {
   const file = /^\s*"?([\w.-]+\.(?:vb|cs|vbs))"?/.exec(command)?.[1]
   const done =
     method === 'Shutdown' || method === 'RestartService' || method === 'WriteLog' || system.scripts.has(file ?? '')
-  noteDeed(system, { kind: 'script', command, done })
+  recordChangeAttempt(system, { kind: 'script', command, done })
   if (method === 'Shutdown') system.running = 'shut down'
   if (method === 'RestartService') system.running = 'restarting'
   return done ? 'ok' : 'Error: script or function not found'
@@ -71,7 +71,7 @@ function performOnce(world: SimulatedWorld, request: AdapterRequest, nowMs: numb
   const reply = perform(world, request, nowMs)
   // Reads are answered afresh: an old list would be a wrong one.
   if (!(ADAPTER_WRITES as readonly string[]).includes(request.op)) return reply
-  noteDeed(world.system, { kind: 'admin', op: request.op, done: reply.ok })
+  recordChangeAttempt(world.system, { kind: 'admin', op: request.op, done: reply.ok })
   const [oldest] = world.performed.keys()
   if (world.performed.size >= MAX_PERFORMED && oldest !== undefined) world.performed.delete(oldest)
   world.performed.set(request.id, reply)
@@ -84,7 +84,7 @@ function perform(world: SimulatedWorld, { id, op, args }: AdapterRequest, nowMs:
     return { id, ok: true, data }
   }
   if (op === 'adapter.outcome') {
-    const known = world.performed.get(recordText(args, 'id') ?? '')
+    const known = world.performed.get(readRecordText(args, 'id') ?? '')
     return { id, ok: true, data: { known: known !== undefined, performed: known?.ok ?? false } }
   }
   const operation = lookUp(OPERATIONS, op)

@@ -111,19 +111,19 @@ function isButton(pair: PairOptions): boolean {
   return pair.range === undefined && pair.type !== CONTROL_TYPE.textBox && pair.type !== CONTROL_TYPE.colourPicker
 }
 
-export const BINARY_SWITCH: readonly PairOptions[] = [
+export const BINARY_SWITCH_CONTROLS: readonly PairOptions[] = [
   { label: 'Off', value: 0, use: 'Off' },
   { label: 'On', value: 255, use: 'On' },
 ]
 
 /** Some valves have it the other way round. */
-export const REVERSED_VALVE: readonly PairOptions[] = [
+export const REVERSED_VALVE_CONTROLS: readonly PairOptions[] = [
   { label: 'On', value: 0, use: 'On' },
   { label: 'Off', value: 255, use: 'Off' },
 ]
 
 /** A Z-Wave dimmer ends at 99; 255 is "as bright as last time". There is no 100. */
-export const DIMMER: readonly PairOptions[] = [
+export const DIMMER_CONTROLS: readonly PairOptions[] = [
   { label: 'Off', value: 0, use: 'Off' },
   {
     label: 'Dim (value)%',
@@ -135,21 +135,21 @@ export const DIMMER: readonly PairOptions[] = [
   { label: 'On', value: 99, use: 'On' },
   { label: 'On Last Level', value: 255, use: 'OnAlternate' },
 ]
-export const DIMMED: Partial<ValueDisplay> = { prefix: 'Dim ', suffix: '%' }
+export const DIMMER_DISPLAY: Partial<ValueDisplay> = { prefix: 'Dim ', suffix: '%' }
 
 /** 254 between the two is no control: a lock on its way shows it. */
-export const LOCK: readonly PairOptions[] = [
+export const LOCK_CONTROLS: readonly PairOptions[] = [
   { label: 'Unlock', value: 0, use: 'DoorUnLock' },
   { label: 'Lock', value: 255, use: 'DoorLock' },
 ]
 
 /** Says On and Off of itself: only its name tells that this is a door. */
-export const GARAGE: readonly PairOptions[] = [
+export const GARAGE_CONTROLS: readonly PairOptions[] = [
   { label: 'Closed', value: 0, use: 'Off' },
   { label: 'Open', value: 100, use: 'On' },
 ]
 
-export const BLIND: readonly PairOptions[] = [
+export const BLIND_CONTROLS: readonly PairOptions[] = [
   { label: 'Close', value: 0 },
   {
     label: '(value)% Open',
@@ -159,28 +159,28 @@ export const BLIND: readonly PairOptions[] = [
   },
   { label: 'Open', value: 99 },
 ]
-export const DIMMED_BLIND: Partial<ValueDisplay> = { suffix: '% Open' }
+export const BLIND_DISPLAY: Partial<ValueDisplay> = { suffix: '% Open' }
 
 export function createSetpoint(use: 'HeatSetPoint' | 'CoolSetPoint', from: number, to: number): readonly PairOptions[] {
   const range = { start: from, end: to, decimals: 1, prefix: '', suffix: ' C' }
   return [{ label: '(value) C', value: from, use, type: CONTROL_TYPE.rangeSlider, range }]
 }
 
-export const THERMOSTAT_MODE: readonly PairOptions[] = [
+export const THERMOSTAT_MODE_CONTROLS: readonly PairOptions[] = [
   { label: 'Off', value: 0, use: 'ThermModeOff' },
   { label: 'Heat', value: 1, use: 'ThermModeHeat' },
   { label: 'Cool', value: 2, use: 'ThermModeCool' },
   { label: 'Auto', value: 3, use: 'ThermModeAuto' },
 ]
 
-export const THERMOSTAT_FAN: readonly PairOptions[] = [
+export const THERMOSTAT_FAN_CONTROLS: readonly PairOptions[] = [
   { label: 'Auto', value: 0, use: 'ThermFanAuto' },
   { label: 'On', value: 1, use: 'ThermFanOn' },
 ]
 
-export const TEXT_BOX: readonly PairOptions[] = [{ label: 'Message', value: 0, type: CONTROL_TYPE.textBox }]
+export const TEXT_BOX_CONTROLS: readonly PairOptions[] = [{ label: 'Message', value: 0, type: CONTROL_TYPE.textBox }]
 
-export const COLOUR_PICKER: readonly PairOptions[] = [
+export const COLOUR_PICKER_CONTROLS: readonly PairOptions[] = [
   { label: 'Colour', value: 0, use: 'ColorControl', type: CONTROL_TYPE.colourPicker },
 ]
 

@@ -61,7 +61,7 @@ export interface SimInterface {
 }
 
 /** One attempt to change something, whether it was let or not. */
-export type RecordedDeed =
+export type ChangeAttempt =
   | {
       readonly kind: 'control'
       readonly ref: number
@@ -106,14 +106,14 @@ export interface SimulatedSystem {
   /** What the adapter on this HomeSeer demands a signature with; `undefined`: nothing. */
   adapterKey: string | undefined
   running: 'running' | 'restarting' | 'shut down'
-  readonly deeds: RecordedDeed[]
+  readonly deeds: ChangeAttempt[]
 }
 
 /** A load test must be able to look at what it did, and a demo of a week must not fill the memory. */
 const MAX_DEEDS = 10_000
 
 /** Answers with `done`, so that noting can stand where the outcome is used. */
-export function noteDeed(system: SimulatedSystem, deed: RecordedDeed): boolean {
+export function recordChangeAttempt(system: SimulatedSystem, deed: ChangeAttempt): boolean {
   if (system.deeds.length >= MAX_DEEDS) system.deeds.shift()
   system.deeds.push(deed)
   return deed.done

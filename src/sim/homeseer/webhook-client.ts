@@ -1,7 +1,7 @@
 /**
  * Web hook sender: posts changes to the addresses an owner configured, in order, one at a time for each address.
  */
-import { encodeWebhook, type HookedChange } from '../../homeseer/wire/webhook.ts'
+import { encodeWebhook, type WebhookChange } from '../../homeseer/wire/webhook.ts'
 
 /** An address that does not answer must not make the simulator remember the whole day. */
 const MAX_WAITING = 1_000
@@ -15,7 +15,7 @@ export class WebhookSender {
     this.#targets = urls.map((url) => ({ url, waiting: [] }))
   }
 
-  send(change: HookedChange, zone: string): void {
+  send(change: WebhookChange, zone: string): void {
     const body = encodeWebhook(change, zone)
     for (const target of this.#targets) {
       if (target.waiting.length >= MAX_WAITING) target.waiting.shift()

@@ -7,12 +7,19 @@
 import type { JsonObject } from '../../core/json.ts'
 import { PAN_DIRECTIONS } from '../../homeseer/wire/camera.ts'
 import { decodeControlUse } from '../../homeseer/wire/control-use.ts'
-import { recordNumber, recordText } from '../../homeseer/wire/field.ts'
-import { BAD_REQUEST, dataAnswer, doneAnswer, responseAnswer, wordAnswer, type SimulatedAnswer } from './answer.ts'
-import { findSimulatedEvent, runEvent } from './automation.ts'
+import { readRecordNumber, readRecordText } from '../../homeseer/wire/field.ts'
+import {
+  BAD_REQUEST_ANSWER,
+  dataAnswer,
+  doneAnswer,
+  responseAnswer,
+  plainTextAnswer,
+  type SimulatedAnswer,
+} from './answer.ts'
+import { findSimulatedEvent, runSimulatedEvent } from './automation.ts'
 import { mayControl } from './login.ts'
 import { readRefs, answerStatus, type ApiQuestion } from './read-api.ts'
-import { noteDeed, type SimCamera } from './system.ts'
+import { recordChangeAttempt, type SimCamera } from './system.ts'
 import { lookUp } from './table.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -35,14 +42,14 @@ export function answerAction(
   body: JsonObject,
   asker: Omit<ApiQuestion, 'parameters'>,
 ): SimulatedAnswer {
-  const [request, names] = lookUp(ACTIONS, recordText(body, 'action')?.toLowerCase() ?? '') ?? []
-  if (request === undefined || names === undefined) return BAD_REQUEST
+  const [request, names] = lookUp(ACTIONS, readRecordText(body, 'action')?.toLowerCase() ?? '') ?? []
+  if (request === undefined || names === undefined) return BAD_REQUEST_ANSWER
   const parameters = new Map<string, string>()
   for (const [member, parameter] of Object.entries(names)) {
-    const value = recordText(body, member)
+    const value = readRecordText(body, member)
     if (value !== undefined) parameters.set(parameter, value)
   }
-  return answerWrite(world, request, { ...asker, parameters }) ?? BAD_REQUEST
+  return answerWrite(world, request, { ...asker, parameters }) ?? BAD_REQUEST_ANSWER
 }
 
 const ACTIONS: Readonly<Record<string, readonly [request: string, names: Readonly<Record<string, string>>]>> = {
@@ -72,13 +79,13 @@ const WRITES: Readonly<Record<string, WriteRequest>> = {
     const ref = readRefs(parameters)?.[0] ?? -1
     const property = parameters.get('property') ?? ''
     const done = house.setProperty(ref, property, parameters.get('value') ?? '')
-    return doneAnswer(noteDeed(system, { kind: 'property', ref, property, done }))
+    return doneAnswer(recordChangeAttempt(system, { kind: 'property', ref, property, done }))
   },
   runevent: (world, { parameters, nowMs }) => {
     const { id } = givenOf(parameters)
     const event = findSimulatedEvent(world.system, { id, group: parameters.get('group'), name: parameters.get('name') })
-    if (event === undefined) return BAD_REQUEST
-    return runEvent(world, event, nowMs) ? responseAnswer('ok') : responseAnswer('Error, event is disabled')
+    if (event === undefined) return BAD_REQUEST_ANSWER
+    return runSimulatedEvent(world, event, nowMs) ? responseAnswer('ok') : responseAnswer('Error, event is disabled')
   },
   pluginfunction: ({ system }, { parameters }) => {
     const plugin = parameters.get('plugin') ?? ''
@@ -87,18 +94,18 @@ const WRITES: Readonly<Record<string, WriteRequest>> = {
     const done = system.plugins.some(
       (one) => one.id.toLowerCase() === plugin.toLowerCase() && (instance === undefined || one.instance === instance),
     )
-    noteDeed(system, { kind: 'plugin-function', plugin, functionName, done })
-    return done ? dataAnswer({ plugin, function: functionName, result: 0 }) : BAD_REQUEST
+    recordChangeAttempt(system, { kind: 'plugin-function', plugin, functionName, done })
+    return done ? dataAnswer({ plugin, function: functionName, result: 0 }) : BAD_REQUEST_ANSWER
   },
   pancamera: (world, { parameters }) => {
     const camId = Number(parameters.get('camid'))
     const direction = parameters.get('direction') ?? ''
     const done = pan(world, camId, direction)
-    return wordAnswer(noteDeed(world.system, { kind: 'pan', camId, direction, done }) ? 'ok' : 'error')
+    return plainTextAnswer(recordChangeAttempt(world.system, { kind: 'pan', camId, direction, done }) ? 'ok' : 'error')
   },
   speak: ({ system }, { parameters }) => {
     const phrase = parameters.get('phrase') ?? ''
-    return wordAnswer(noteDeed(system, { kind: 'speak', phrase, done: phrase !== '' }) ? 'ok' : 'error')
+    return plainTextAnswer(recordChangeAttempt(system, { kind: 'speak', phrase, done: phrase !== '' }) ? 'ok' : 'error')
   },
 }
 
@@ -123,18 +130,18 @@ function control(
   for (const ref of refs) {
     const done = act(ref, given, by)
     const { value, text = given.label } = given
-    noteDeed(system, { kind: 'control', ref, ...pick(value, text), done })
-    if (!done) return wordAnswer('error')
+    recordChangeAttempt(system, { kind: 'control', ref, ...pick(value, text), done })
+    if (!done) return plainTextAnswer('error')
   }
   const records = refs.map((ref) => house.record(ref)).filter((record) => record !== undefined)
-  return records.length === 0 ? wordAnswer('error') : answerStatus(world, records, parameters)
+  return records.length === 0 ? plainTextAnswer('error') : answerStatus(world, records, parameters)
 }
 
 function store({ house, system }: SimulatedWorld, { parameters, nowMs }: ApiQuestion): SimulatedAnswer {
   const ref = readRefs(parameters)?.[0] ?? -1
   const { value, text } = givenOf(parameters)
   const done = (value !== undefined || text !== undefined) && house.store(ref, pick(value, text), nowMs)
-  return doneAnswer(noteDeed(system, { kind: 'store', ref, ...pick(value, text), done }))
+  return doneAnswer(recordChangeAttempt(system, { kind: 'store', ref, ...pick(value, text), done }))
 }
 
 /** A camera moves one block for each start; a stop ends a movement that is already over. */
@@ -158,11 +165,11 @@ const STEPS: Readonly<Record<string, readonly [number, number]>> = {
 function givenOf(parameters: ReadonlyMap<string, string>): Given {
   const members = Object.fromEntries(parameters)
   return {
-    value: recordNumber(members, 'value'),
+    value: readRecordNumber(members, 'value'),
     text: parameters.get('string'),
     label: parameters.get('label'),
-    use: recordNumber(members, 'controluse'),
-    id: recordNumber(members, 'id'),
+    use: readRecordNumber(members, 'controluse'),
+    id: readRecordNumber(members, 'id'),
   }
 }
 

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../../src/core/clock.ts'
 import { Database } from '../../../src/core/database-store.ts'
-import type { StateLog } from '../../../src/ledger/state-log.ts'
+import type { ProjectionLog } from '../../../src/ledger/state-log.ts'
 import { LOG_TABLE, tableLog } from '../../table-log.ts'
 import { devicesMigrations } from '../../../src/devices/enrol/enrol-store.ts'
 import type { DeviceListeners, DeviceListenersOptions } from '../../../src/devices/enrol/gateway-server.ts'
@@ -23,7 +23,7 @@ export const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, reb
 export interface House extends DeviceListeners {
   readonly ota: string
   readonly database: Database
-  readonly log: StateLog
+  readonly log: ProjectionLog
   /** Boots a device, approves the code it shows, wakes it if it sleeps, and waits until its tools are listed. */
   readonly enrol: (transport: DeviceTransport, options?: Partial<SimulatorOptions>) => Promise<SimulatedDevice>
   readonly until: (id: string, fits: (device: FleetDevice) => boolean) => Promise<FleetDevice>

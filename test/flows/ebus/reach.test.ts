@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/core/clock.ts'
 import { silentLogger } from '../../../src/core/logger.ts'
 import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
 import { HeatingBus } from '../../../src/ebus/heating-bus-client.ts'
-import { WARM_UP } from '../../../src/ebus/observe/warm-up.ts'
+import { DEFAULT_WARM_UP_THRESHOLDS } from '../../../src/ebus/observe/warm-up.ts'
 import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
 import { ALL_ALLOWED } from '../../listening-installation.ts'
 import { freePort } from '../../local-port.ts'
@@ -28,7 +28,13 @@ it('is said to be away once, and back once', async () => {
     readOnly: true,
     open: () => openEbus({ id: 'main', endpoint: { kind: 'enh', host: '127.0.0.1', port: first.port }, source: 0xff }),
     discovery: 'heard',
-    installation: { pollMs: 60_000, listens: true, thresholds: WARM_UP, flags: ALL_ALLOWED, seeds: [] },
+    installation: {
+      pollMs: 60_000,
+      listens: true,
+      thresholds: DEFAULT_WARM_UP_THRESHOLDS,
+      flags: ALL_ALLOWED,
+      seeds: [],
+    },
     clock: systemClock,
     logger: { ...silentLogger, warn: say('warn'), info: say('info') },
     values: undefined,

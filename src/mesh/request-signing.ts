@@ -7,8 +7,8 @@ import { fail } from '../core/result.ts'
 import { decodeOutcome, malformedReply } from './mesh-answer.ts'
 import { addressDraft } from './request-draft.ts'
 import type { RequestDraft } from './request-draft.ts'
-import { signedAnswerText, envelopeBodyHash, signedCallText, envelopeFields } from './mesh-envelope.ts'
-import { isFirstSendOpen } from './gate.ts'
+import { formatSignedAnswer, envelopeBodyHash, formatSignedCall, envelopeFields } from './mesh-envelope.ts'
+import { isFirstSendOutcomeUnknown } from './gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import { isMessageProven, macProof, signatureProof } from './proof.ts'
 import { readRefusalReason } from './refusal.ts'
@@ -16,7 +16,7 @@ import type { MeshSession } from './sessions.ts'
 import { lostAnswerFault } from './transport.ts'
 import type { DeliveredMessage, MeshMessage } from './transport.ts'
 
-export interface SealParts {
+export interface RequestSigningParts {
   readonly identity: NodeIdentity
   readonly clock: Clock
   /** The node that it is for. */
@@ -26,10 +26,13 @@ export interface SealParts {
   readonly session: MeshSession | undefined
 }
 
-export function sealDraft(draft: RequestDraft, { identity, clock, to, communityId, session }: SealParts): MeshMessage {
+export function signRequestDraft(
+  draft: RequestDraft,
+  { identity, clock, to, communityId, session }: RequestSigningParts,
+): MeshMessage {
   const { id: keyId, takesActors: takesActor = false } = session ?? {}
   const fields = envelopeFields(addressDraft(draft, { from: identity.id, to, communityId, keyId, takesActor, clock }))
-  const text = signedCallText(fields, envelopeBodyHash(draft.body))
+  const text = formatSignedCall(fields, envelopeBodyHash(draft.body))
   const proof = draft.isSigned || session === undefined ? signatureProof(text, identity) : macProof(text, session)
   return { fields, proof, body: draft.body, idempotent: draft.idempotent }
 }
@@ -41,20 +44,20 @@ export interface AnswerParts {
   readonly framesHash: string | undefined
 }
 
-export function openAnswer(
+export function verifyAnswer(
   { fields, idempotent }: MeshMessage,
   { status, text, proof, resent }: DeliveredMessage,
   { from, session, framesHash }: AnswerParts,
 ): Outcome {
   const requestId = fields['request_id'] ?? ''
-  const covered = signedAnswerText({ requestId, from, status, bodyHash: envelopeBodyHash(text), framesHash })
+  const covered = formatSignedAnswer({ requestId, from, status, bodyHash: envelopeBodyHash(text), framesHash })
   if (!isMessageProven(covered, proof, { from, session })) {
     // Not even a refusal is believed unproven: one that says "nothing was tried" makes the router try elsewhere.
     const fault = malformedReply(`The answer is not proven to be ${from}'s.`)
     return fail({ ...fault, kind: idempotent ? 'failed' : 'unknown-outcome' })
   }
   const outcome = decodeOutcome(status, text)
-  if (resent !== true || outcome.ok || !isFirstSendOpen(outcome.fault)) return outcome
+  if (resent !== true || outcome.ok || !isFirstSendOutcomeUnknown(outcome.fault)) return outcome
   // The first may have been carried out, if only by a process that has restarted since.
   const mayGoAgain = idempotent && readRefusalReason(outcome.fault) === 'unknown-session'
   return mayGoAgain ? outcome : fail(lostAnswerFault(from, idempotent, 'the connection broke'))

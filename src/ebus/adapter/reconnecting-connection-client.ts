@@ -7,7 +7,7 @@ import type { BackoffSchedule } from '../../core/backoff.ts'
 import { backoffMs } from '../../core/backoff.ts'
 import type { ByteConnection, ByteTransport } from './transport.ts'
 
-export interface LastingConnectionOptions {
+export interface ReconnectingConnectionOptions {
   readonly transport: ByteTransport
   readonly backoff: BackoffSchedule
   readonly random: () => number
@@ -17,14 +17,14 @@ export interface LastingConnectionOptions {
   readonly onDown: (reason: string) => void
 }
 
-export class LastingConnection {
-  readonly #options: LastingConnectionOptions
+export class ReconnectingConnection {
+  readonly #options: ReconnectingConnectionOptions
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
   #connection: ByteConnection | undefined
   #connections = 0
 
-  constructor(options: LastingConnectionOptions) {
+  constructor(options: ReconnectingConnectionOptions) {
     this.#options = options
     this.#running = this.#run()
   }

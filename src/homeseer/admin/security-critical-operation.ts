@@ -14,6 +14,6 @@ const GIVES_AWAY: readonly RegExp[] = [
   /^cameras\.(config\.(update|delete)|recording\.set)$/,
 ]
 
-export function givesControlAway(op: string): boolean {
+export function isSecurityCriticalOperation(op: string): boolean {
   return GIVES_AWAY.some((pattern) => pattern.test(op))
 }

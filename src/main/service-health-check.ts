@@ -13,7 +13,7 @@ const GOOD_FOR_MS = 5_000
 /** A disk that takes longer does not work. */
 const PATIENCE_MS = 5_000
 
-export function createExamination(
+export function createServiceHealthCheck(
   services: readonly Pick<Service, 'name' | 'examine'>[],
   { monotonic }: Pick<Clock, 'monotonic'>,
 ): () => Promise<readonly string[]> {

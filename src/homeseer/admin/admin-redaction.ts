@@ -8,7 +8,7 @@ import { hideSecrets, redactArguments } from '../../guard/redact.ts'
 import { REDACTED } from '../../guard/secrets.ts'
 import type { AdminOperation } from './operation.ts'
 
-export interface AdminDiscretion {
+export interface AdminRedaction {
   readonly payload: JsonObject
   /** A record from before or after the act. */
   readonly record: (record: JsonObject) => JsonObject
@@ -19,10 +19,10 @@ export interface AdminDiscretion {
 /** What `system.config.set` and its like call what they set; their records have no other member that says it. */
 const INNOCENT = ['value']
 
-export function readDiscretion(
+export function createAdminRedaction(
   { secrets = [], setsSecret }: Pick<AdminOperation, 'secrets' | 'setsSecret'>,
   args: JsonObject,
-): AdminDiscretion {
+): AdminRedaction {
   const isSecret = setsSecret?.(args) === true
   const names = isSecret ? [...secrets, ...INNOCENT] : secrets
   return {

@@ -11,13 +11,13 @@ import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { keyedHash } from './binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { isKeyStanding } from './key-state.ts'
-import type { KeyRecord } from './key-state.ts'
+import { isIdempotencyKeyActive } from './idempotency-key-state.ts'
+import type { IdempotencyKeyRecord } from './idempotency-key-state.ts'
 import { hideSecrets } from './redact.ts'
-import { decideKeyFate } from './reserve.ts'
-import { entryTimeText, readEntryWords } from '../ledger/state-log.ts'
-import type { StateLog } from '../ledger/state-log.ts'
-import type { Transact, Transaction } from './transaction-store.ts'
+import { decideIdempotencyKeyState } from './reserve.ts'
+import { formatEntryTime, readEntryWords } from '../ledger/state-log.ts'
+import type { ProjectionLog } from '../ledger/state-log.ts'
+import type { TransactionRunner, Transaction } from './transaction-store.ts'
 
 export interface KeysConfig {
   readonly ttlMs: number
@@ -35,7 +35,7 @@ export interface IdempotencyKeyUse {
   readonly argsHash: string
 }
 
-export type KeyStanding =
+export type IdempotencyKeyStatus =
   | { readonly state: 'fresh' }
   | { readonly state: 'in-flight' }
   /** `outcome` is `undefined` when the answer was too long to keep. */
@@ -46,14 +46,14 @@ export type KeyStanding =
   | { readonly state: 'full' }
 
 export interface IdempotencyKeys {
-  readonly reserve: (use: IdempotencyKeyUse) => Promise<KeyStanding>
+  readonly reserve: (use: IdempotencyKeyUse) => Promise<IdempotencyKeyStatus>
   readonly finish: (use: IdempotencyKeyUse, outcome: Outcome) => Promise<void>
   /** Gives back a key under which nothing was tried. */
   readonly release: (use: IdempotencyKeyUse) => Promise<void>
 }
 
-export interface KeyStore extends IdempotencyKeys {
-  readonly standingIn: (transaction: Transaction, use: IdempotencyKeyUse) => KeyStanding
+export interface IdempotencyKeyStore extends IdempotencyKeys {
+  readonly standingIn: (transaction: Transaction, use: IdempotencyKeyUse) => IdempotencyKeyStatus
   /** Only after `standingIn` said `fresh`, in the same transaction. */
   readonly reserveIn: (transaction: Transaction, use: IdempotencyKeyUse) => void
   readonly recoverIn: (transaction: Transaction) => number
@@ -63,14 +63,14 @@ export interface KeyStore extends IdempotencyKeys {
 /** Smaller steps of the wall clock do not matter here, and the two clocks drift apart by themselves. */
 const JUMP_MS = 60_000
 
-export function createKeys(options: {
+export function createIdempotencyKeyStore(options: {
   readonly state: GuardState
-  readonly log: Pick<StateLog, 'body'>
-  readonly transact: Transact
+  readonly log: Pick<ProjectionLog, 'body'>
+  readonly transact: TransactionRunner
   readonly clock: Clock
   readonly config: KeysConfig
   readonly hashKey: Uint8Array
-}): KeyStore {
+}): IdempotencyKeyStore {
   const { state, log, transact, clock, config, hashKey } = options
 
   /** The caller's word, which may be long, secret or both, is not kept. */
@@ -82,7 +82,7 @@ export function createKeys(options: {
     // Most of the time nobody has to be counted.
     if (state.keys.size < Math.min(config.maxKeys, config.maxKeysPerPrincipal)) return true
     const account = readCallerAccount(principal)
-    const standing = [...state.keys.values()].filter((key) => isKeyStanding(key, nowMs))
+    const standing = [...state.keys.values()].filter((key) => isIdempotencyKeyActive(key, nowMs))
     const own = standing.filter((key) => readCallerAccount(key.principal) === account)
     const excess = own.length - config.maxKeysPerPrincipal + 1
     if (excess <= 0) return standing.length < config.maxKeys
@@ -109,31 +109,31 @@ export function createKeys(options: {
     if (jumpMs >= JUMP_MS && state.keys.size > 0) record({ kind: 'clock.moved', by_ms: Math.round(jumpMs) })
   }
 
-  function standingOf(key: KeyRecord, use: IdempotencyKeyUse): KeyStanding {
+  function standingOf(key: IdempotencyKeyRecord, use: IdempotencyKeyUse): IdempotencyKeyStatus {
     if (key.argsHash !== use.argsHash) return { state: 'mismatch' }
     if (key.state === 'in-flight' || key.state === 'unknown') return { state: key.state }
     return { state: 'replay', outcome: readEntryWords(log, key.outcomeSeq)?.['outcome'] as Outcome | undefined }
   }
 
-  const inFlight = (use: IdempotencyKeyUse): KeyRecord | undefined => {
+  const inFlight = (use: IdempotencyKeyUse): IdempotencyKeyRecord | undefined => {
     const key = state.keys.get(hashOf(use))
     return key?.state === 'in-flight' ? key : undefined
   }
 
-  const store: KeyStore = {
+  const store: IdempotencyKeyStore = {
     standingIn: (transaction, use) => {
       followClockIn(transaction)
       // A key that the node used before it named its agents is not free because it names one now.
       for (const principal of new Set([use.principal, readCallerAccount(use.principal)])) {
         const key = state.keys.get(hashOf({ ...use, principal }))
-        if (key !== undefined && isKeyStanding(key, transaction.nowMs)) return standingOf(key, use)
+        if (key !== undefined && isIdempotencyKeyActive(key, transaction.nowMs)) return standingOf(key, use)
       }
       return makeRoomIn(transaction, use.principal) ? { state: 'fresh' } : { state: 'full' }
     },
 
     reserveIn: ({ nowMs, record }, use) => {
       const { principal, capability, argsHash } = use
-      const expires = { expires_at: entryTimeText(nowMs + config.ttlMs) }
+      const expires = { expires_at: formatEntryTime(nowMs + config.ttlMs) }
       record({ kind: 'key.reserved', key: hashOf(use), principal, tool: capability, args_hash: argsHash, ...expires })
     },
 
@@ -150,8 +150,8 @@ export function createKeys(options: {
         followClockIn(transaction)
         const key = inFlight(use)?.hash
         if (key === undefined) return
-        const fate = decideKeyFate(outcome)
-        const expires = { expires_at: entryTimeText(nowMs + config.ttlMs) }
+        const fate = decideIdempotencyKeyState(outcome)
+        const expires = { expires_at: formatEntryTime(nowMs + config.ttlMs) }
         if (fate === 'free') record({ kind: 'key.freed', key, because: 'nothing was tried' })
         else if (fate === 'unknown') record({ kind: 'key.unknown', key, ...expires })
         else record({ kind: 'key.done', key, ...expires }, keptOutcome(outcome, config.maxOutcomeBytes))
@@ -166,7 +166,7 @@ export function createKeys(options: {
     recoverIn: ({ nowMs, record }) => {
       const cutOff = [...state.keys.values()].filter((key) => key.state === 'in-flight')
       for (const { hash } of cutOff)
-        record({ kind: 'key.unknown', key: hash, expires_at: entryTimeText(nowMs + config.ttlMs) })
+        record({ kind: 'key.unknown', key: hash, expires_at: formatEntryTime(nowMs + config.ttlMs) })
       return cutOff.length
     },
 

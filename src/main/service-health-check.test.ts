@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { ServiceHealth } from '../bus/capability.ts'
 import { manualClock } from '../../test/manual-clock.ts'
-import { createExamination } from './examination.ts'
+import { createServiceHealthCheck } from './service-health-check.ts'
 
 const health = (status: ServiceHealth['status']): ServiceHealth => ({ status, details: {} })
 
 describe('examination', () => {
   it('names who fails and who cannot even look, and asks nobody else', async () => {
-    const examine = createExamination(
+    const examine = createServiceHealthCheck(
       [
         { name: 'sound', examine: async () => health('ok') },
         { name: 'worn', examine: async () => health('degraded') },
@@ -28,7 +28,7 @@ describe('examination', () => {
       looks += 1
       return health(status)
     }
-    const examine = createExamination([{ name: 'records', examine: look }], clock)
+    const examine = createServiceHealthCheck([{ name: 'records', examine: look }], clock)
     expect(await Promise.all([examine(), examine()])).toEqual([[], []])
     status = 'failing'
     clock.advance(4_999)

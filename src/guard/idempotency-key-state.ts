@@ -8,11 +8,11 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { entryTime, entryNumber, entryText, entryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryNumber, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
 import type { ApplyEntry } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 
-export interface KeyRecord {
+export interface IdempotencyKeyRecord {
   /** Keyed hash of caller, tool and the caller's word. */
   readonly hash: string
   readonly principal: string
@@ -23,22 +23,22 @@ export interface KeyRecord {
   readonly expiresAtMs: number
 }
 
-export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const idempotencyKeyEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
   'key.reserved': (state, entry) => {
     const [hash, principal, argsHash] = [
-      entryText(entry, 'key'),
-      entryText(entry, 'principal'),
-      entryText(entry, 'args_hash'),
+      readEntryText(entry, 'key'),
+      readEntryText(entry, 'principal'),
+      readEntryText(entry, 'args_hash'),
     ]
-    const expiresAtMs = entryTimeField(entry, 'expires_at')
+    const expiresAtMs = readEntryTimeField(entry, 'expires_at')
     if (hash === undefined || principal === undefined || argsHash === undefined || expiresAtMs === undefined)
       return 'it lacks what such an entry says'
-    const reservedAtMs = entryTime(entry)
+    const reservedAtMs = readEntryTime(entry)
     const before = state.keys.get(hash)
-    if (before !== undefined && isKeyStanding(before, reservedAtMs)) return 'this key was used before'
+    if (before !== undefined && isIdempotencyKeyActive(before, reservedAtMs)) return 'this key was used before'
     // Behind the others: the oldest are the first to lapse.
     state.keys.delete(hash)
-    state.keys.dropLapsed((key) => !isKeyStanding(key, reservedAtMs))
+    state.keys.dropLapsed((key) => !isIdempotencyKeyActive(key, reservedAtMs))
     const outcomeSeq = undefined
     state.keys.set(hash, { hash, principal, argsHash, state: 'in-flight', outcomeSeq, reservedAtMs, expiresAtMs })
     return undefined
@@ -46,7 +46,7 @@ export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 
   'key.done': (state, entry) => {
     const key = inFlight(state, entry)
-    const expiresAtMs = entryTimeField(entry, 'expires_at')
+    const expiresAtMs = readEntryTimeField(entry, 'expires_at')
     if (key === undefined || expiresAtMs === undefined) return NOT_RESERVED
     const outcomeSeq = entry['body_hash'] === undefined ? undefined : entry.seq
     state.keys.set(key.hash, { ...key, state: 'done', expiresAtMs, outcomeSeq })
@@ -55,7 +55,7 @@ export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 
   'key.unknown': (state, entry) => {
     const key = inFlight(state, entry)
-    const expiresAtMs = entryTimeField(entry, 'expires_at')
+    const expiresAtMs = readEntryTimeField(entry, 'expires_at')
     if (key === undefined || expiresAtMs === undefined) return NOT_RESERVED
     state.keys.set(key.hash, { ...key, state: 'unknown', expiresAtMs })
     return undefined
@@ -71,9 +71,9 @@ export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 
   /** Setting the clock forward lets no time pass: what was reserved before lasts as long as it would have. */
   'clock.moved': (state, entry) => {
-    const byMs = entryNumber(entry, 'by_ms')
+    const byMs = readEntryNumber(entry, 'by_ms')
     if (byMs === undefined || byMs <= 0) return 'it does not say by how much'
-    const beforeMs = entryTime(entry) - byMs
+    const beforeMs = readEntryTime(entry) - byMs
     for (const key of [...state.keys.values()].filter(({ reservedAtMs }) => reservedAtMs <= beforeMs)) {
       const { hash, reservedAtMs, expiresAtMs } = key
       state.keys.set(hash, { ...key, reservedAtMs: reservedAtMs + byMs, expiresAtMs: expiresAtMs + byMs })
@@ -83,17 +83,17 @@ export const keyEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
 }
 
 /** What is in flight is not over because a clock says so: the clock may have been set. */
-export function isKeyStanding({ state, expiresAtMs }: KeyRecord, nowMs: number): boolean {
+export function isIdempotencyKeyActive({ state, expiresAtMs }: IdempotencyKeyRecord, nowMs: number): boolean {
   return state === 'in-flight' || expiresAtMs > nowMs
 }
 
-function inFlight(state: GuardState, entry: LedgerEntry): KeyRecord | undefined {
+function inFlight(state: GuardState, entry: LedgerEntry): IdempotencyKeyRecord | undefined {
   const key = known(state, entry)
   return key?.state === 'in-flight' ? key : undefined
 }
 
-function known({ keys }: GuardState, entry: LedgerEntry): KeyRecord | undefined {
-  const hash = entryText(entry, 'key')
+function known({ keys }: GuardState, entry: LedgerEntry): IdempotencyKeyRecord | undefined {
+  const hash = readEntryText(entry, 'key')
   return hash === undefined ? undefined : keys.get(hash)
 }
 

@@ -14,7 +14,7 @@ import {
   describeControls,
   type ControlChoice,
   type ControlFault,
-  type ControlWish,
+  type ControlRequest,
 } from '../catalog/control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ControlPair } from '../wire/device.ts'
@@ -24,7 +24,7 @@ import { homeseerArgumentFault, type NextCall } from './faults.ts'
 export type SetMode = 'control_value' | 'set_status'
 
 /** `value` and `statusText` are the contract's; the others name a control as people and HomeSeer do. */
-export interface SetWish {
+export interface DeviceSetRequest {
   readonly mode: SetMode
   readonly value?: number
   readonly label?: string
@@ -34,15 +34,15 @@ export interface SetWish {
 }
 
 /** What will be sent: a control to the hardware, or a rewrite of what HomeSeer remembers. */
-export type SetPath =
+export type DeviceSetPath =
   | { readonly kind: 'control'; readonly choice: ControlChoice; readonly autoSwitch: string | undefined }
   | { readonly kind: 'store'; readonly value: number | undefined; readonly text: string | undefined }
 
-export function choosePath(
+export function chooseDeviceSetPath(
   device: HomeseerDevice,
   controls: readonly ControlPair[],
-  wish: SetWish,
-): Result<SetPath, Fault> {
+  wish: DeviceSetRequest,
+): Result<DeviceSetPath, Fault> {
   if (wish.mode === 'set_status') return choosesStatus(controls, wish)
   const wanted = controlWish(wish)
   if (!wanted.ok) return wanted
@@ -53,20 +53,20 @@ export function choosePath(
 }
 
 /** Value and text clearly mean one pair, or this is no control. */
-function choosesStatus(controls: readonly ControlPair[], wish: SetWish): Result<SetPath, Fault> {
+function choosesStatus(controls: readonly ControlPair[], wish: DeviceSetRequest): Result<DeviceSetPath, Fault> {
   const { value, statusText = wish.label } = wish
   if (wish.controlUse !== undefined || wish.text !== undefined)
     return fail(homeseerArgumentFault('mode', 'set_status takes value or statusText; use control_value for the rest'))
   if (value === undefined && statusText === undefined)
     return fail(homeseerArgumentFault('value', 'set_status needs value or statusText'))
-  const choice = findClearChoice(controls, value, statusText)
+  const choice = findUnambiguousControl(controls, value, statusText)
   if (choice === undefined) return ok({ kind: 'store', value, text: statusText })
   const autoSwitch = `set_status only rewrites what HomeSeer remembers; ${choice.pair.label} is a control of this device, so it was told that instead.`
   return ok({ kind: 'control', choice, autoSwitch })
 }
 
 /** The control that a value and a text both mean, if there is exactly one such. */
-export function findClearChoice(
+export function findUnambiguousControl(
   controls: readonly ControlPair[],
   value: number | undefined,
   text: string | undefined,
@@ -78,7 +78,7 @@ export function findClearChoice(
   return byValue?.value ?? byLabel?.value
 }
 
-function controlWish({ value, label, statusText, controlUse, text }: SetWish): Result<ControlWish, Fault> {
+function controlWish({ value, label, statusText, controlUse, text }: DeviceSetRequest): Result<ControlRequest, Fault> {
   // With control_value a status text can only mean the control that shows it.
   const said = label ?? statusText
   const ways = [said, controlUse, text].filter((way) => way !== undefined)
@@ -103,7 +103,7 @@ function controlWish({ value, label, statusText, controlUse, text }: SetWish): R
 }
 
 /** Each with what the device does take, so that the next attempt can be right. */
-function noControl(device: HomeseerDevice, fault: ControlFault, wish: SetWish): Fault {
+function noControl(device: HomeseerDevice, fault: ControlFault, wish: DeviceSetRequest): Fault {
   const details: JsonObject = { ref: device.ref, ...('offers' in fault ? { offers: [...fault.offers] } : {}) }
   switch (fault.kind) {
     case 'no-controls':
@@ -144,7 +144,7 @@ function noControl(device: HomeseerDevice, fault: ControlFault, wish: SetWish): 
 }
 
 /** The features of a root, each with the caller's own wish: which one is meant is for the caller to say. */
-function nextForRoot({ childRefs, ref }: HomeseerDevice, wish: SetWish): readonly NextCall[] {
+function nextForRoot({ childRefs, ref }: HomeseerDevice, wish: DeviceSetRequest): readonly NextCall[] {
   if (childRefs.length === 0) return [{ name: 'hs4.devices.get', args: { refs: [ref], includeControls: true } }]
   return (
     childRefs
@@ -167,7 +167,7 @@ function nearest(device: HomeseerDevice, value: number): { readonly next: readon
 }
 
 /** As arguments again, without what is the default: for calls that are suggested or staged. */
-export function wishJson(wish: SetWish): JsonObject {
+export function wishJson(wish: DeviceSetRequest): JsonObject {
   const { mode, value, label, controlUse, text, statusText } = wish
   return {
     ...(mode === 'control_value' ? {} : { mode }),
@@ -180,7 +180,7 @@ export function wishJson(wish: SetWish): JsonObject {
 }
 
 /** What will be sent, for a person who has to say yes. */
-export function pathJson(path: SetPath, controls: readonly ControlPair[]): JsonObject {
+export function pathJson(path: DeviceSetPath, controls: readonly ControlPair[]): JsonObject {
   if (path.kind === 'store')
     return { path: 'status_only', value: path.value ?? null, text: path.text ?? null, movesHardware: false }
   const { pair, value, text } = path.choice

@@ -34,7 +34,7 @@ export interface HeadOptions {
 /** Into the window of 133 to 289 µs behind a SYN, as the stations do: a head must win and lose like any of them. */
 const ARBITRATION_MS = 0.2
 
-export class AdapterHead implements BusParticipant {
+export class AdapterClientPort implements BusParticipant {
   readonly #options: HeadOptions
   readonly #contest: ArbitrationContest = newArbitrationContest()
   /** How many others speak decides how many SYN a loser lets pass; at most the 25 initiator addresses there are. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { ByNumber } from './by-number.ts'
+import { PendingCallTable } from './pending-call-table.ts'
 
 describe('ByNumber', () => {
   it('finds what is there, and nothing else', () => {
-    const calls = new ByNumber<string>()
+    const calls = new PendingCallTable<string>()
     calls.set(1, 'one')
     calls.set(2, 'two')
     expect(calls.get(1)).toBe('one')
@@ -15,7 +15,7 @@ describe('ByNumber', () => {
   })
 
   it('keeps one that lasts while thousands come and go', () => {
-    const calls = new ByNumber<number>()
+    const calls = new PendingCallTable<number>()
     calls.set(7, 7)
     for (let number = 8; number < 10_000; number++) {
       calls.set(number, number)
@@ -26,7 +26,7 @@ describe('ByNumber', () => {
   })
 
   it('lets whoever walks it take out what it finds', () => {
-    const calls = new ByNumber<number>()
+    const calls = new PendingCallTable<number>()
     for (let number = 1; number <= 3_000; number++) calls.set(number, number)
     for (const number of calls.values()) calls.delete(number)
     expect(calls.size).toBe(0)
@@ -37,7 +37,7 @@ describe('ByNumber', () => {
     const step = fc.record({ isSet: fc.boolean(), number: fc.integer({ min: 1, max: 5_000 }) })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 2_000, size: 'max' }), (steps) => {
-        const [calls, map] = [new ByNumber<object>(), new Map<number, object>()]
+        const [calls, map] = [new PendingCallTable<object>(), new Map<number, object>()]
         for (const { isSet, number } of steps) {
           const value = { number }
           if (isSet) calls.set(number, value)

@@ -6,7 +6,7 @@
 import { SYN } from '../../ebus/wire/symbol.ts'
 import type { BusParticipant } from './virtual-bus.ts'
 
-export class PlainHead implements BusParticipant {
+export class PlainClientPort implements BusParticipant {
   readonly #tell: (symbol: number) => void
   #spoke = false
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createNameBook } from './names.ts'
+import { createToolNameMap } from './tool-name-map.ts'
 
 describe('names', () => {
   it('lists dots or underscores and understands both', () => {
-    const book = createNameBook(['ebus.v1.zones.get', 'task_create'])
+    const book = createToolNameMap(['ebus.v1.zones.get', 'task_create'])
     expect(book.listed('ebus.v1.zones.get', 'dots')).toBe('ebus.v1.zones.get')
     expect(book.listed('ebus.v1.zones.get', 'underscore')).toBe('ebus_v1_zones_get')
     expect(book.canonical('ebus_v1_zones_get')).toBe('ebus.v1.zones.get')
@@ -13,19 +13,19 @@ describe('names', () => {
   })
 
   it('does not know a name that nobody offers', () => {
-    expect(createNameBook(['a.b']).canonical('a.c')).toBeUndefined()
-    expect(createNameBook(['a.b']).canonical('constructor')).toBeUndefined()
+    expect(createToolNameMap(['a.b']).canonical('a.c')).toBeUndefined()
+    expect(createToolNameMap(['a.b']).canonical('constructor')).toBeUndefined()
   })
 
   it('marks every name of a collision and lets none of them have the plain spelling', () => {
-    const book = createNameBook(['a.b_c', 'a_b.c'])
+    const book = createToolNameMap(['a.b_c', 'a_b.c'])
     expect(book.canonical('a_b_c')).toBeUndefined()
     expect(book.listed('a.b_c', 'underscore')).toMatch(/^a_b_c_[0-9a-f]{6}$/)
     expect(book.listed('a.b_c', 'underscore')).not.toBe(book.listed('a_b.c', 'underscore'))
   })
 
   it('gives a plain spelling to the tool that is really called so', () => {
-    const book = createNameBook(['a.b', 'a_b'])
+    const book = createToolNameMap(['a.b', 'a_b'])
     expect(book.canonical('a_b')).toBe('a_b')
     expect(book.listed('a.b', 'underscore')).not.toBe('a_b')
     expect(book.canonical(book.listed('a.b', 'underscore'))).toBe('a.b')
@@ -35,7 +35,7 @@ describe('names', () => {
     const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', '_', '-', '/'), minLength: 1, maxLength: 90 })
     fc.assert(
       fc.property(fc.uniqueArray(name), (names) => {
-        const book = createNameBook(names)
+        const book = createToolNameMap(names)
         for (const canonical of names) {
           const listed = book.listed(canonical, 'underscore')
           expect(book.canonical(canonical)).toBe(canonical)

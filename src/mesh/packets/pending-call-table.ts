@@ -8,7 +8,7 @@
  */
 const PLACES = 1_024
 
-export class ByNumber<Value> {
+export class PendingCallTable<Value> {
   /** 0 where nothing is: calls count from 1. */
   readonly #numbers = new Float64Array(PLACES)
   readonly #values: (Value | undefined)[] = []

@@ -18,7 +18,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { ledgerAuditLog, REDACTION } from './audit.ts'
 import { createChain } from './chain.ts'
 
-export interface SpineOptions {
+export interface GuardedBusOptions {
   readonly database: Database
   readonly ledger: Ledger
   readonly clock: Clock
@@ -28,7 +28,7 @@ export interface SpineOptions {
   readonly bus: Omit<BusOptions, 'admit' | 'clock'>
 }
 
-export interface Spine {
+export interface GuardedBus {
   readonly bus: CapabilityBus
   readonly ledger: Ledger
   readonly guard: Guard
@@ -40,7 +40,13 @@ export interface Spine {
 const MAX_WAITING_PER_KEY = 128
 
 /** Calls that a dead process left open are closed here, before the first new one can come in. */
-export async function openSpine({ database, ledger, clock, logger, ...options }: SpineOptions): Promise<Spine> {
+export async function openGuardedBus({
+  database,
+  ledger,
+  clock,
+  logger,
+  ...options
+}: GuardedBusOptions): Promise<GuardedBus> {
   const guard = createGuard({ database, log: ledger, clock, config: options.guard, voting: options.voting, logger })
   const aborted = await ledger.abortOpenCalls()
   const recovered = await guard.recover()

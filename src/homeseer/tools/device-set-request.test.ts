@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { buildCatalog } from '../catalog/homeseer-catalog.ts'
 import { decodeStatus, decodePairs } from '../wire/device.ts'
-import { choosePath, findClearChoice, type SetWish } from './set-wish.ts'
+import { chooseDeviceSetPath, findUnambiguousControl, type DeviceSetRequest } from './device-set-request.ts'
 
 const PAIRS = [
   { Ref: 5, CCIndex: 0, Label: 'Off', ControlUse: 2, ControlValue: 0, ControlType: 5 },
@@ -21,9 +21,9 @@ const status = decodeStatus({ Devices: [{ ref: 5, name: 'Lamp', ControlPairs: PA
 const device = status.ok ? buildCatalog(status.value.devices, new Map()).byRef.get(5) : undefined
 const pairs = decodePairs({ ref: 5, ControlPairs: PAIRS }) ?? []
 
-function path(wish: SetWish): unknown {
+function path(wish: DeviceSetRequest): unknown {
   if (device === undefined) throw new Error('no device')
-  const chosen = choosePath(device, pairs, wish)
+  const chosen = chooseDeviceSetPath(device, pairs, wish)
   if (!chosen.ok) return chosen.fault.details?.['issues']
   const { value } = chosen
   return value.kind === 'store'
@@ -32,7 +32,7 @@ function path(wish: SetWish): unknown {
 }
 
 describe('set wish', () => {
-  it.each<[SetWish, unknown]>([
+  it.each<[DeviceSetRequest, unknown]>([
     [{ mode: 'control_value', value: 99 }, ['control', 99, false]],
     [{ mode: 'control_value', label: 'dim 40%' }, ['control', 40, false]],
     [{ mode: 'control_value', controlUse: 'dim', value: 7 }, ['control', 7, false]],
@@ -47,7 +47,7 @@ describe('set wish', () => {
     expect(path(wish)).toEqual(expected)
   })
 
-  it.each<[SetWish, string]>([
+  it.each<[DeviceSetRequest, string]>([
     [{ mode: 'control_value', value: 100 }, 'value'],
     [{ mode: 'control_value', value: 1.5 }, 'value'],
     [{ mode: 'control_value' }, 'value'],
@@ -59,8 +59,8 @@ describe('set wish', () => {
   })
 
   it('means one control clearly, or none', () => {
-    expect(findClearChoice(pairs, 99, undefined)?.value).toBe(99)
-    expect(findClearChoice(pairs, 99, 'Off')).toBeUndefined()
-    expect(findClearChoice([], 99, undefined)).toBeUndefined()
+    expect(findUnambiguousControl(pairs, 99, undefined)?.value).toBe(99)
+    expect(findUnambiguousControl(pairs, 99, 'Off')).toBeUndefined()
+    expect(findUnambiguousControl([], 99, undefined)).toBeUndefined()
   })
 })

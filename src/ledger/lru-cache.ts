@@ -3,7 +3,7 @@
  *
  * Pure: it holds memory.
  */
-export class RecentlyUsed<Key, Value> {
+export class LruCache<Key, Value> {
   readonly #limit: number
   /** Least recently used first. */
   readonly #kept = new Map<Key, Value>()

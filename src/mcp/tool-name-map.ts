@@ -8,11 +8,11 @@
  * own name, so that a tool which arrives later never takes over the spelling of another.
  */
 import { hash } from 'node:crypto'
-import { NOT_PLAIN } from '../core/spelling.ts'
+import { NON_PLAIN_CHARACTER_PATTERN } from '../core/spelling.ts'
 
 export type NameStyle = 'dots' | 'underscore'
 
-export interface NameBook {
+export interface ToolNameMap {
   /** How a canonical name is listed. */
   readonly listed: (canonical: string, style: NameStyle) => string
   /** The canonical name behind either spelling. */
@@ -22,11 +22,11 @@ export interface NameBook {
 /** MCP, tool names: 1 to 128 of these. The bus also knows `/` and `:`. */
 const ALPHABET: Readonly<Record<NameStyle, { readonly others: RegExp; readonly max: number }>> = {
   dots: { others: /[^A-Za-z0-9_.-]/g, max: 128 },
-  underscore: { others: NOT_PLAIN, max: 64 },
+  underscore: { others: NON_PLAIN_CHARACTER_PATTERN, max: 64 },
 }
 const MARK_LENGTH = 6
 
-export function createNameBook(canonicalNames: Iterable<string>): NameBook {
+export function createToolNameMap(canonicalNames: Iterable<string>): ToolNameMap {
   const names = new Set(canonicalNames)
   // Made when first asked for: a call under the canonical name, as most are, needs neither.
   const spellings: Partial<Record<NameStyle, ReadonlyMap<string, string>>> = {}

@@ -12,7 +12,7 @@ import { ZONE_REGISTERS } from './register-map.ts'
 import type { DaySlot } from './schedule.ts'
 import { readKnownProgram } from './schedule-reads.ts'
 
-export const WANTED_REASONS = [
+export const SETPOINT_REASONS = [
   'system_off',
   'zone_off',
   'quick_veto',
@@ -26,34 +26,34 @@ export const WANTED_REASONS = [
   'outside_program',
   'program',
 ] as const
-export type WantedReason = (typeof WANTED_REASONS)[number]
+export type SetpointReason = (typeof SETPOINT_REASONS)[number]
 
 /** What of a zone decides; by its own words for modes and special functions. */
-export interface ZoneOrders {
+export interface ZoneSetpointInputs {
   readonly systemOff: boolean
   readonly mode: 'off' | 'auto' | 'manual' | 'night'
   readonly special: 'none' | 'quick_veto' | 'day_away' | 'day_at_home' | 'party'
   readonly onHoliday: boolean
 }
 
-export interface WantedNow {
-  readonly reason: WantedReason
+export interface CurrentSetpoint {
+  readonly reason: SetpointReason
   /** The slot that runs: `06:00-22:00`. */
   readonly slot: string | undefined
   /** By what is set; the regulator's own figure goes before it. */
   readonly celsius: number | undefined
 }
 
-export function computeWantedNow(
+export function computeCurrentSetpoint(
   reader: PlaneReader,
-  orders: ZoneOrders,
+  orders: ZoneSetpointInputs,
   {
     instance,
     dayCelsius,
     nowMs,
   }: { readonly instance: number; readonly dayCelsius: number | undefined; readonly nowMs: number },
-): WantedNow {
-  const because = (reason: WantedReason, celsius?: number): WantedNow => ({ reason, celsius, slot: undefined })
+): CurrentSetpoint {
+  const because = (reason: SetpointReason, celsius?: number): CurrentSetpoint => ({ reason, celsius, slot: undefined })
   const night = reader.peek(ZONE_REGISTERS.nightSetpoint, instance)
   if (orders.systemOff) return because('system_off')
   if (orders.mode === 'off') return because('zone_off')

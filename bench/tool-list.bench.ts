@@ -74,7 +74,7 @@ async function printTokens(): Promise<void> {
     const whole = await connectHttp(demo.url, 'modern', '/mcp')
     await until(async () => (await whole.listTools()).tools.some(({ name }) => name.startsWith('device.')))
     await whole.close()
-    for (const profile of ['', '/home', '/voice', '/read', '/homeseer', '/ebus', '/devices', '/runtime', '/bus']) {
+    for (const profile of ['', '/home', '/voice', '/read', '/homeseer', '/ebus', '/devices', '/runtime']) {
       const client = await connectHttp(demo.url, 'modern', `/mcp${profile}`)
       const { tools } = await client.listTools()
       const { all, inputSides } = countListTokens(tools)
